@@ -20,9 +20,9 @@ type Span struct {
 }
 
 // Conflicts reports whether the two spans cannot both be booked. It applies the predicate of the guarantee, which the
-// database enforces too: the busy interval of one overlaps the slot of the other, and they are not two seats of the same
-// group session. Two buffers may overlap, so the gap between two appointments is the larger of the buffers, not their
-// sum. The relation is symmetric.
+// database enforces too: the busy interval of one overlaps the slot of the other, and they are not two seats of the
+// same group session. Two buffers may overlap, so the gap between two appointments is the larger of the buffers, not
+// their sum. The relation is symmetric.
 func (s *Span) Conflicts(o *Span) bool {
 	if s.SpecialistID != o.SpecialistID {
 		return false
@@ -105,17 +105,17 @@ type Remains struct {
 // Restorer is a Backend that can take over the holds, selections and presence of another Backend.
 type Restorer interface {
 	// Restore adds a hold with the time that it has left, its restarts and its pin. It returns the hold as this backend
-	// has it, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If the same
-	// owner has another hold on the same slot, Restore releases that hold with ReasonReleased. *HeldError: the hold of
-	// another client conflicts. Restore does not check booked time.
+	// has it, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If the
+	// same owner has another hold on the same slot, Restore releases that hold with ReasonReleased. *HeldError: the
+	// hold of another client conflicts. Restore does not check booked time.
 	Restore(ctx context.Context, r Remains) (Hold, error)
 
 	// RestoreSelection is Select with the time that a selection has left.
 	RestoreSelection(ctx context.Context, s Selection) error
 
 	// RestorePresent sets the presence of a specialist as another backend had it. A later heartbeat of this backend
-	// stays, and so does the load. As in Seed, a Present can be Online and Deactivated. If it is only Deactivated and the
-	// specialist was online in this backend, Activate brings them online again.
+	// stays, and so does the load. As in Seed, a Present can be Online and Deactivated. If it is only Deactivated and
+	// the specialist was online in this backend, Activate brings them online again.
 	RestorePresent(ctx context.Context, p Present) error
 }
 
@@ -129,15 +129,15 @@ type Restored struct {
 type ManyRestorer interface {
 	Restorer
 
-	// RestoreAll is Restore for each hold, in order, in one step. ErrUnavailable: the outcome of every hold is unknown, and
-	// the caller can call Restore for each of them.
+	// RestoreAll is Restore for each hold, in order, in one step. ErrUnavailable: the outcome of every hold is unknown,
+	// and the caller can call Restore for each of them.
 	RestoreAll(ctx context.Context, all []Remains) ([]Restored, error)
 }
 
 // Table is the table of holds.
 //
-// Each call is one atomic step. From its ExpiresAt on, a hold does not exist for any call, even if its release event has
-// not been published yet. Correctness never depends on a sweeper.
+// Each call is one atomic step. From its ExpiresAt on, a hold does not exist for any call, even if its release event
+// has not been published yet. Correctness never depends on a sweeper.
 type Table interface {
 	// Claim reserves the span for one client.
 	//
@@ -146,9 +146,10 @@ type Table interface {
 	// the first of Seats that no other hold has. ErrQuota: the client already has Quota live holds. Claim reports a
 	// conflict before a quota.
 	//
-	// If the same client claims the same type, slot and specialist again, Claim returns the existing hold. It renews the
-	// hold to TTL from now, never past its MaxExpiresAt and never earlier than before, and publishes EventHeartbeat. The
-	// hold counts once against the quota. Other holds of the same client conflict like those of any client.
+	// If the same client claims the same type, slot and specialist again, Claim returns the existing hold. It renews
+	// the hold to TTL from now, never past its MaxExpiresAt and never earlier than before, and publishes
+	// EventHeartbeat. The hold counts once against the quota. Other holds of the same client conflict like those of any
+	// client.
 	//
 	// ErrTaken: the time is booked, by a change that Busy received or by an appointment in the database. Displace does
 	// not change that. Only the appointments in Moving do not count. Claim reports a conflict with a hold first, and
@@ -165,8 +166,8 @@ type Table interface {
 	// nothing: if a group has no free resource, Claim returns a *HeldError. A change or the end of the hold applies to
 	// all of them in the same step.
 	//
-	// If Seats or a group of Needs is empty, everything is booked: Claim returns a *HeldError with a zero Until, even if
-	// the client has a hold.
+	// If Seats or a group of Needs is empty, everything is booked: Claim returns a *HeldError with a zero Until, even
+	// if the client has a hold.
 	Claim(ctx context.Context, c Claim) (Hold, error)
 
 	// Extend sets a hold to expire ttl from now, never past its MaxExpiresAt and never earlier than before. With
@@ -182,9 +183,9 @@ type Table interface {
 	// past. ErrNotFound, ErrNotOwner.
 	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
-	// Transfer gives a hold to another owner in one step, so that no claim takes its time in between. The hold keeps its
-	// id, is not pinned, expires after ttl, and has a maximum lifetime of maxLife (≥ ttl) from now. Transfer publishes
-	// EventHeartbeat for the new owner. It checks no quota. ErrNotFound, ErrNotOwner.
+	// Transfer gives a hold to another owner in one step, so that no claim takes its time in between. The hold keeps
+	// its id, is not pinned, expires after ttl, and has a maximum lifetime of maxLife (≥ ttl) from now. Transfer
+	// publishes EventHeartbeat for the new owner. It checks no quota. ErrNotFound, ErrNotOwner.
 	Transfer(ctx context.Context, id string, owner, to Owner, ttl, maxLife time.Duration) (Hold, error)
 
 	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports whether
@@ -202,23 +203,23 @@ type Table interface {
 	// seat. Without ids it returns all live holds.
 	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
 
-	// Publish sends every watcher an event that the table did not cause: EventCancel, EventAvailability, or EventConfirm
-	// of a booking without a hold. The backend sets Seq. If several processes share a table, Publish sends the kinds that
-	// are FromFeed only to the watchers of this process, because every process receives the feed.
+	// Publish sends every watcher an event that the table did not cause: EventCancel, EventAvailability, or
+	// EventConfirm of a booking without a hold. The backend sets Seq. If several processes share a table, Publish sends
+	// the kinds that are FromFeed only to the watchers of this process, because every process receives the feed.
 	Publish(ctx context.Context, e Event) error
 
 	// Epoch names this run of the event numbering. Event numbers of different epochs cannot be compared.
 	Epoch() string
 
 	// Watch subscribes to the events of these specialists and resources, or to all events if none are given. An event
-	// that names no specialist goes to every watch. The watch receives every event that is published after Watch returns.
-	// So a caller that watches first and lists second misses nothing. It recognises an event that the list already
-	// contains by the id of the hold. ErrClosed.
+	// that names no specialist goes to every watch. The watch receives every event that is published after Watch
+	// returns. So a caller that watches first and lists second misses nothing. It recognises an event that the list
+	// already contains by the id of the hold. ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }
 
-// Watch is one subscription to the events. Its queue is bounded. The backend cuts off a watcher that falls too far behind,
-// and Next then returns ErrSlow. Other watchers are not affected. Only one goroutine at a time may use a Watch.
+// Watch is one subscription to the events. Its queue is bounded. The backend cuts off a watcher that falls too far
+// behind, and Next then returns ErrSlow. Other watchers are not affected. Only one goroutine at a time may use a Watch.
 type Watch interface {
 	// Next waits for events and appends them to buf[:0], in order, each exactly once. It returns ErrSlow if events were
 	// lost, ErrClosed if the backend was closed, or the error of ctx.

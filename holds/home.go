@@ -37,8 +37,8 @@ type Decisions interface {
 	Lease(ctx context.Context, m Member) (d Decision, fresh bool, err error)
 
 	// Move decides on a new home, which is closed until it has the state. It has no effect if from is no longer the
-	// present epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new epoch is
-	// later than both from and above. Move returns the decision that applies now.
+	// present epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new epoch
+	// is later than both from and above. Move returns the decision that applies now.
 	Move(ctx context.Context, from, above uint64, home string) (Decision, error)
 
 	// Open opens a home that has the state. It has no effect unless epoch is the present one.

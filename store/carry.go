@@ -24,8 +24,8 @@ type CarriedTable struct {
 }
 
 // Carried lists all tables of a clinic, each table after those that it references. Everything else belongs to the
-// backend: the versions of its schema, its log of changes, the queue, which is rebuilt from the outbox, and the index of
-// people, which is rebuilt from the appointments.
+// backend: the versions of its schema, its log of changes, the queue, which is rebuilt from the outbox, and the index
+// of people, which is rebuilt from the appointments.
 var Carried = []CarriedTable{
 	{Name: "meta", Key: "key", Begun: true},
 	{Name: "clinic", Key: "id"},

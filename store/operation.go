@@ -73,11 +73,13 @@ func (op Operation) Validate() error {
 	case !operationID(op.ID):
 		return fmt.Errorf("%w: the operation's id must be 1 to 64 characters of [A-Za-z0-9_-]", ErrInvalid)
 	case op.AppointmentID != "" && !operationID(op.AppointmentID):
-		return fmt.Errorf("%w: operation %s: the appointment's id must be 1 to 64 characters of [A-Za-z0-9_-]", ErrInvalid, op.ID)
+		return fmt.Errorf("%w: operation %s: the appointment's id must be 1 to 64 characters of [A-Za-z0-9_-]",
+			ErrInvalid, op.ID)
 	case !within(string(op.Kind), "abcdefghijklmnopqrstuvwxyz0123456789._-"):
 		return fmt.Errorf("%w: operation %s: the kind must be 1 to 64 characters of [a-z0-9._-]", ErrInvalid, op.ID)
 	case op.Status != OperationPending && op.Status != OperationProcessing && !op.Status.Final():
-		return fmt.Errorf("%w: operation %s: the status must be pending, processing, completed or failed", ErrInvalid, op.ID)
+		return fmt.Errorf("%w: operation %s: the status must be pending, processing, completed or failed", ErrInvalid,
+			op.ID)
 	case len(op.Payload) > 0 && !json.Valid(op.Payload):
 		return fmt.Errorf("%w: operation %s: the payload is not one JSON value", ErrInvalid, op.ID)
 	}
@@ -90,7 +92,8 @@ func Messages() []OperationKind { return []OperationKind{Email, SMS} }
 // Scheduled reports whether op is a message for a future instant, such as a reminder. Such an operation is neither
 // late nor stuck. A message that is being retried is not Scheduled.
 func (op Operation) Scheduled(now time.Time) bool {
-	return (op.Kind == Email || op.Kind == SMS) && op.Status == OperationPending && op.AttemptedAt.IsZero() && op.NextAttemptAt.After(now)
+	return (op.Kind == Email || op.Kind == SMS) && op.Status == OperationPending && op.AttemptedAt.IsZero() &&
+		op.NextAttemptAt.After(now)
 }
 
 func operationID(s string) bool {

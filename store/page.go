@@ -10,18 +10,28 @@ import (
 // which questions it asks. The zero value shows the type's name and description and asks nothing. A backend stores it
 // whole, as one text (see Packed).
 type TypePage struct {
-	Group           string              `json:"group,omitempty"`           // id of one of the clinic's groups; empty: none
-	Color           string              `json:"color,omitempty"`           // on the board and the page; empty: by the type's position in the list
-	Price           string              `json:"price,omitempty"`           // as displayed, such as "from 40 €"
-	DeskOnly        bool                `json:"deskOnly,omitempty"`        // only staff and programs with an admin key can book it
-	NewPatientsOnly bool                `json:"newPatientsOnly,omitempty"` // online patients must confirm that this is their first visit
-	Texts           map[string]TypeText `json:"texts,omitempty"`           // by language; an empty text falls back to the untranslated one
-	Questions       []Question          `json:"questions,omitempty"`       // for patients who book online, in this order
-	Approval        bool                `json:"approval,omitempty"`        // an online booking is a request, which the desk approves
-	ApprovalHours   int                 `json:"approvalHours,omitempty"`   // how long such a request holds its time; 0: the default
-	CancelText      string              `json:"cancelText,omitempty"`      // the cancellation text of the page and emails
-	Remote          bool                `json:"remote,omitempty"`          // takes place without a visit to the clinic
-	VideoLink       string              `json:"videoLink,omitempty"`       // of a remote type; {appointment} in it is the appointment's id
+	// id of one of the clinic's groups; empty: none
+	Group string `json:"group,omitempty"`
+	// on the board and the page; empty: by the type's position in the list
+	Color string `json:"color,omitempty"`
+	Price string `json:"price,omitempty"` // as displayed, such as "from 40 €"
+	// only staff and programs with an admin key can book it
+	DeskOnly bool `json:"deskOnly,omitempty"`
+	// online patients must confirm that this is their first visit
+	NewPatientsOnly bool `json:"newPatientsOnly,omitempty"`
+	// by language; an empty text falls back to the untranslated one
+	Texts map[string]TypeText `json:"texts,omitempty"`
+	// for patients who book online, in this order
+	Questions []Question `json:"questions,omitempty"`
+	// an online booking is a request, which the desk approves
+	Approval bool `json:"approval,omitempty"`
+	// how long such a request holds its time; 0: the default
+	ApprovalHours int `json:"approvalHours,omitempty"`
+	// the cancellation text of the page and emails
+	CancelText string `json:"cancelText,omitempty"`
+	Remote     bool   `json:"remote,omitempty"` // takes place without a visit to the clinic
+	// of a remote type; {appointment} in it is the appointment's id
+	VideoLink string `json:"videoLink,omitempty"`
 }
 
 // TypeText holds the texts of a TypePage in one language.
@@ -80,7 +90,8 @@ type CalendarFeed struct {
 // Intake holds a patient's answers on the booking form, apart from their contact details. It is personal data: an
 // erasure blanks it. A backend stores it whole, as one text.
 type Intake struct {
-	ConsentedAt time.Time `json:"consentedAt,omitzero"` // when they agreed to the clinic's text; zero: they were not asked
+	// when they agreed to the clinic's text; zero: they were not asked
+	ConsentedAt time.Time `json:"consentedAt,omitzero"`
 	NewPatient  bool      `json:"newPatient,omitempty"` // they stated that this is their first visit
 	SMS         bool      `json:"sms,omitempty"`        // they agreed to text messages to their telephone number
 	Answers     []Answer  `json:"answers,omitempty"`

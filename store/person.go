@@ -44,7 +44,8 @@ type Erased struct {
 
 // Add adds the counts of o.
 func (e *Erased) Add(o Erased) {
-	e.Appointments, e.Operations, e.Answers, e.AuditEntries = e.Appointments+o.Appointments, e.Operations+o.Operations, e.Answers+o.Answers, e.AuditEntries+o.AuditEntries
+	e.Appointments, e.Operations, e.Answers, e.AuditEntries = e.Appointments+o.Appointments, e.Operations+o.Operations,
+		e.Answers+o.Answers, e.AuditEntries+o.AuditEntries
 	e.Sessions, e.Requests, e.Waitlist = e.Sessions+o.Sessions, e.Requests+o.Requests, e.Waitlist+o.Waitlist
 	e.Notes, e.Links = e.Notes+o.Notes, e.Links+o.Links
 	e.OperationIDs = slices.Concat(e.OperationIDs, o.OperationIDs)
@@ -100,7 +101,8 @@ func (i *Identity) Is(o *Identity) bool {
 // or p.Of, or equals one. If p.Of is given and i has a date of birth, p.Of must contain that date: without a date, a
 // name and a number could belong to a mother and her daughter.
 func (i *Identity) IsOneOf(p Person, known []Identity) bool {
-	if len(p.Of) > 0 && i.BirthDate != "" && !slices.ContainsFunc(p.Of, func(k Identity) bool { return k.BirthDate == i.BirthDate }) {
+	if len(p.Of) > 0 && i.BirthDate != "" &&
+		!slices.ContainsFunc(p.Of, func(k Identity) bool { return k.BirthDate == i.BirthDate }) {
 		return false
 	}
 	is := func(k Identity) bool { return k == *i || k.Is(i) }
@@ -186,8 +188,8 @@ type PersonReader interface {
 // PersonWriter changes the desk's notes and links.
 type PersonWriter interface {
 	// IndexPeople adds the patients of at most limit further appointments to the index, in the order in which the
-	// appointments were inserted. Every change of an indexed appointment, and its erasure, changes the index in the same
-	// transaction.
+	// appointments were inserted. Every change of an indexed appointment, and its erasure, changes the index in the
+	// same transaction.
 	IndexPeople(ctx context.Context, limit int) error
 
 	// InsertPersonNote and InsertPersonLink add one row. ErrDuplicate: its id exists.

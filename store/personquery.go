@@ -21,7 +21,8 @@ func (q *PersonQuery) IsEmpty() bool {
 
 const maxWord, maxWords = 24, 6
 
-// A number of the query with at most maxPrefix more digits in front matches a stored number of at least minNumber digits.
+// A number of the query with at most maxPrefix more digits in front matches a stored number of at least minNumber
+// digits.
 const minNumber, maxPrefix = 7, 4
 
 // ParsePersonQuery parses the text that a user searches for: any part of a name, a phone number, an email address or a
@@ -68,7 +69,10 @@ func subscriber(digits string) string { return strings.TrimLeft(digits, "0") }
 
 // datesOf parses a date as ISO, as day and month, and as month and day.
 func datesOf(text string, now time.Time) (dates []string) {
-	for _, layout := range []string{"2006-01-02", "2006-1-2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "02012006", "20060102", "2.1.06", "2/1/06"} {
+	for _, layout := range []string{
+		"2006-01-02", "2006-1-2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "02012006", "20060102", "2.1.06",
+		"2/1/06",
+	} {
 		t, err := time.Parse(layout, text)
 		if err != nil || t.Year() < 1880 {
 			continue
@@ -83,8 +87,8 @@ func datesOf(text string, now time.Time) (dates []string) {
 	return dates
 }
 
-// Match returns how much a person differs from the query: 0 is an exact match. ok is false if the person does not match.
-// Names are folded and may have one or two typing errors. Phone numbers are compared without signs and prefixes.
+// Match returns how much a person differs from the query: 0 is an exact match. ok is false if the person does not
+// match. Names are folded and may have one or two typing errors. Phone numbers are compared without signs and prefixes.
 func (q *PersonQuery) Match(i *Identity) (score int, ok bool) {
 	if q.Birth != nil && !slices.Contains(q.Birth, i.BirthDate) {
 		return 0, false
@@ -130,7 +134,8 @@ func (q *PersonQuery) called(i *Identity) bool {
 		return true
 	}
 	long, short := q.Number, kept
-	return len(short) >= minNumber && len(long) > len(short) && len(long)-len(short) <= maxPrefix && strings.HasSuffix(long, short)
+	return len(short) >= minNumber && len(long) > len(short) && len(long)-len(short) <= maxPrefix &&
+		strings.HasSuffix(long, short)
 }
 
 // begins returns the number of typos by which a word differs from the beginning of a name: an extra, missing or wrong
@@ -150,7 +155,8 @@ func begins(word, name []rune) int {
 	if most == 0 || len(name) < len(word)-most {
 		return -1
 	}
-	if word[0] != name[0] && (len(word) < 2 || len(name) < 2 || word[1] != name[0] && word[0] != name[1] && word[1] != name[1]) {
+	if word[0] != name[0] &&
+		(len(word) < 2 || len(name) < 2 || word[1] != name[0] && word[0] != name[1] && word[1] != name[1]) {
 		return -1 // two errors at the beginning
 	}
 	name = name[:min(len(name), len(word)+most)]

@@ -20,7 +20,10 @@ func (p Person) Validate() error {
 	}
 	switch {
 	case given != 1:
-		return fmt.Errorf("%w: a person to erase is named by an email address, a phone number, a client id or by spellings", ErrInvalid)
+		return fmt.Errorf(
+			"%w: a person to erase is named by an email address, a phone number, a client id or by spellings",
+			ErrInvalid,
+		)
 	case slices.ContainsFunc(p.Of, func(i Identity) bool { return Fold(i.Name) == "" }):
 		return fmt.Errorf("%w: a spelling needs a name", ErrInvalid)
 	case len(p.Of) > 0:

@@ -10,9 +10,9 @@ var ErrTrial = errors.New("trial: nothing was changed")
 
 type trialKey struct{}
 
-// WithTrial returns a context under which nothing may change. A caller that already refuses a request uses it to collect
-// the other mistakes of the request: Write runs its function, undoes it and returns ErrTrial. Code that changes anything
-// else (the live state, the state of another server, the count of guesses) must ask Trial first.
+// WithTrial returns a context under which nothing may change. A caller that already refuses a request uses it to
+// collect the other mistakes of the request: Write runs its function, undoes it and returns ErrTrial. Code that changes
+// anything else (the live state, the state of another server, the count of guesses) must ask Trial first.
 func WithTrial(ctx context.Context) context.Context { return context.WithValue(ctx, trialKey{}, true) }
 
 // Trial returns ErrTrial if ctx is that of a trial, and nil otherwise.

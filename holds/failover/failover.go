@@ -83,8 +83,8 @@ type Backend struct {
 	log               *broadcast.Log
 	ledger            ledger
 
-	// mu is held for reading while the fallback serves a call, and for writing during a switch. No code calls the primary
-	// under it.
+	// mu is held for reading while the fallback serves a call, and for writing during a switch. No code calls the
+	// primary under it.
 	mu         sync.RWMutex
 	onFallback bool
 	term       uint64             // counts the switches

@@ -57,8 +57,8 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	return r.Hold, nil
 }
 
-// enterFor locks the shard of a claim. If the claim needs resources and displaces, it locks all shards: the holds that it has to end can
-// be in any of them.
+// enterFor locks the shard of a claim. If the claim needs resources and displaces, it locks all shards: the holds that
+// it has to end can be in any of them.
 func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func()) {
 	if len(c.Needs) == 0 {
 		return s.enter(), s.Unlock
@@ -89,8 +89,9 @@ func repeated(near []*record, id *identity, span *holds.Span) *record {
 	return nil
 }
 
-// takeSeat sets c.Seat to the first seat that conflicts with no hold. If there is none and c displaces, takeSeat sets the
-// first seat that conflicts with no pinned hold. If there is none either, until is when the last conflicting hold expires.
+// takeSeat sets c.Seat to the first seat that conflicts with no hold. If there is none and c displaces, takeSeat sets
+// the first seat that conflicts with no pinned hold. If there is none either, until is when the last conflicting hold
+// expires.
 func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
 	until, ok = firstFree(near, c, func(*record) bool { return true })
 	if !ok && c.Displace {

@@ -24,8 +24,8 @@ const (
 )
 
 // Sweeper ends holds and selections that expire, whichever node created them. It sweeps at each deadline that this
-// node has received in an event, and also once a second, or every five while the server has nothing that can expire. If several nodes sweep at the same time, the first finds the
-// expired holds, so each end is published once.
+// node has received in an event, and also once a second, or every five while the server has nothing that can expire. If
+// several nodes sweep at the same time, the first finds the expired holds, so each end is published once.
 //
 // A pinned hold that expired is a doubt: a node has to ask whether it was booked. That may take long, so it runs in a
 // separate goroutine.

@@ -261,7 +261,8 @@ func (b *Backend) Hold(ctx context.Context, id string) (holds.Hold, error) {
 
 // List implements holds.Table.
 func (b *Backend) List(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
-	all, err := b.texts(ctx, `SELECT holds_json(h)::text, row_number() OVER (ORDER BY h.specialist_id, h.slot_start, h.seat)
+	all, err := b.texts(ctx,
+		`SELECT holds_json(h)::text, row_number() OVER (ORDER BY h.specialist_id, h.slot_start, h.seat)
 		FROM holds_live h WHERE h.deadline > (SELECT holds_clock()) AND ($1 OR h.specialist_id = ANY ($2)
 			OR h.resources <> '{}' AND h.resources && $2)`, len(specialistIDs) == 0, specialistIDs)
 	if err != nil {

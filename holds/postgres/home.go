@@ -70,14 +70,16 @@ func (b *Backend) decide(ctx context.Context, text string, args ...any) (d holds
 
 // Members implements holds.Decisions.
 func (b *Backend) Members(ctx context.Context) (list []holds.Member, err error) {
-	err = b.read(ctx, `SELECT COALESCE(json_agg(json_build_object('Node', node, 'Beat', beat, 'Left', left_, 'Reaches', reaches)), '[]')
+	err = b.read(ctx,
+		`SELECT COALESCE(json_agg(json_build_object('Node', node, 'Beat', beat, 'Left', left_, 'Reaches', reaches)), '[]')
 		FROM holds_nodes`, nil, &list)
 	return list, err
 }
 
 // Forget implements holds.Decisions.
 func (b *Backend) Forget(ctx context.Context, name string, beat int64) error {
-	return b.call(ctx, `WITH gone AS (DELETE FROM holds_nodes WHERE node = $1 AND beat = $2 RETURNING 1) SELECT count(*) > 0 FROM gone`,
+	return b.call(ctx,
+		`WITH gone AS (DELETE FROM holds_nodes WHERE node = $1 AND beat = $2 RETURNING 1) SELECT count(*) > 0 FROM gone`,
 		[]any{name, beat}, new(bool))
 }
 
@@ -108,8 +110,7 @@ func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
 			(SELECT COALESCE(json_agg(holds_json(h)::text), '[]') FROM holds_live h WHERE h.deadline > (SELECT at FROM clock)),
 			(SELECT COALESCE(json_agg(holds_selection_json(x)::text ORDER BY x.owner), '[]') FROM holds_selections x
 				WHERE x.deadline > (SELECT at FROM clock)),
-			(SELECT COALESCE(json_agg(x.deadline ORDER BY x.owner), '[]') FROM holds_selections x WHERE x.deadline > (SELECT at FROM clock))`,
-		nil, &at, &live, &looks, &deadlines)
+			(SELECT COALESCE(json_agg(x.deadline ORDER BY x.owner), '[]') FROM holds_selections x WHERE x.deadline > (SELECT at FROM clock))`, nil, &at, &live, &looks, &deadlines)
 	if err != nil {
 		return s, err
 	}
@@ -128,7 +129,8 @@ func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
 		}
 		s.Selections = append(s.Selections, x)
 	}
-	s.Present, err = b.present(ctx, `SELECT specialist_id, online, deactivated, heartbeat_at, load, capacity FROM holds_presence`)
+	s.Present, err = b.present(ctx,
+		`SELECT specialist_id, online, deactivated, heartbeat_at, load, capacity FROM holds_presence`)
 	return s, err
 }
 

@@ -26,7 +26,8 @@ func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, err
 	args = append(args, r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned,
 		node.Milliseconds(time.Until(r.MaxExpiresAt)),
 		node.Milliseconds(r.Life), r.Restarts, call, b.booked != nil, r.Resources.List())
-	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '') FROM holds_restore($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+	h, err := b.take(ctx,
+		`SELECT word, until, COALESCE(hold::text, '') FROM holds_restore($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
 		$15, $16, $17)`, args)
 	if errors.Is(err, holds.ErrUnavailable) {
 		if h, last, look := b.readBack(ctx, r.ID, err); look == nil && last == call {

@@ -52,7 +52,8 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time,
 	specialistIDs ...string) ([]holds.Selection, error) {
 	var texts []string
 	var until []int64
-	err := b.read(ctx, `SELECT COALESCE(json_agg(holds_selection_json(x)::text ORDER BY x.specialist_id, x.slot_start, x.owner), '[]'),
+	err := b.read(ctx,
+		`SELECT COALESCE(json_agg(holds_selection_json(x)::text ORDER BY x.specialist_id, x.slot_start, x.owner), '[]'),
 			COALESCE(json_agg(x.deadline ORDER BY x.specialist_id, x.slot_start, x.owner), '[]')
 		FROM holds_selections x
 		WHERE x.deadline > (SELECT holds_clock()) AND ($1 OR x.specialist_id = ANY ($2)) AND x.slot_start < $3 AND $4 < x.slot_end`,

@@ -23,8 +23,10 @@ type LeaseError struct {
 }
 
 func (e *LeaseError) Error() string {
-	return fmt.Sprintf("another node with a different database uses this Redis (%s); its lease expires in %v unless it is renewed",
-		e.Holder, e.Left.Round(time.Second))
+	return fmt.Sprintf(
+		"another node with a different database uses this Redis (%s); its lease expires in %v unless it is renewed",
+		e.Holder, e.Left.Round(time.Second),
+	)
 }
 
 // Unwrap returns holds.ErrUnavailable.

@@ -62,7 +62,10 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 	reason = strings.TrimSpace(reason)
 	switch code := cmd.ProcessState.ExitCode(); {
 	case greeting != checkGreeting:
-		return fmt.Errorf("queue: %s could not be checked: the child process did not answer (%w); the program must call bolt.CheckMain first", path, errors.Join(err, errSilent))
+		return fmt.Errorf(
+			"queue: %s could not be checked: the child process did not answer (%w); the program must call bolt.CheckMain first",
+			path, errors.Join(err, errSilent),
+		)
 	case bounded.Err() != nil:
 		return fmt.Errorf("%w: reading it did not end within %v", ErrDamaged, bound)
 	case code == 0:

@@ -48,7 +48,8 @@ func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
 	})
 }
 
-func (q *Queue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (taken store.Operation, err error) {
+func (q *Queue) Take(ctx context.Context, now time.Time,
+	kinds ...store.OperationKind) (taken store.Operation, err error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	err = q.write(ctx, func(t *tables) error {
 		due, id, found := t.earliest(kinds)

@@ -187,7 +187,10 @@ func (q *Queue) failed(err error) error {
 		q.log.Error("queue: disk full; write refused", "error", err)
 		return fmt.Errorf("queue: %w: %w", store.ErrFull, err)
 	}
-	fault := fmt.Errorf("queue: %w: the outcome of the last write is unknown, so writes are refused; restart to read the file again: %w", store.ErrUnavailable, err)
+	fault := fmt.Errorf(
+		"queue: %w: the outcome of the last write is unknown, so writes are refused; restart to read the file again: %w",
+		store.ErrUnavailable, err,
+	)
 	q.broken.Store(&fault)
 	q.log.Error("queue: write failed; restart needed", "error", err)
 	return fault

@@ -56,7 +56,8 @@ const (
 
 // Options name the bucket and the access key. The zero value of each field that may be empty is its default.
 type Options struct {
-	// such as https://s3.example.net, with the bucket as the first part of the path; empty: the endpoint of AWS for Region
+	// such as https://s3.example.net, with the bucket as the first part of the path; empty: the endpoint of AWS for
+	// Region
 	Endpoint  string
 	Region    string // empty: us-east-1
 	Bucket    string

@@ -114,7 +114,11 @@ func (e *Error) say(b *Bucket, c call) {
 		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key does not match the access key %s at %s", b.who(),
 			b.host())
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
-		e.kind, e.words = ErrClock, fmt.Sprintf("the clock of this machine is not that of %s, which takes no signature that is more than some minutes off", b.host())
+		e.kind, e.words = ErrClock,
+			fmt.Sprintf(
+				"the clock of this machine is not that of %s, which takes no signature that is more than some minutes off",
+				b.host(),
+			)
 	case "NoSuchBucket":
 		e.kind, e.words = ErrNoBucket, fmt.Sprintf("%s has no bucket %s", b.host(), b.Bucket)
 	case "NoSuchKey":

@@ -39,8 +39,8 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 	}
 	return list(ctx, r, func(r *row) store.Taken {
 		return store.Taken{
-			SpecialistID: r.Text(), AppointmentID: r.Text(), AppointmentTypeID: r.Text(), Seat: r.Int(), Overbook: r.Bool(),
-			SlotStart: r.Time(), SlotEnd: r.Time(), BusyStart: r.Time(), BusyEnd: r.Time(),
+			SpecialistID: r.Text(), AppointmentID: r.Text(), AppointmentTypeID: r.Text(), Seat: r.Int(),
+			Overbook: r.Bool(), SlotStart: r.Time(), SlotEnd: r.Time(), BusyStart: r.Time(), BusyEnd: r.Time(),
 		}
 	}, taken, string(ids), from, to)
 }

@@ -54,18 +54,20 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all tables except those that are rebuilt: the queue from the outbox, appointment_resources by triggers, and
-// the index of people by the server. Each table comes after those that it references.
+// tables are all tables except those that are rebuilt: the queue from the outbox, appointment_resources by triggers,
+// and the index of people by the server. Each table comes after those that it references.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
-	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "undo_states", "idempotency_records", "outbox",
-	"audit_entries", "audit_erasures", "audit_head", "deliveries", "nonce_uses", "agent_sessions", "person_notes", "person_links",
-	"booking_requests", "waitlist_entries", "waitlist_offers", "tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
+	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "undo_states",
+	"idempotency_records", "outbox", "audit_entries", "audit_erasures", "audit_head", "deliveries", "nonce_uses",
+	"agent_sessions", "person_notes", "person_links", "booking_requests", "waitlist_entries", "waitlist_offers",
+	"tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 
 // counters are the columns that count their own rows, as table.column.
 var counters = []string{
-	"appointments.row_number", "idempotency_records.row_number", "audit_entries.row_number", "presence_log.seq", "changes.number",
+	"appointments.row_number", "idempotency_records.row_number", "audit_entries.row_number", "presence_log.seq",
+	"changes.number",
 }
 
 func dump(ctx context.Context, c *conn, w io.Writer) error {
@@ -78,7 +80,8 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	}
 	applied, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`)
 	if err == nil && applied > len(known) {
-		err = fmt.Errorf("%w: the schema is a newer program's, so the backup is for a node of that to make", store.ErrUnavailable)
+		err = fmt.Errorf("%w: the schema is a newer program's, so the backup is for a node of that to make",
+			store.ErrUnavailable)
 	}
 	if err != nil {
 		return err
@@ -110,7 +113,8 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	}
 	for _, counter := range counters {
 		table, column, _ := strings.Cut(counter, ".")
-		_, err := fmt.Fprintf(w, "SELECT setval(pg_get_serial_sequence('%s', '%s'), COALESCE((SELECT max(%s) FROM %s), 0) + 1, false);\n",
+		_, err := fmt.Fprintf(w,
+			"SELECT setval(pg_get_serial_sequence('%s', '%s'), COALESCE((SELECT max(%s) FROM %s), 0) + 1, false);\n",
 			table, column, column, table)
 		if err != nil {
 			return err

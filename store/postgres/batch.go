@@ -129,7 +129,8 @@ func (b *batch) undo() error {
 	}
 	for i, s := range b.done {
 		if s.changed != counts[i] {
-			return b.failed(fmt.Errorf("%w: another program changed the rows of this transaction while it ran", store.ErrUnavailable))
+			return b.failed(fmt.Errorf("%w: another program changed the rows of this transaction while it ran",
+				store.ErrUnavailable))
 		}
 	}
 	return nil

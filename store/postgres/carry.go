@@ -58,8 +58,10 @@ func refuseMoved(ctx context.Context, c *conn) error {
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	id, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	if err == nil && id != "" {
-		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it",
-			store.ErrUnavailable)
+		err = fmt.Errorf(
+			"%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it",
+			store.ErrUnavailable,
+		)
 	}
 	return err
 }
@@ -96,7 +98,8 @@ func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (
 			err = fmt.Errorf("opening the database: %w", translate(err))
 		}
 	}()
-	if err := c.script(ctx, `SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning`); err != nil {
+	if err := c.script(ctx,
+		`SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning`); err != nil {
 		return nil, err
 	}
 	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
@@ -135,7 +138,8 @@ const rowsAtOnce = 2000
 
 // Rows implements store.Carrier. It reads through a cursor, one batch of rows at a time, and calls each between two
 // reads. So each may query on the same connection.
-func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
+func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string,
+	each func(store.Row) error) error {
 	kinds, err := x.kinds(ctx, table.Name)
 	if err != nil {
 		return err
@@ -145,8 +149,8 @@ func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []
 	}
 	x.cursors++
 	cursor := "carried_" + strconv.Itoa(x.cursors)
-	if err := x.conn.script(ctx, "DECLARE "+cursor+" CURSOR FOR SELECT "+strings.Join(columns, ", ")+" FROM "+table.Name+ours(table)+
-		" ORDER BY "+table.Key); err != nil {
+	if err := x.conn.script(ctx, "DECLARE "+cursor+" CURSOR FOR SELECT "+strings.Join(columns, ", ")+" FROM "+
+		table.Name+ours(table)+" ORDER BY "+table.Key); err != nil {
 		return translate(err)
 	}
 	for {
@@ -193,7 +197,8 @@ func (x *Carrier) begin(ctx context.Context) error {
 		return nil
 	}
 	x.begun = true
-	_, err := x.conn.exchange(ctx, stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`), stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
+	_, err := x.conn.exchange(ctx, stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`),
+		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
 	return translate(err)
 }
 
@@ -285,8 +290,10 @@ func (x *Carrier) SetLastChange(ctx context.Context, number int64) error {
 		return err
 	}
 	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO changes (number, change) VALUES ($1, '{}')`, number),
-		stmt(`INSERT INTO meta (key, value) VALUES ('changes_pruned', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-			strconv.FormatInt(number, 10)))
+		stmt(
+			`INSERT INTO meta (key, value) VALUES ('changes_pruned', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+			strconv.FormatInt(number, 10),
+		))
 	return translate(err)
 }
 
@@ -302,14 +309,15 @@ func (x *Carrier) Keep(ctx context.Context, id string) error {
 		return err
 	}
 	x.begun = false
-	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+unfinished+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, id),
-		stmt(`COMMIT`))
+	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+unfinished+
+		`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, id), stmt(`COMMIT`))
 	return translate(err)
 }
 
 // Unfinished implements store.Carrier.
 func (x *Carrier) Unfinished(ctx context.Context) (string, error) {
-	id, err := oneOn(ctx, x.conn, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
+	id, err := oneOn(ctx, x.conn, (*row).Text,
+		`SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	return id, translate(err)
 }
 
@@ -334,8 +342,11 @@ func (x *Carrier) Commit(ctx context.Context) error {
 	}
 	for _, counter := range counters {
 		table, column, _ := strings.Cut(counter, ".")
-		_, err := x.conn.exchange(ctx, asks(nil, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'), COALESCE((SELECT max(%s) FROM %s), 0) + 1, false)`,
-			table, column, column, table)))
+		_, err := x.conn.exchange(ctx, asks(nil,
+			fmt.Sprintf(
+				`SELECT setval(pg_get_serial_sequence('%s', '%s'), COALESCE((SELECT max(%s) FROM %s), 0) + 1, false)`,
+				table, column, column, table,
+			)))
 		if err != nil {
 			return translate(err)
 		}
@@ -349,7 +360,8 @@ func (x *Carrier) MarkMoved(ctx context.Context, where string) error {
 	if err := x.begin(ctx); err != nil {
 		return err
 	}
-	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+movedTo+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, where))
+	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+movedTo+
+		`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, where))
 	if err != nil {
 		return translate(err)
 	}

@@ -51,7 +51,8 @@ func chainEntries(ctx context.Context, c *conn) error {
 	for n := atOnce; n == atOnce; {
 		var part []found
 		_, err := c.exchange(ctx, asks(func(r *row) { part = append(part, found{table.ScanAudit(r), r.Int64()}) },
-			`SELECT `+table.AuditColumns+`, row_number FROM audit_entries WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, atOnce))
+			`SELECT `+table.AuditColumns+
+				`, row_number FROM audit_entries WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, atOnce))
 		if err != nil {
 			return err
 		}
@@ -60,8 +61,9 @@ func chainEntries(ctx context.Context, c *conn) error {
 			salt := store.NewSalt()
 			digest := store.TextsDigest(salt, &e.AuditEntry)
 			head, after = head.Next(store.EntryLink(&e.AuditEntry, digest[:])), e.number
-			changes = append(changes, stmt(`UPDATE audit_entries SET position = $1, salt = $2, digest = $3, hash = $4 WHERE row_number = $5`,
-				head.Position, salt, digest, head.Hash, e.number))
+			changes = append(changes,
+				stmt(`UPDATE audit_entries SET position = $1, salt = $2, digest = $3, hash = $4 WHERE row_number = $5`,
+					head.Position, salt, digest, head.Hash, e.number))
 		}
 		if _, err := c.exchange(ctx, changes...); err != nil {
 			return err

@@ -31,8 +31,8 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// recentChanges is the minimum number of changes in memory for a new follower that is behind. A follower that is further behind
-// reads them from the database.
+// recentChanges is the minimum number of changes in memory for a new follower that is behind. A follower that is
+// further behind reads them from the database.
 const recentChanges = 1024
 
 func newFeed(last int64, r reads, fatal func(error)) *feed {
@@ -144,7 +144,8 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		// The change may be deleted after one hour, but never before a later one exists.
-		if _, err = oneOn(ctx, c, (*row).Int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`, last); err == nil {
+		if _, err = oneOn(ctx, c, (*row).Int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`,
+			last); err == nil {
 			return nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -152,7 +153,8 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 		}
 	case err != nil:
 		return err
-	case known.Number != last || there.Noun == known.Noun && there.ID == known.ID && there.Version == known.Version && there.What == known.What:
+	case known.Number != last ||
+		there.Noun == known.Noun && there.ID == known.ID && there.Version == known.Version && there.What == known.What:
 		return nil
 	}
 	f.lost(errRewound)

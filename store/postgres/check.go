@@ -22,7 +22,8 @@ func (s *Store) Check(ctx context.Context) error {
 			return err
 		}
 		// It reads everything at one moment, without a time limit.
-		if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+		if err := c.script(ctx,
+			`SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 			return err
 		}
 		step := func(i int) { store.BeginStep(ctx, "checking the database", store.Of(i, 5)) }

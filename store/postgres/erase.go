@@ -9,7 +9,8 @@ import (
 )
 
 // Erase implements store.Store. Afterwards it has the server remove the old versions of the rows (scrub.go).
-func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
+func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time,
+	last func(store.Tx, store.Erased) error) (store.Erased, error) {
 	if err := p.Validate(); err != nil {
 		return store.Erased{}, err
 	}

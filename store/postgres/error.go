@@ -12,7 +12,8 @@ import (
 	"holdfast/store/table"
 )
 
-// SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html. The first two characters are the class.
+// SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html. The first two characters are the
+// class.
 const (
 	codeForeignKey  = "23503"
 	codeUnique      = "23505"
@@ -53,8 +54,10 @@ func translate(err error) error {
 
 // known reports whether err already wraps an error of package store.
 func known(err error) bool {
-	for _, one := range []error{store.ErrNotFound, store.ErrSlotTaken, store.ErrDuplicate, store.ErrInvalid, store.ErrUnavailable,
-		store.ErrFull, store.ErrClosed, store.ErrVersion, store.ErrBehind, store.ErrOverloaded, ErrSchema, ErrInUse} {
+	for _, one := range []error{
+		store.ErrNotFound, store.ErrSlotTaken, store.ErrDuplicate, store.ErrInvalid, store.ErrUnavailable,
+		store.ErrFull, store.ErrClosed, store.ErrVersion, store.ErrBehind, store.ErrOverloaded, ErrSchema, ErrInUse,
+	} {
 		if errors.Is(err, one) {
 			return true
 		}

@@ -11,8 +11,10 @@ import (
 )
 
 // errLost ends a process that was disconnected from the database for longer than changes are stored.
-var errLost = fmt.Errorf("%w: this node was disconnected from PostgreSQL for too long and missed changes that are no longer stored; restart it",
-	store.ErrUnavailable)
+var errLost = fmt.Errorf(
+	"%w: this node was disconnected from PostgreSQL for too long and missed changes that are no longer stored; restart it",
+	store.ErrUnavailable,
+)
 
 // errRewound ends a process that has changes which the promoted server does not have.
 var errRewound = fmt.Errorf("%w: the PostgreSQL that serves now lacks changes that this node has: a standby without "+
@@ -133,7 +135,8 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	if err != nil || !others {
 		return err == nil, err
 	}
-	_, err = c.exchange(ctx, stmt(leaveLive, int64(liveLock), s.live), stmt(`SELECT pg_advisory_unlock_shared($1)`, int64(aloneLock)))
+	_, err = c.exchange(ctx, stmt(leaveLive, int64(liveLock), s.live),
+		stmt(`SELECT pg_advisory_unlock_shared($1)`, int64(aloneLock)))
 	return false, err
 }
 
@@ -156,10 +159,14 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, store.ErrInvalid):
-			s.feed.lost(fmt.Errorf("%w: this node was disconnected from PostgreSQL, and a newer program has since changed its schema: %w", store.ErrUnavailable, err))
+			s.feed.lost(fmt.Errorf(
+				"%w: this node was disconnected from PostgreSQL, and a newer program has since changed its schema: %w",
+				store.ErrUnavailable, err,
+			))
 			return
 		case errors.Is(err, ErrInUse):
-			s.feed.lost(fmt.Errorf("%w: this node was disconnected from PostgreSQL, and in the meantime %w", store.ErrUnavailable, ErrInUse))
+			s.feed.lost(fmt.Errorf("%w: this node was disconnected from PostgreSQL, and in the meantime %w",
+				store.ErrUnavailable, ErrInUse))
 			return
 		case !failing:
 			s.log.Warn("changes of other nodes not received; retrying", "error", translate(err))

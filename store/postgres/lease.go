@@ -96,7 +96,8 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
 			q.log.Warn("queue: leases not renewed; retrying", "error", err)
 		}
-		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is lost", q.settle.Milliseconds(), q.lease.Milliseconds())
+		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is lost",
+			q.settle.Milliseconds(), q.lease.Milliseconds())
 		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
 			q.log.Warn("queue: operations of a lost node taken over; outcomes unknown", "operations", over.changed)
 		}
@@ -129,13 +130,13 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 // Pace reserves the next instant for a call to the remote server with this name: spacing after the one that any node
 // reserved before. It returns the time until that instant, and its turn, for PaceAgain. If the wait would be longer
 // than most, it reserves nothing and turn is 0. ErrUnavailable: then do not send the call.
-func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
+func (q *Queue) Pace(ctx context.Context, name string,
+	spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
 	if spacing < 0 {
 		return 0, 0, fmt.Errorf("%w: a spacing of %v", store.ErrInvalid, spacing)
 	}
 	var ms int64
-	err = q.write(ctx,
-		stmt(`INSERT INTO pacers (name, next_at) VALUES ($1, 0) ON CONFLICT DO NOTHING`, name),
+	err = q.write(ctx, stmt(`INSERT INTO pacers (name, next_at) VALUES ($1, 0) ON CONFLICT DO NOTHING`, name),
 		asks(func(r *row) { ms = r.Int64() },
 			`SELECT greatest(0, next_at - `+clock+`) FROM pacers WHERE name = $1 FOR UPDATE`, name),
 		asks(func(r *row) { turn = r.Int64() }, `
@@ -149,12 +150,15 @@ func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Durati
 
 // PaceReturn releases an unused turn if it was the last one that any node reserved.
 func (q *Queue) PaceReturn(ctx context.Context, name string, spacing time.Duration, turn int64) error {
-	return q.write(ctx, stmt(`UPDATE pacers SET next_at = next_at - $2::bigint WHERE name = $1 AND next_at = $3::bigint`,
-		name, spacing.Milliseconds(), turn))
+	return q.write(ctx, stmt(
+		`UPDATE pacers SET next_at = next_at - $2::bigint WHERE name = $1 AND next_at = $3::bigint`, name,
+		spacing.Milliseconds(), turn,
+	))
 }
 
 // PaceAgain reserves the current instant if turn was the last one that any node reserved, and reports whether it did.
-func (q *Queue) PaceAgain(ctx context.Context, name string, spacing time.Duration, turn int64) (reserved bool, err error) {
+func (q *Queue) PaceAgain(ctx context.Context, name string, spacing time.Duration,
+	turn int64) (reserved bool, err error) {
 	err = q.write(ctx, asks(func(*row) { reserved = true },
 		`UPDATE pacers SET next_at = `+clock+` + $2::bigint WHERE name = $1 AND next_at = $3::bigint RETURNING 1`,
 		name, spacing.Milliseconds(), turn))

@@ -80,7 +80,8 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 		if err := refuseNewer(ctx, c, len(applied), len(known)); err != nil {
 			return err
 		}
-		log.Info("schema belongs to a newer program that runs next to this one", "schema", len(applied), "known", len(known))
+		log.Info("schema belongs to a newer program that runs next to this one", "schema", len(applied), "known",
+			len(known))
 		applied = applied[:len(known)]
 	}
 	if err := recognise(applied, known); err != nil {
@@ -144,7 +145,8 @@ func applyInTurn(ctx context.Context, c *conn, m store.Migration, of schema) err
 func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 	// It takes orderLock first, as every batch does: a migration that locked a table first and then waited for
 	// orderLock would deadlock.
-	_, err := c.exchange(ctx, stmt(`BEGIN`), stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
+	_, err := c.exchange(ctx, stmt(`BEGIN`),
+		stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
 	if err == nil {
 		err = c.script(ctx, m.Text)
@@ -153,9 +155,11 @@ func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 		err = also(ctx, c)
 	}
 	if err == nil {
-		_, err = c.exchange(ctx, stmt(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
-			m.Version, m.Name, m.Checksum, time.Now()),
-			stmt(`INSERT INTO meta (key, value) VALUES ('`+openTo+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, strconv.Itoa(of.oldestBeside)))
+		_, err = c.exchange(ctx,
+			stmt(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`, m.Version,
+				m.Name, m.Checksum, time.Now()),
+			stmt(`INSERT INTO meta (key, value) VALUES ('`+openTo+
+				`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, strconv.Itoa(of.oldestBeside)))
 	}
 	if err == nil && of.target && m.Version == 1 {
 		_, err = c.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+unfinished+`', $1)`, begun))
@@ -172,8 +176,10 @@ func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 // recognise refuses a schema that this program cannot have created.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
-		return fmt.Errorf("%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
-			store.ErrInvalid, len(applied), len(known))
+		return fmt.Errorf(
+			"%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
+			store.ErrInvalid, len(applied), len(known),
+		)
 	}
 	for i, a := range applied {
 		if a.Checksum != known[i].Checksum {

@@ -22,8 +22,10 @@ func (s *Store) Nodes(ctx context.Context) (others, before bool, err error) {
 
 func (s *Store) nodes(ctx context.Context, r reads) (others, before bool, err error) {
 	type seen struct{ others, before bool }
-	found, err := one(ctx, r, func(r *row) seen { return seen{r.Bool(), r.Bool()} }, `SELECT EXISTS (SELECT 1 `+other+`), EXISTS (SELECT 1 `+other+`
-		AND (a.backend_start, a.pid) < (SELECT me.backend_start, me.pid FROM pg_stat_activity me WHERE me.pid = $2::int))`, int64(liveLock), int64(s.pid.Load()))
+	found, err := one(ctx, r, func(r *row) seen { return seen{r.Bool(), r.Bool()} },
+		`SELECT EXISTS (SELECT 1 `+other+`), EXISTS (SELECT 1 `+other+`
+		AND (a.backend_start, a.pid) < (SELECT me.backend_start, me.pid FROM pg_stat_activity me WHERE me.pid = $2::int))`,
+		int64(liveLock), int64(s.pid.Load()))
 	return found.others, found.before, err
 }
 
@@ -48,6 +50,7 @@ func (s *Store) AgreeOnKeys(ctx context.Context, decide func(known string, other
 		if err != nil || chosen == known {
 			return err
 		}
-		return t.run(`INSERT INTO meta (key, value) VALUES ('`+signsWith+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, chosen)
+		return t.run(`INSERT INTO meta (key, value) VALUES ('`+signsWith+
+			`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, chosen)
 	})
 }

@@ -68,9 +68,11 @@ func fields(op store.Operation) []any {
 	if len(op.Payload) > 0 {
 		payload = string(op.Payload)
 	}
-	return []any{op.ID, string(op.Kind), op.AppointmentID, string(op.Status), op.NeedsReview, op.Unknown, op.Attempts, op.Lookups, op.MaxAttempts,
-		op.CreatedAt, op.NextAttemptAt, op.AttemptedAt, op.FinishedAt, op.Deadline, op.StartTime,
-		op.LastError, op.Result, payload}
+	return []any{
+		op.ID, string(op.Kind), op.AppointmentID, string(op.Status), op.NeedsReview, op.Unknown, op.Attempts,
+		op.Lookups, op.MaxAttempts, op.CreatedAt, op.NextAttemptAt, op.AttemptedAt, op.FinishedAt, op.Deadline,
+		op.StartTime, op.LastError, op.Result, payload,
+	}
 }
 
 // kindList returns the argument for kinds; NULL for all.
@@ -86,7 +88,8 @@ func kindList(kinds []store.OperationKind) (any, error) {
 }
 
 // Take implements store.Queue.
-func (q *Queue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (taken store.Operation, err error) {
+func (q *Queue) Take(ctx context.Context, now time.Time,
+	kinds ...store.OperationKind) (taken store.Operation, err error) {
 	list, err := kindList(kinds)
 	if err != nil {
 		return taken, err
@@ -205,15 +208,13 @@ func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err error) {
 	for {
 		var finished, stories int
-		err := q.write(ctx,
-			asks(func(r *row) { finished = r.Int() }, `
+		err := q.write(ctx, asks(func(r *row) { finished = r.Int() }, `
 				WITH old AS (
 					SELECT id FROM operations WHERE status = 'completed' AND finished_at < $1 ORDER BY finished_at LIMIT $2),
 				locked AS (SELECT id FROM operations WHERE id IN (SELECT id FROM old) ORDER BY id FOR UPDATE),
 				gone AS (DELETE FROM operations WHERE id IN (SELECT id FROM locked) RETURNING id),
 				told AS (DELETE FROM operation_activity WHERE operation_id IN (SELECT id FROM gone))
-				SELECT count(*) FROM gone`, before, pruneLimit),
-			asks(func(r *row) { stories = r.Int() }, `
+				SELECT count(*) FROM gone`, before, pruneLimit), asks(func(r *row) { stories = r.Int() }, `
 				WITH old AS (
 					SELECT at, operation_id FROM operation_removals WHERE at < $1 ORDER BY at LIMIT $2),
 				gone AS (
@@ -237,7 +238,8 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 // Operation implements store.Queue.
 func (q *Queue) Operation(ctx context.Context, id string) (op store.Operation, err error) {
 	found := false
-	err = q.read(ctx, asks(func(r *row) { op, found = queued(r), true }, `SELECT `+table.OperationColumns+` FROM operations WHERE id = $1`, id))
+	err = q.read(ctx, asks(func(r *row) { op, found = queued(r), true },
+		`SELECT `+table.OperationColumns+` FROM operations WHERE id = $1`, id))
 	if err == nil && !found {
 		err = fmt.Errorf("operation %s: %w", id, store.ErrNotFound)
 	}
@@ -262,10 +264,12 @@ func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list [
 		where.And("kind IN ({each}(?))", kinds)
 	}
 	if !f.Due.IsZero() {
-		where.And("NOT (kind IN ('email', 'sms') AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)", time.Time{}, f.Due)
+		where.And("NOT (kind IN ('email', 'sms') AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)",
+			time.Time{}, f.Due)
 	}
 	text := `SELECT ` + table.OperationColumns + ` FROM operations ` + where.SQL() + ` ORDER BY id LIMIT +?`
-	err = q.read(ctx, asks(func(r *row) { list = append(list, queued(r)) }, text, append(where.Args, table.Limit(f.Limit))...))
+	err = q.read(ctx,
+		asks(func(r *row) { list = append(list, queued(r)) }, text, append(where.Args, table.Limit(f.Limit))...))
 	return list, err
 }
 
@@ -276,8 +280,10 @@ func (q *Queue) Counts(ctx context.Context, kinds ...store.OperationKind) (n sto
 		return n, err
 	}
 	err = q.read(ctx, asks(func(r *row) {
-		of := map[store.OperationStatus]*int{store.OperationPending: &n.Pending, store.OperationProcessing: &n.Processing,
-			store.OperationCompleted: &n.Completed, store.OperationFailed: &n.Failed}
+		of := map[store.OperationStatus]*int{
+			store.OperationPending: &n.Pending, store.OperationProcessing: &n.Processing,
+			store.OperationCompleted: &n.Completed, store.OperationFailed: &n.Failed,
+		}
 		if count := of[store.OperationStatus(r.Text())]; count != nil {
 			*count = r.Int()
 		}

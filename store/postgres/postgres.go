@@ -260,7 +260,8 @@ func newServer(o Options) (server, error) {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	// If one of several hosts does not answer, time must remain for the others.
-	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 || config.ConnectTimeout > most {
+	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 ||
+		config.ConnectTimeout > most {
 		config.ConnectTimeout = most
 	}
 	return server{config, o.Timeout}, nil
@@ -272,7 +273,9 @@ func (s server) connect(ctx context.Context) (*conn, error) {
 	defer cancel()
 	c := &conn{prepared: map[string]*pgconn.StatementDescription{}}
 	config := s.config.Copy()
-	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { c.bells = append(c.bells, bellNumber(n.Payload)) }
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
+		c.bells = append(c.bells, bellNumber(n.Payload))
+	}
 	var err error
 	if c.pg, err = pgconn.ConnectConfig(ctx, config); err != nil {
 		return nil, err

@@ -86,7 +86,8 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		if err := migrate(ctx, c, program, common.Logger, !o.Alone); err != nil {
 			return err
 		}
-		if rebuilt, err = oneOn(ctx, c, (*row).Bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil || !o.Alone {
+		if rebuilt, err = oneOn(ctx, c, (*row).Bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil ||
+			!o.Alone {
 			return err
 		}
 		_, err = c.exchange(ctx, stmt(releaseAllLeases))
@@ -95,7 +96,10 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", translate(err))
 	}
-	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting), rebuilt: rebuilt}
+	q := &Queue{
+		log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting),
+		rebuilt: rebuilt,
+	}
 	tell := tellVersion
 	if o.Alone {
 		tell = nil
@@ -187,7 +191,8 @@ func (q *Queue) Close() error {
 		q.calls.Wait()
 		q.stop()
 		q.running.Wait()
-		if _, err = q.pool.write(context.Background(), []*statement{stmt(releaseLeases, q.owner)}); errors.Is(err, store.ErrUnavailable) {
+		if _, err = q.pool.write(context.Background(), []*statement{stmt(releaseLeases, q.owner)}); errors.Is(err,
+			store.ErrUnavailable) {
 			err = nil // the leases expire
 		}
 		q.pool.close()

@@ -219,7 +219,8 @@ func (p *pool) momentOnce(ctx context.Context, fn func(table.Querier) error) err
 	defer borrowed.Release() // it closes a connection that is broken or still in a transaction
 	c := own(borrowed.Conn())
 	_, err = c.exchange(first, stmt(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`),
-		stmt(`SET LOCAL enable_seqscan = off`), stmt(`SET LOCAL enable_hashjoin = off`), stmt(`SET LOCAL enable_mergejoin = off`))
+		stmt(`SET LOCAL enable_seqscan = off`), stmt(`SET LOCAL enable_hashjoin = off`),
+		stmt(`SET LOCAL enable_mergejoin = off`))
 	if isCut(err) {
 		return errors.Join(errNotBegun, translate(err))
 	}

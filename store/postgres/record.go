@@ -42,8 +42,10 @@ func encodeChanges(changes []store.Change) (string, error) {
 	texts := make([]string, len(changes))
 	for i := range changes {
 		c := &changes[i]
-		r := record{Noun: c.Noun, ID: c.ID, Before: encodeTaken(c.Before), After: encodeTaken(c.After), What: c.What, Version: c.Version,
-			Owner: c.Owner, Assigned: c.Assigned, Status: c.Session.Status}
+		r := record{
+			Noun: c.Noun, ID: c.ID, Before: encodeTaken(c.Before), After: encodeTaken(c.After), What: c.What,
+			Version: c.Version, Owner: c.Owner, Assigned: c.Assigned, Status: c.Session.Status,
+		}
 		if c.Stands != (store.Taken{}) {
 			r.Stands = encodeTaken(&c.Stands)
 		}
@@ -76,7 +78,8 @@ func scanChange(r *row) store.Change {
 	if json.Unmarshal(r.next(), &kept) != nil {
 		return c
 	}
-	c.Noun, c.ID, c.What, c.Version, c.Owner, c.Assigned = kept.Noun, kept.ID, kept.What, kept.Version, kept.Owner, kept.Assigned
+	c.Noun, c.ID, c.What, c.Version, c.Owner, c.Assigned = kept.Noun, kept.ID, kept.What, kept.Version, kept.Owner,
+		kept.Assigned
 	c.Before, c.After = kept.Before.taken(c.ID), kept.After.taken(c.ID)
 	if stands := kept.Stands.taken(c.ID); stands != nil {
 		c.Stands = *stands
@@ -93,6 +96,9 @@ func (t *takenRecord) taken(id string) *store.Taken {
 		return nil
 	}
 	at := func(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
-	return &store.Taken{AppointmentID: id, AppointmentTypeID: t.Type, SpecialistID: t.Specialist, Resources: store.IDs(t.Resources), Seat: t.Seat, Overbook: t.Overbook,
-		SlotStart: at(t.SlotStart), SlotEnd: at(t.SlotEnd), BusyStart: at(t.BusyStart), BusyEnd: at(t.BusyEnd)}
+	return &store.Taken{
+		AppointmentID: id, AppointmentTypeID: t.Type, SpecialistID: t.Specialist, Resources: store.IDs(t.Resources),
+		Seat: t.Seat, Overbook: t.Overbook, SlotStart: at(t.SlotStart), SlotEnd: at(t.SlotEnd),
+		BusyStart: at(t.BusyStart), BusyEnd: at(t.BusyEnd),
+	}
 }

@@ -39,7 +39,10 @@ const oldestNode = `WITH here AS (
 			AND pid NOT IN (SELECT pid FROM versions)) AS nodes`
 
 // ErrOldNodes: running nodes must be stopped before this program can start. It is an ErrInUse.
-var ErrOldNodes = fmt.Errorf("%w, of a version whose writes would not be right under the schema of this one: stop all nodes, and start this version then", ErrInUse)
+var ErrOldNodes = fmt.Errorf(
+	"%w, of a version whose writes would not be right under the schema of this one: stop all nodes, and start this version then",
+	ErrInUse,
+)
 
 // refuseOldNodes returns ErrOldNodes if a node with a schema older than from is running.
 func refuseOldNodes(ctx context.Context, c *conn, from int) error {
@@ -87,6 +90,8 @@ func refuseNewer(ctx context.Context, c *conn, applied, known int) error {
 	if open, err := strconv.Atoi(said); err == nil && open <= known {
 		return nil
 	}
-	return fmt.Errorf("%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
-		store.ErrInvalid, applied, known)
+	return fmt.Errorf(
+		"%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
+		store.ErrInvalid, applied, known,
+	)
 }

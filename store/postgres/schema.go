@@ -19,15 +19,18 @@ const guards = `
 	WHERE tgrelid IN (to_regclass('appointments'), to_regclass('appointment_resources')) AND NOT tgisinternal`
 
 // guardFunctions are the functions behind the triggers.
-var guardFunctions = []string{"appointments_guarantee", "appointment_resources_guarantee", "appointments_resources", "appointments_of_persons"}
+var guardFunctions = []string{
+	"appointments_guarantee", "appointment_resources_guarantee", "appointments_resources", "appointments_of_persons",
+}
 
 // trustSchema lists the objects that differ from the migrations.
 func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, err error) {
 	missing := map[string]bool{
-		"index idx_no_double_book": true, "constraint appointments_exclude_overlap": true, "trigger appointments_guarantee": true,
-		"constraint appointment_resources_exclude_overlap": true, "trigger appointment_resources_guarantee": true,
-		"trigger appointments_resources_insert": true, "trigger appointments_resources_update": true,
-		"trigger appointments_of_persons_insert": true, "trigger appointments_of_persons_update": true,
+		"index idx_no_double_book": true, "constraint appointments_exclude_overlap": true,
+		"trigger appointments_guarantee": true, "constraint appointment_resources_exclude_overlap": true,
+		"trigger appointment_resources_guarantee": true, "trigger appointments_resources_insert": true,
+		"trigger appointments_resources_update": true, "trigger appointments_of_persons_insert": true,
+		"trigger appointments_of_persons_update": true,
 	}
 	for name := range missing { // an earlier schema had it
 		if _, noun, _ := strings.Cut(name, " "); !strings.Contains(source, noun) {
@@ -35,17 +38,15 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 		}
 	}
 	bodies := make(map[string]string)
-	_, err = c.exchange(ctx,
-		asks(func(r *row) {
-			name := r.Text() + " " + r.Text()
-			if expected := missing[name]; !expected {
-				wrong = append(wrong, "the "+name+" was added; this program did not make it")
-			} else if !r.Bool() {
-				wrong = append(wrong, "the "+name+" is switched off or not valid")
-			}
-			delete(missing, name)
-		}, guards),
-		asks(func(r *row) { bodies[r.Text()] = r.Text() }, `SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`))
+	_, err = c.exchange(ctx, asks(func(r *row) {
+		name := r.Text() + " " + r.Text()
+		if expected := missing[name]; !expected {
+			wrong = append(wrong, "the "+name+" was added; this program did not make it")
+		} else if !r.Bool() {
+			wrong = append(wrong, "the "+name+" is switched off or not valid")
+		}
+		delete(missing, name)
+	}, guards), asks(func(r *row) { bodies[r.Text()] = r.Text() }, `SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ func (s *Store) scrub(ctx context.Context) {
 		if err := c.script(ctx, `SET statement_timeout = 0`); err != nil {
 			return err
 		}
-		return c.script(ctx, `VACUUM (SKIP_LOCKED) appointments, sessions, outbox, idempotency_records, audit_entries, nonce_uses,
+		return c.script(ctx,
+			`VACUUM (SKIP_LOCKED) appointments, sessions, outbox, idempotency_records, audit_entries, nonce_uses,
 			agent_sessions, booking_requests, waitlist_entries, undo_states, people, people_appointments, people_keys,
 			people_terms, people_term_keys`)
 	})

@@ -29,13 +29,16 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 			log.Warn("answer to a COMMIT lost; server not reachable yet", "error", err)
 		case status == "committed":
 			if err := s.replicated(ctx, timeline); err != nil {
-				return fmt.Errorf("%w: %s: it was committed, and may not be on a standby yet: %w", store.ErrUnavailable, unknownOutcome, err)
+				return fmt.Errorf("%w: %s: it was committed, and may not be on a standby yet: %w", store.ErrUnavailable,
+					unknownOutcome, err)
 			}
 			return nil
 		case status == "aborted":
-			return fmt.Errorf("%w: the connection broke before the commit, %s: %w", store.ErrUnavailable, nothingWasWritten, cause)
+			return fmt.Errorf("%w: the connection broke before the commit, %s: %w", store.ErrUnavailable,
+				nothingWasWritten, cause)
 		case status == "":
-			return fmt.Errorf("%w: %s: the server has forgotten the transaction: %w", store.ErrUnavailable, unknownOutcome, cause)
+			return fmt.Errorf("%w: %s: the server has forgotten the transaction: %w", store.ErrUnavailable,
+				unknownOutcome, cause)
 		}
 		pause := time.NewTimer(20 * time.Millisecond)
 		select {

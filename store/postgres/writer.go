@@ -235,7 +235,8 @@ func (w *writer) finish() error {
 			return err
 		}
 		if err := w.feed.catchUp(); err != nil { // the numbers were lost with the answer
-			return fmt.Errorf("%w: %s to this node: it was committed and cannot be read back yet: %w", store.ErrUnavailable, unknownOutcome, err)
+			return fmt.Errorf("%w: %s to this node: it was committed and cannot be read back yet: %w",
+				store.ErrUnavailable, unknownOutcome, err)
 		}
 		return nil
 	}

@@ -43,8 +43,8 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(specialistIDs))) {
 			err := c.query(ctx, func(r *row) {
 				all = append(all, store.Taken{
-					SpecialistID: id, AppointmentID: r.Text(), AppointmentTypeID: r.Text(), Seat: r.Int(), Overbook: r.Bool(),
-					SlotStart: r.Time(), SlotEnd: r.Time(), BusyStart: r.Time(), BusyEnd: r.Time(),
+					SpecialistID: id, AppointmentID: r.Text(), AppointmentTypeID: r.Text(), Seat: r.Int(),
+					Overbook: r.Bool(), SlotStart: r.Time(), SlotEnd: r.Time(), BusyStart: r.Time(), BusyEnd: r.Time(),
 				})
 			}, taken, id, from, to)
 			if err != nil {

@@ -7,7 +7,8 @@ import (
 	"holdfast/store/table"
 )
 
-var appendEntry = `INSERT INTO audit_entries (` + table.AuditColumns + `, salt, digest, position, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+var appendEntry = `INSERT INTO audit_entries (` + table.AuditColumns +
+	`, salt, digest, position, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // AppendAudit implements store.AuditWriter.
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {

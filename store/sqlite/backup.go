@@ -62,7 +62,8 @@ func copyInto(ctx context.Context, c *conn, path string) error {
 	if err := syncPath(partial); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	// A link, unlike a rename, never replaces a file that another program has put there since. Not every file system has links.
+	// A link, unlike a rename, never replaces a file that another program has put there since. Not every file system
+	// has links.
 	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
 	} else if err != nil {
@@ -102,7 +103,8 @@ func Verify(ctx context.Context, path string) (Summary, error) {
 		return found, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return found, fmt.Errorf("%w: %s is not a backup: it does not exist, is empty or is no file", store.ErrInvalid, path)
+		return found,
+			fmt.Errorf("%w: %s is not a backup: it does not exist, is empty or is no file", store.ErrInvalid, path)
 	}
 	u := url.URL{Scheme: "file", Path: path}
 	c, err := openConn(u.String() + "?mode=ro&_pragma=query_only(1)&_pragma=cell_size_check(1)")

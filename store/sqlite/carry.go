@@ -35,7 +35,10 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 	part := false
 	err := c.query(ctx, func(*row) { part = true }, `SELECT 1 FROM meta WHERE key = '`+unfinished+`'`)
 	if err == nil && part {
-		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it", store.ErrUnavailable)
+		err = fmt.Errorf(
+			"%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it",
+			store.ErrUnavailable,
+		)
 	}
 	return err
 }
@@ -65,7 +68,8 @@ func OpenCarrier(ctx context.Context, path, snapshots string, log *slog.Logger) 
 
 // Columns implements store.Carrier.
 func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err error) {
-	err = x.conn.query(ctx, func(r *row) { all = append(all, r.Text()) }, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
+	err = x.conn.query(ctx, func(r *row) { all = append(all, r.Text()) },
+		`SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
 	if numbered[table] {
 		all = append(all, "row_number")
 	}
@@ -92,7 +96,8 @@ func ours(table store.CarriedTable) string {
 }
 
 // Rows implements store.Carrier.
-func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
+func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string,
+	each func(store.Row) error) error {
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var failed error
@@ -137,7 +142,8 @@ func (x *Carrier) Insert(_ context.Context, table store.CarriedTable, columns []
 			return err
 		}
 	}
-	text := "INSERT INTO " + table.Name + " (" + selected(table.Name, columns) + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	text := "INSERT INTO " + table.Name + " (" + selected(table.Name, columns) + ") VALUES (?" +
+		strings.Repeat(", ?", len(columns)-1) + ")"
 	for _, r := range rows {
 		if _, err := x.conn.exec(text, r...); err != nil {
 			return err
@@ -163,8 +169,11 @@ func (x *Carrier) SetLastChange(_ context.Context, number int64) error {
 	if err := x.begin(); err != nil {
 		return err
 	}
-	_, err := x.conn.exec(`INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-		lastChange, strconv.FormatInt(number, 10))
+	_,
+		err := x.conn.exec(
+		`INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+		lastChange, strconv.FormatInt(number, 10),
+	)
 	return err
 }
 
@@ -176,7 +185,8 @@ func (x *Carrier) Keep(_ context.Context, id string) error {
 	if err := x.begin(); err != nil {
 		return err
 	}
-	_, err := x.conn.exec(`INSERT INTO meta (key, value) VALUES ('`+unfinished+`', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, id)
+	_, err := x.conn.exec(`INSERT INTO meta (key, value) VALUES ('`+unfinished+
+		`', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, id)
 	if err != nil {
 		return err
 	}

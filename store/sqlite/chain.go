@@ -75,7 +75,8 @@ func (t *tx) LinkErasure(rowid int64) error {
 	if err != nil {
 		return err
 	}
-	return t.link(store.ErasureLink(entry), `INSERT INTO audit_erasures (entry, position, hash) VALUES (?, ?, ?)`, entry)
+	return t.link(store.ErasureLink(entry), `INSERT INTO audit_erasures (entry, position, hash) VALUES (?, ?, ?)`,
+		entry)
 }
 
 // chainEntries is the Go part of migration audit_chain: it links the existing entries.
@@ -89,7 +90,8 @@ func chainEntries(c *conn) error {
 	for n := atOnce; n == atOnce; {
 		var part []found
 		err := c.query(ctx, func(r *row) { part = append(part, found{table.ScanAudit(r), r.Int64()}) },
-			`SELECT `+table.AuditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT +?`, after, atOnce)
+			`SELECT `+table.AuditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT +?`,
+			after, atOnce)
 		if err != nil {
 			return err
 		}

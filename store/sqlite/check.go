@@ -24,9 +24,12 @@ func (s *Store) Check(ctx context.Context) error {
 func check(ctx context.Context, c *conn, known []store.Migration) error {
 	var found []error
 	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
-	rows := table.Check{Violation: violation, Query: func(ctx context.Context, each func(table.Row), text string) error {
-		return c.query(ctx, func(r *row) { each(r) }, text)
-	}}
+	rows := table.Check{
+		Violation: violation,
+		Query: func(ctx context.Context, each func(table.Row), text string) error {
+			return c.query(ctx, func(r *row) { each(r) }, text)
+		},
+	}
 	parts := []struct {
 		since int // schema version; a copy by an older program does not have it
 		check func() error

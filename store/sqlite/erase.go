@@ -9,7 +9,8 @@ import (
 )
 
 // Erase implements store.Store. It also removes the blanked texts from the files (scrub.go).
-func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
+func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time,
+	last func(store.Tx, store.Erased) error) (store.Erased, error) {
 	if err := p.Validate(); err != nil {
 		return store.Erased{}, err
 	}

@@ -12,7 +12,8 @@ var _ store.Measured = (*Store)(nil)
 // freed, and overwrites the log from its beginning after a checkpoint.
 func (s *Store) Measurements() store.Measurements {
 	return store.Measurements{
-		Writes: s.writes.Counts(), Commits: s.writer.commits.Counts(), Bytes: sizeOf(s.path), LogBytes: sizeOf(s.path + "-wal"),
+		Writes: s.writes.Counts(), Commits: s.writer.commits.Counts(), Bytes: sizeOf(s.path),
+		LogBytes: sizeOf(s.path + "-wal"),
 	}
 }
 

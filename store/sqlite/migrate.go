@@ -120,8 +120,10 @@ func snapshot(ctx context.Context, c *conn, dir string, version int) (string, er
 // recognise refuses a schema that this program cannot have created.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
-		return fmt.Errorf("the database has schema version %d, but this program supports versions up to %d: run the newer program",
-			len(applied), len(known))
+		return fmt.Errorf(
+			"the database has schema version %d, but this program supports versions up to %d: run the newer program",
+			len(applied), len(known),
+		)
 	}
 	for i, a := range applied {
 		if a.Checksum != known[i].Checksum {

@@ -18,7 +18,8 @@ func hashOwners(c *conn) error {
 		}
 		for _, client := range clients {
 			sum := sha256.Sum256([]byte(client))
-			_, err := c.exec(`UPDATE `+table+` SET client_id = ? WHERE client_id = ? AND client_id <> ''`, hex.EncodeToString(sum[:16]), client)
+			_, err := c.exec(`UPDATE `+table+` SET client_id = ? WHERE client_id = ? AND client_id <> ''`,
+				hex.EncodeToString(sum[:16]), client)
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,8 @@ func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, e
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	if need := 3 * uint64(whole.Size()); need > free {
-		return r, fmt.Errorf("%w: the upgrade takes a snapshot, for which %d bytes must be free, and %d are", store.ErrFull, need, free)
+		return r, fmt.Errorf("%w: the upgrade takes a snapshot, for which %d bytes must be free, and %d are",
+			store.ErrFull, need, free)
 	}
 	tried := filepath.Join(in, filepath.Base(path))
 	if err := copyInto(ctx, c, tried); err != nil {

@@ -177,7 +177,8 @@ func (s *Store) emptyLog(ctx context.Context) error {
 			then: func() error {
 				c.fault = nil
 				return s.checkpoint.alone(func() error {
-					return c.query(context.Background(), func(r *row) { busy = r.Bool() }, "PRAGMA wal_checkpoint(TRUNCATE)")
+					return c.query(context.Background(), func(r *row) { busy = r.Bool() },
+						"PRAGMA wal_checkpoint(TRUNCATE)")
 				})
 			},
 		})

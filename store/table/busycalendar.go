@@ -93,8 +93,7 @@ func (t *Tx) insertBusyBlocks(specialistID string, come []store.Block) error {
 		SELECT b.value ->> 'id', ?, CAST(b.value ->> 'start_at' AS BIGINT), CAST(b.value ->> 'end_at' AS BIGINT), '', '', ?
 		FROM {items}(?) AS b WHERE {true}
 		ON CONFLICT (id) DO UPDATE SET specialist_id = excluded.specialist_id, start_at = excluded.start_at,
-			end_at = excluded.end_at, reason = excluded.reason, set_id = excluded.set_id, source = excluded.source`,
-		specialistID, string(store.BlockCalendar), list)
+			end_at = excluded.end_at, reason = excluded.reason, set_id = excluded.set_id, source = excluded.source`, specialistID, string(store.BlockCalendar), list)
 }
 
 // jsonOf encodes an argument that is a list.

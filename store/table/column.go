@@ -20,7 +20,8 @@ type column[T any] struct {
 	merge string        // the value that an upsert sets; empty: the new value
 }
 
-// argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no allocation.
+// argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no
+// allocation.
 func (c *column[T]) argument(v *T) any {
 	switch {
 	case c.text != nil:

@@ -31,12 +31,13 @@ var (
 		"{each}", "SELECT value FROM json_each", "{items}", "json_each", "{pairs}", "json_each",
 		"{texts}", "json_each", "{any}", "IN (", "{end}", ")", "{json}", "", "{scan}", "NOT INDEXED",
 	)}
-	Postgres = Dialect{numbered: true, words: strings.NewReplacer(
-		"{false}", "false", "{true}", "true", "{row}", "row_number", "{instr}", "strpos", "{greatest}", "greatest",
-		"{ascii}", ` COLLATE "C"`, "{each}", "SELECT json_array_elements_text", "{items}", "json_array_elements",
-		"{pairs}", "json_each_text", "LIMIT +?", "LIMIT ?",
-		"{texts}", "json_array_elements_text", "{any}", "= ANY (ARRAY(", "{end}", "))", "{json}", "::json", "{scan}", "",
-	)}
+	Postgres = Dialect{
+		numbered: true,
+		words: strings.NewReplacer("{false}", "false", "{true}", "true", "{row}", "row_number", "{instr}", "strpos",
+			"{greatest}", "greatest", "{ascii}", ` COLLATE "C"`, "{each}", "SELECT json_array_elements_text", "{items}",
+			"json_array_elements", "{pairs}", "json_each_text", "LIMIT +?", "LIMIT ?", "{texts}",
+			"json_array_elements_text", "{any}", "= ANY (ARRAY(", "{end}", "))", "{json}", "::json", "{scan}", ""),
+	}
 )
 
 // Text returns text as the database reads it. A text without ? and braces is returned unchanged.

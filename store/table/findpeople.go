@@ -240,7 +240,8 @@ func (s *search) terms(ranges []store.KeyRange) (all []string, err error) {
 }
 
 // readTerms evaluates the people of terms, those with the newest appointments first, and passes them to each as soon as
-// no person that it has not read yet can come before them. Every person whose score is less than errors was read before.
+// no person that it has not read yet can come before them. Every person whose score is less than errors was read
+// before.
 func (s *search) readTerms(errors int, terms []string) error {
 	if len(terms) == 0 {
 		s.pass(errors, time.Time{})

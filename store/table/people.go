@@ -11,10 +11,10 @@ import (
 	"holdfast/store"
 )
 
-// The index of people. It is derived from the appointments that were inserted up to people_index.indexed_to. Appointments
-// behind that row are not in the index yet, and a search reads them all. So a booking does not write to the index: the
-// engine calls IndexPeople for many appointments together. A change of an indexed appointment changes the index in the
-// same transaction.
+// The index of people. It is derived from the appointments that were inserted up to people_index.indexed_to.
+// Appointments behind that row are not in the index yet, and a search reads them all. So a booking does not write to
+// the index: the engine calls IndexPeople for many appointments together. A change of an indexed appointment changes
+// the index in the same transaction.
 
 // Derived lists the tables of the index.
 var Derived = []string{
@@ -219,7 +219,9 @@ func (t *Tx) unindex(ctx context.Context, of store.Identity, row int64) error {
 		args []any
 	}{
 		{`DELETE FROM people WHERE id = ?`, []any{p.id}},
-		{`DELETE FROM people_keys WHERE key {any}SELECT value FROM {texts}(?){end} AND person_id = ?`, []any{texts(of.Keys()), p.id}},
+		{`DELETE FROM people_keys WHERE key {any}SELECT value FROM {texts}(?){end} AND person_id = ?`, []any{
+			texts(of.Keys()), p.id,
+		}},
 		{`DELETE FROM people_terms WHERE term {any}SELECT value FROM {texts}(?){end} AND recency = ? AND person_id = ?`,
 			[]any{texts(terms), p.recency, p.id}},
 	} {

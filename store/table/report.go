@@ -8,7 +8,8 @@ import (
 )
 
 // AppointmentCounts implements store.ReportReader.
-func (r Reads) AppointmentCounts(ctx context.Context, from, to, now time.Time) (all []store.AppointmentCount, err error) {
+func (r Reads) AppointmentCounts(ctx context.Context,
+	from, to, now time.Time) (all []store.AppointmentCount, err error) {
 	err = r.source.Query(ctx, func(r Row) {
 		all = append(all, store.AppointmentCount{
 			Source: store.Source(r.Text()), Status: store.Status(r.Text()), Attendance: store.Attendance(r.Text()),
