@@ -39,12 +39,14 @@ type appointmentJSON struct {
 	OverbookReason string      `json:"overbookReason,omitempty"`
 	CancelReason   string      `json:"cancelReason,omitempty"`
 	Patient        patientJSON `json:"patient"`
-	Locale         string      `json:"locale,omitempty"`      // the language the patient is written to; left out: the clinic's
-	ArrivedAt      string      `json:"arrivedAt,omitempty"`   // for the desk
-	SeriesID       string      `json:"seriesId,omitempty"`    // for the desk
-	VisitID        string      `json:"visitId,omitempty"`     // of several people one after the other; left out: it is of none
-	ResourceIDs    []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
-	Intake         *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil: none
+	// the language the patient is written to; left out: the clinic's
+	Locale    string `json:"locale,omitempty"`
+	ArrivedAt string `json:"arrivedAt,omitempty"` // for the desk
+	SeriesID  string `json:"seriesId,omitempty"`  // for the desk
+	// of several people one after the other; left out: it is of none
+	VisitID     string      `json:"visitId,omitempty"`
+	ResourceIDs []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
+	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil: none
 }
 
 // intakeJSON is the patient's answers and consent.
@@ -72,9 +74,10 @@ type patientJSON struct {
 
 func bareAppointmentOf(a *store.Appointment) publicAppointmentJSON {
 	return publicAppointmentJSON{
-		ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat, Overbook: a.Overbook,
-		Status: string(a.Status), Attendance: string(a.Attendance), SlotStartDate: httpTime(a.SlotStart), SlotEndDate: httpTime(a.SlotEnd),
-		Source: string(a.Source), UpstreamState: string(a.UpstreamState), CreatedAt: httpTime(a.CreatedAt),
+		ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat,
+		Overbook: a.Overbook, Status: string(a.Status), Attendance: string(a.Attendance),
+		SlotStartDate: httpTime(a.SlotStart), SlotEndDate: httpTime(a.SlotEnd), Source: string(a.Source),
+		UpstreamState: string(a.UpstreamState), CreatedAt: httpTime(a.CreatedAt),
 		CancelledAt: optionalTime(a.CancelledAt), Version: a.Version, Place: a.Place,
 	}
 }
@@ -179,7 +182,8 @@ type searchBody struct {
 func (s *Server) searchAppointments(c *call, b *searchBody) error {
 	c.once = nil
 	q := &query{values: url.Values{
-		"q": {b.Q}, "from": {b.From}, "to": {b.To}, "specialistId": {b.SpecialistID}, "status": {b.Status}, "cursor": {b.Cursor}, "colleagues": {b.Colleagues},
+		"q": {b.Q}, "from": {b.From}, "to": {b.To}, "specialistId": {b.SpecialistID}, "status": {b.Status},
+		"cursor": {b.Cursor}, "colleagues": {b.Colleagues},
 	}}
 	if b.Limit != nil {
 		q.values.Set("limit", strconv.Itoa(*b.Limit))
@@ -190,8 +194,9 @@ func (s *Server) searchAppointments(c *call, b *searchBody) error {
 func (s *Server) findAppointments(c *call, q *query) error {
 	zone := s.engine.Clinic.Zone()
 	f := store.AppointmentFilter{
-		From: q.bound("from", zone), To: q.bound("to", zone), SpecialistID: q.id("specialistId"), Status: store.Status(q.text("status")),
-		Query: strings.TrimSpace(q.text("q")), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, maxPage, 100),
+		From: q.bound("from", zone), To: q.bound("to", zone), SpecialistID: q.id("specialistId"),
+		Status: store.Status(q.text("status")), Query: strings.TrimSpace(q.text("q")), Cursor: q.text("cursor"),
+		Limit: q.whole("limit", 1, maxPage, 100),
 	}
 	busyToo := q.colleagues(f.Query != "")
 	switch {
@@ -210,7 +215,9 @@ func (s *Server) findAppointments(c *call, q *query) error {
 			f.SpecialistID = c.caller.specialistID
 		}
 		if f.SpecialistID != c.caller.specialistID {
-			return errForbidden.with("You can see your own calendar only; colleagues=busy shows when the others are busy.")
+			return errForbidden.with(
+				"You can see your own calendar only; colleagues=busy shows when the others are busy.",
+			)
 		}
 	}
 	if s.engine.Clinic.Current().IsResource(f.SpecialistID) {
@@ -269,11 +276,14 @@ func (s *Server) getAppointment(c *call) error {
 	if proposed != nil {
 		names[proposed.SpecialistID], _ = s.engine.Clinic.Current().Who(proposed.SpecialistID)
 	}
-	answer := managedJSON{s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), names, with, s.proposalOf(proposed)}
+	answer := managedJSON{
+		s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), names, with, s.proposalOf(proposed),
+	}
 	if err := c.json(http.StatusOK, answer); err != nil {
 		return err
 	}
-	// This answer also changes without a new version: when the email is sent, or when another visitor's appointment moves.
+	// This answer also changes without a new version: when the email is sent, or when another visitor's appointment
+	// moves.
 	c.rw.Header()["Etag"] = []string{contentTag(strconv.FormatInt(a.Version, 10)+".", c.out)}
 	return nil
 }
@@ -346,7 +356,9 @@ func (s *Server) undoAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Group.Visit.Undo(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
+	a, err := s.engine.Group.Visit.Undo(c.ctx(), booking.UndoRequest{
+		ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c)),
+	})
 	if err != nil {
 		return err
 	}
@@ -368,7 +380,9 @@ type rescheduleBody struct {
 
 func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	if (b.IgnoreHours || b.Displace || b.AppointmentTypeID != "") && !c.caller.may(desk) {
-		return errForbidden.with("Only the clinic's own staff can displace a hold, ignore the hours or change the type. Leave the field out.")
+		return errForbidden.with(
+			"Only the clinic's own staff can displace a hold, ignore the hours or change the type. Leave the field out.",
+		)
 	}
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can move appointments within your own calendar only.")
@@ -381,16 +395,18 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	start := m.instant("slotStartDate", b.SlotStartDate)
 	var booked holds.Owner
 	if who := c.caller.appointment; who != nil {
-		booked, _ = holds.ParseOwner(who.Owner) // a patient's holds are of the client that booked, unless another is named
+		// a patient's holds are of the client that booked, unless another is named
+		booked, _ = holds.ParseOwner(who.Owner)
 	}
 	specialistID := b.SpecialistID
 	if specialistID == "" {
 		specialistID = c.caller.specialistID // a specialist's own appointment stays with the specialist
 	}
 	a, err := s.engine.Booking.Reschedule(c.ctx(), booking.RescheduleRequest{
-		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client, Owner: booked,
-		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
-		Silent: c.inSilence(b.Notify), Undoable: b.Undoable, AppointmentTypeID: b.AppointmentTypeID, Once: c.answering(s.renderAppointment(c)),
+		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client,
+		Owner: booked, Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours,
+		Displace: b.Displace, Silent: c.inSilence(b.Notify), Undoable: b.Undoable,
+		AppointmentTypeID: b.AppointmentTypeID, Once: c.answering(s.renderAppointment(c)),
 	})
 	if err != nil {
 		return err
@@ -407,7 +423,8 @@ func (s *Server) setAttendance(c *call, b *attendanceBody) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Booking.SetAttendance(c.ctx(), id, version, store.Attendance(b.Attendance), c.caller.actor, c.answering(s.renderAppointment(c)))
+	a, err := s.engine.Booking.SetAttendance(c.ctx(), id, version, store.Attendance(b.Attendance), c.caller.actor,
+		c.answering(s.renderAppointment(c)))
 	if err != nil {
 		return err
 	}

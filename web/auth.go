@@ -124,7 +124,10 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	}
 	p, err := s.engine.Account.Authenticate(c.ctx(), strings.TrimSpace(key))
 	if errors.Is(err, record.ErrUnauthorized) {
-		return true, errUnauthorized.with("This API key is unknown or was revoked. Create a new one with: holdfast apikey create.")
+		return true,
+			errUnauthorized.with(
+				"This API key is unknown or was revoked. Create a new one with: holdfast apikey create.",
+			)
 	}
 	if err != nil {
 		return true, err
@@ -134,7 +137,9 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	return true, nil
 }
 
-var errDeadLink = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message, or call the clinic.")
+var errDeadLink = errUnauthorized.with(
+	"This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message, or call the clinic.",
+)
 
 // deadLink is errDeadLink with the number to call: a move in silence sends no message.
 func (s *Server) deadLink() error {
@@ -220,7 +225,9 @@ func (s *Server) authorize(c *call) error {
 		return errForbidden.with("This link is for another appointment. Use the link in the message about this one.")
 	}
 	if mine := c.caller.waitingID; mine != "" && id != mine && id != managedID {
-		return errForbidden.with("This link is for another entry of the waiting list. Use the link in the message about this one.")
+		return errForbidden.with(
+			"This link is for another entry of the waiting list. Use the link in the message about this one.",
+		)
 	}
 	if mine := c.caller.requestID; mine != "" && id != mine && id != managedID {
 		return errForbidden.with("This link is for another request. Use the link in the message about this one.")
@@ -266,7 +273,8 @@ func (c *call) resolveClient(given string) error {
 	case given == "":
 		given = header
 	case header != "" && header != given:
-		return fieldError("clientId", "differs from the header Holdfast-Client; send one of the two, or the same in both")
+		return fieldError("clientId",
+			"differs from the header Holdfast-Client; send one of the two, or the same in both")
 	}
 	c.client = holds.ClientID(given)
 	return nil

@@ -93,7 +93,9 @@ func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error)
 	if err != nil {
 		return nil, err
 	}
-	said := each(list, func(a *store.Appointment) inTheWayJSON { return inTheWayJSON{deskAppointmentOf(a), told[a.ID]} })
+	said := each(list, func(a *store.Appointment) inTheWayJSON {
+		return inTheWayJSON{deskAppointmentOf(a), told[a.ID]}
+	})
 	return map[string]any{"appointments": said, "more": more}, nil
 }
 
@@ -150,7 +152,9 @@ func (s *Server) readHolidays(c *call, b *holidaysBody) error {
 	if errors.As(err, &wrong) {
 		return fieldError("ics", wrong.Error())
 	}
-	said := each(days, func(d *ical.Holiday) holidayJSON { return holidayJSON{d.Title, d.From.String(), d.To.String()} })
+	said := each(days, func(d *ical.Holiday) holidayJSON {
+		return holidayJSON{d.Title, d.From.String(), d.To.String()}
+	})
 	return c.json(http.StatusOK, map[string]any{"days": said})
 }
 

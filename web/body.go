@@ -57,8 +57,8 @@ func (c *call) watchBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
 }
 
-// leaveBody comes before the answer. If the server has not read the body, it answers at once, closes the connection, and waits restTime for
-// the rest, so that the caller receives the answer before the close.
+// leaveBody comes before the answer. If the server has not read the body, it answers at once, closes the connection,
+// and waits restTime for the rest, so that the caller receives the answer before the close.
 func (c *call) leaveBody() {
 	if c.body.ReadCloser == nil || c.body.ended {
 		return
@@ -69,8 +69,8 @@ func (c *call) leaveBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
 }
 
-// drainBody comes after the answer. It sends the answer and reads the rest of a body that the server has not read, until the deadline of
-// leaveBody: a close with unread bytes resets the connection, and the caller loses the answer.
+// drainBody comes after the answer. It sends the answer and reads the rest of a body that the server has not read,
+// until the deadline of leaveBody: a close with unread bytes resets the connection, and the caller loses the answer.
 func (c *call) drainBody() {
 	if c.body.ReadCloser == nil || c.body.ended || c.r.ProtoMajor >= 2 {
 		return

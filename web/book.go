@@ -40,8 +40,9 @@ type bookBody struct {
 // book creates the booking of a patient, or of a program with a key. A program needs no client and has no cooldown.
 func (s *Server) book(c *call, b *bookBody) error {
 	r := booking.Request{
-		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
-		Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Source: store.SourceWeb, Actor: "client",
+		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Place: b.Place,
+		Client: c.client, Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale,
+		Source: store.SourceWeb, Actor: "client",
 	}
 	s.checkPlace(&c.wrong, b.Place)
 	switch c.caller.scope {
@@ -88,8 +89,8 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	}
 	r := booking.Request{
 		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
-		Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor,
-		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: c.inSilence(b.Notify),
+		Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Source: store.SourceStaff,
+		Actor: c.caller.actor, IgnoreHours: b.IgnoreHours, Displace: displace, Silent: c.inSilence(b.Notify),
 	}
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")

@@ -69,7 +69,8 @@ func (s *Server) getBusyCalendar(c *call) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// putBusyCalendar has a calendar read. The request is not kept for a repeat: the address is a secret, and a repeat comes to the same.
+// putBusyCalendar has a calendar read. The request is not kept for a repeat: the address is a secret, and a repeat
+// comes to the same.
 func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {

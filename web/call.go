@@ -142,7 +142,9 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 func (s *Server) admit(c *call) error {
 	if !safe(c.r.Method) && c.site == "" {
 		if err := s.origins.Check(c.r); err != nil && !c.fromOwnPages() {
-			return errForbidden.with("This page belongs to another site. Open the booking page itself, or send the request from a program.")
+			return errForbidden.with(
+				"This page belongs to another site. Open the booking page itself, or send the request from a program.",
+			)
 		}
 	}
 	err := s.identify(c)

@@ -47,9 +47,13 @@ var crossSite = map[string]bool{
 // neither sends cookies nor lets the page read an answer to a request that had some. Authorization is not among the
 // allowed headers, so a page cannot carry an API key.
 var (
-	corsHeaders = []string{"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent"}
-	corsExposed = []string{"ETag, Retry-After, X-Request-Id, Location, Date, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset"}
-	corsMaxAge  = []string{"600"} // seconds
+	corsHeaders = []string{
+		"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent",
+	}
+	corsExposed = []string{
+		"ETag, Retry-After, X-Request-Id, Location, Date, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset",
+	}
+	corsMaxAge = []string{"600"} // seconds
 )
 
 // admitSite recognises a request from a page of a named website. It allows the page to read the answer, and removes the

@@ -18,8 +18,10 @@ var (
 const manualPattern = "/docs/{page}"
 
 // manualPolicy allows the style sheet and the script of the manual, and requests to this server from "Try it".
-var manualPolicy = []string{"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"}
+var manualPolicy = []string{
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+		"form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+}
 
 // OpenAPI is the description of the API, as served.
 func OpenAPI() []byte { return docs.OpenAPI() }
@@ -62,8 +64,8 @@ func (c *call) packedDocument(contentType []string, packed []byte) error {
 	return c.document(contentType, packed)
 }
 
-// manualPage answers an address below /docs that is not a route of its own. An address with a slash at its end, or with the
-// name of a source file, redirects to the page.
+// manualPage answers an address below /docs that is not a route of its own. An address with a slash at its end, or with
+// the name of a source file, redirects to the page.
 func (s *Server) manualPage(c *call) error {
 	c.is(manualPattern)
 	name := c.r.URL.Path

@@ -75,40 +75,100 @@ var (
 
 // Every code there is. docs/errors.md has a section for each.
 var (
-	errMalformedBody        = problem{Status: 400, Code: "malformed_body", Title: "Malformed body"}
-	errUnauthorized         = problem{Status: 401, Code: "unauthorized", Title: "Authentication required", Detail: "Send an API key as Authorization: Bearer hfk_…."}
-	errForbidden            = problem{Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential may not do this."}
-	errNotOwner             = problem{Status: 403, Code: "not_owner", Title: "Another client's hold", Detail: "Only the client that took this hold can use it. Send the clientId that took it."}
-	errNotFound             = problem{Status: 404, Code: "not_found", Title: "Not found", Detail: "Nothing has this address or id. Check the spelling; /docs/api lists the routes."}
-	errNoSlots              = problem{Status: 404, Code: "no_slots", Title: "No time is free", Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another specialist."}
-	errMethodNotAllowed     = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
-	errSlotTaken            = problem{Status: 409, Code: "slot_taken", Title: "The time is taken", Detail: "A booked appointment is in the way. Choose another time."}
-	errSlotHeld             = problem{Status: 409, Code: "slot_held", Title: "The time is held", Detail: "Another client holds this time. Choose another one, or try again after the hold has expired."}
-	errNotBookable          = problem{Status: 409, Code: "not_bookable", Title: "This time cannot be booked"}
-	errOperationState       = problem{Status: 409, Code: "operation_state", Title: "Wrong state", Detail: "The operation's state does not allow this. Fetch the queue again, then decide."}
-	errIdempotencyInFlight  = problem{Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running", Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged."}
-	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has expired", Detail: "This hold has expired or never existed. Take a new one; the time may still be free.", OK: new(bool)}
-	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed since you read it", Detail: "This appointment has changed since you read it. Fetch it again and retry."}
+	errMalformedBody = problem{Status: 400, Code: "malformed_body", Title: "Malformed body"}
+	errUnauthorized  = problem{
+		Status: 401, Code: "unauthorized", Title: "Authentication required",
+		Detail: "Send an API key as Authorization: Bearer hfk_….",
+	}
+	errForbidden = problem{
+		Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential may not do this.",
+	}
+	errNotOwner = problem{
+		Status: 403, Code: "not_owner", Title: "Another client's hold",
+		Detail: "Only the client that took this hold can use it. Send the clientId that took it.",
+	}
+	errNotFound = problem{
+		Status: 404, Code: "not_found", Title: "Not found",
+		Detail: "Nothing has this address or id. Check the spelling; /docs/api lists the routes.",
+	}
+	errNoSlots = problem{
+		Status: 404, Code: "no_slots", Title: "No time is free",
+		Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another specialist.",
+	}
+	errMethodNotAllowed = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
+	errSlotTaken        = problem{
+		Status: 409, Code: "slot_taken", Title: "The time is taken",
+		Detail: "A booked appointment is in the way. Choose another time.",
+	}
+	errSlotHeld = problem{
+		Status: 409, Code: "slot_held", Title: "The time is held",
+		Detail: "Another client holds this time. Choose another one, or try again after the hold has expired.",
+	}
+	errNotBookable    = problem{Status: 409, Code: "not_bookable", Title: "This time cannot be booked"}
+	errOperationState = problem{
+		Status: 409, Code: "operation_state", Title: "Wrong state",
+		Detail: "The operation's state does not allow this. Fetch the queue again, then decide.",
+	}
+	errIdempotencyInFlight = problem{
+		Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running",
+		Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged.",
+	}
+	errHoldExpired = problem{
+		Status: 410, Code: "hold_expired", Title: "The hold has expired",
+		Detail: "This hold has expired or never existed. Take a new one; the time may still be free.", OK: new(bool),
+	}
+	errVersionMismatch = problem{
+		Status: 412, Code: "version_mismatch", Title: "Changed since you read it",
+		Detail: "This appointment has changed since you read it. Fetch it again and retry.",
+	}
 	errPayloadTooLarge      = problem{Status: 413, Code: "payload_too_large", Title: "The body is too large"}
-	errUnsupportedMediaType = problem{Status: 415, Code: "unsupported_media_type", Title: "Not JSON", Detail: "Send the body as JSON in UTF-8, with Content-Type: application/json."}
-	errValidationFailed     = problem{Status: 422, Code: "validation_failed", Title: "Invalid fields"}
-	errIdempotencyMismatch  = problem{Status: 422, Code: "idempotency_mismatch", Title: "The key was used for another request", Detail: "This Idempotency-Key belongs to a request with another body or path. Use a new key for a new request."}
-	errQuotaExceeded        = problem{Status: 429, Code: "quota_exceeded", Title: "Too many holds", Detail: "This client has reached its maximum number of holds. Release one of them first."}
-	errCooldownActive       = problem{Status: 429, Code: "cooldown_active", Title: "Already booked", Detail: "This client has booked this appointment type already. Change that appointment, or book again from the instant in until."}
-	errRateLimited          = problem{Status: 429, Code: "rate_limited", Title: "Too many requests", Detail: "Too many requests from this network. Wait for the time in Retry-After."}
-	errInternal             = problem{Status: 500, Code: "internal", Title: "Internal error", Detail: "The server failed to process the request. Try again. If this keeps happening, tell your administrator and include the request ID."}
-	errOverloaded           = problem{Status: 503, Code: "overloaded", Title: "Overloaded", Detail: "Too many writes are waiting and nothing was written. Try again in a second."}.again(time.Second)
-	errStorageUnavailable   = problem{Status: 503, Code: "storage_unavailable", Title: "Storage unavailable", Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key."}.again(3 * time.Second)
-	errStorageFull          = problem{Status: 507, Code: "storage_full", Title: "The disk is full", Detail: "Nothing can be saved until there is room on the server's disk. Reading still works."}.again(30 * time.Second)
+	errUnsupportedMediaType = problem{
+		Status: 415, Code: "unsupported_media_type", Title: "Not JSON",
+		Detail: "Send the body as JSON in UTF-8, with Content-Type: application/json.",
+	}
+	errValidationFailed    = problem{Status: 422, Code: "validation_failed", Title: "Invalid fields"}
+	errIdempotencyMismatch = problem{
+		Status: 422, Code: "idempotency_mismatch", Title: "The key was used for another request",
+		Detail: "This Idempotency-Key belongs to a request with another body or path. Use a new key for a new request.",
+	}
+	errQuotaExceeded = problem{
+		Status: 429, Code: "quota_exceeded", Title: "Too many holds",
+		Detail: "This client has reached its maximum number of holds. Release one of them first.",
+	}
+	errCooldownActive = problem{
+		Status: 429, Code: "cooldown_active", Title: "Already booked",
+		Detail: "This client has booked this appointment type already. Change that appointment, or book again from the instant in until.",
+	}
+	errRateLimited = problem{
+		Status: 429, Code: "rate_limited", Title: "Too many requests",
+		Detail: "Too many requests from this network. Wait for the time in Retry-After.",
+	}
+	errInternal = problem{
+		Status: 500, Code: "internal", Title: "Internal error",
+		Detail: "The server failed to process the request. Try again. If this keeps happening, tell your administrator and include the request ID.",
+	}
+	errOverloaded = problem{
+		Status: 503, Code: "overloaded", Title: "Overloaded",
+		Detail: "Too many writes are waiting and nothing was written. Try again in a second.",
+	}.again(time.Second)
+	errStorageUnavailable = problem{
+		Status: 503, Code: "storage_unavailable", Title: "Storage unavailable",
+		Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key.",
+	}.again(3 * time.Second)
+	errStorageFull = problem{
+		Status: 507, Code: "storage_full", Title: "The disk is full",
+		Detail: "Nothing can be saved until there is room on the server's disk. Reading still works.",
+	}.again(30 * time.Second)
 )
 
 // codes lists them all.
 func codes() []problem {
 	return []problem{
-		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed, errSlotTaken,
-		errSlotHeld, errNotBookable, errOperationState, errIdempotencyInFlight, errHoldExpired, errVersionMismatch, errPayloadTooLarge,
-		errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch, errQuotaExceeded, errCooldownActive,
-		errRateLimited, errInternal, errOverloaded, errStorageUnavailable, errStorageFull, errSetupDone,
+		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed,
+		errSlotTaken, errSlotHeld, errNotBookable, errOperationState, errIdempotencyInFlight, errHoldExpired,
+		errVersionMismatch, errPayloadTooLarge, errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch,
+		errQuotaExceeded, errCooldownActive, errRateLimited, errInternal, errOverloaded, errStorageUnavailable,
+		errStorageFull, errSetupDone,
 	}
 }
 
@@ -120,7 +180,8 @@ var sentinels = []struct {
 	err error
 	say problem
 }{
-	{record.ErrNoAppointmentType, errNotFound.with("No appointment type has this id. GET /v1/appointment-types lists them.")},
+	{record.ErrNoAppointmentType,
+		errNotFound.with("No appointment type has this id. GET /v1/appointment-types lists them.")},
 	{store.ErrNotFound, errNotFound},
 	{store.ErrSlotTaken, errSlotTaken},
 	{store.ErrVersion, errVersionMismatch},
@@ -128,29 +189,44 @@ var sentinels = []struct {
 	{store.ErrFull, errStorageFull},
 	{store.ErrUnavailable, errStorageUnavailable},
 	{store.ErrClosed, errStorageUnavailable},
-	{store.ErrInvalid, errValidationFailed.with("The request refers to something that does not exist or does not fit. Check the ids in it.")},
+	{store.ErrInvalid,
+		errValidationFailed.with(
+			"The request refers to something that does not exist or does not fit. Check the ids in it.",
+		)},
 	{store.ErrDuplicate, errValidationFailed.with("This id is in use. Choose another.")},
 	{holds.ErrNotFound, errHoldExpired},
 	{holds.ErrNotOwner, errNotOwner},
 	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them expires, unless it is extended
-	{holds.ErrRestarts, errQuotaExceeded.with("This hold can't be renewed again. Book it, or release it and take a new one.")},
-	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
-	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(presence.ReasonNotOnline), "This specialist is offline. Go online first, then send heartbeats to stay online.")},
+	{holds.ErrRestarts,
+		errQuotaExceeded.with("This hold can't be renewed again. Book it, or release it and take a new one.")},
+	{holds.ErrDeactivated, errForbidden.because("deactivated",
+		"This specialist is deactivated. An admin can activate the specialist again.")},
+	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(presence.ReasonNotOnline),
+		"This specialist is offline. Go online first, then send heartbeats to stay online.")},
 	{holds.ErrUnavailable, errStorageUnavailable},
 	{holds.ErrClosed, errStorageUnavailable},
 	{record.ErrNoSlots, errNoSlots},
 	{record.ErrUnauthorized, errUnauthorized},
 	{record.ErrForbidden, errForbidden},
-	{record.ErrAsksDesk, errForbidden.because("asks_desk", "The clinic confirms these appointments itself. For another time, call the clinic, or cancel this one and send a new request.")},
+	{record.ErrAsksDesk, errForbidden.because("asks_desk",
+		"The clinic confirms these appointments itself. For another time, call the clinic, or cancel this one and send a new request.")},
 	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
-	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late", "This change can no longer be undone: it is too old, another user made it, the appointment has changed since, or others were notified.")},
-	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail", "The patient has no email address, or this server sends no email. Call instead.")},
-	{waitlist.ErrOff, errForbidden.because("waitlist_closed", "The waiting list is not open online: only the desk can add entries, or this server sends no email. Call the clinic.")},
-	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full", "The waiting list is full, or this person has the maximum number of entries. Remove another entry first.")},
-	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered", "This entry already has an open offer, or this time is offered to another entry. Wait for the answer.")},
-	{group.ErrNoVisit, errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
-	{record.ErrVisit, errForbidden.because("part_of_a_visit", "This appointment is part of a group visit. Cancel the whole visit, or call the clinic.")},
-	{group.ErrNoSeries, errNotBookable.titled(notNow).because("no_series", "This appointment is not part of a series.")},
+	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late",
+		"This change can no longer be undone: it is too old, another user made it, the appointment has changed since, or others were notified.")},
+	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail",
+		"The patient has no email address, or this server sends no email. Call instead.")},
+	{waitlist.ErrOff, errForbidden.because("waitlist_closed",
+		"The waiting list is not open online: only the desk can add entries, or this server sends no email. Call the clinic.")},
+	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full",
+		"The waiting list is full, or this person has the maximum number of entries. Remove another entry first.")},
+	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered",
+		"This entry already has an open offer, or this time is offered to another entry. Wait for the answer.")},
+	{group.ErrNoVisit,
+		errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
+	{record.ErrVisit, errForbidden.because("part_of_a_visit",
+		"This appointment is part of a group visit. Cancel the whole visit, or call the clinic.")},
+	{group.ErrNoSeries,
+		errNotBookable.titled(notNow).because("no_series", "This appointment is not part of a series.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
 	{record.ErrOperationState, errOperationState},
 	{record.ErrIdempotencyMismatch, errIdempotencyMismatch},
@@ -191,7 +267,8 @@ func problemOf(err error, now time.Time) problem {
 	case errors.As(err, &notBookable):
 		p := errNotBookable.because(string(notBookable.Reason), whyNot(notBookable.Reason))
 		switch notBookable.Reason {
-		case presence.ReasonAccepted, presence.ReasonEnded, presence.ReasonNotActive, presence.ReasonAtCapacity, presence.ReasonNotOnline:
+		case presence.ReasonAccepted, presence.ReasonEnded, presence.ReasonNotActive, presence.ReasonAtCapacity,
+			presence.ReasonNotOnline:
 			p.Title = notNow
 		}
 		return p
@@ -202,15 +279,18 @@ func problemOf(err error, now time.Time) problem {
 			"The clinic could not check this booking. Try again in a moment, or call the clinic.")
 	case errors.As(err, &cooling):
 		p := errCooldownActive.again(cooling.Until.Sub(now))
-		p.Until, p.AppointmentID, p.SlotStartDate = httpTime(cooling.Until), cooling.AppointmentID, optionalTime(cooling.SlotStart)
+		p.Until, p.AppointmentID, p.SlotStartDate = httpTime(cooling.Until), cooling.AppointmentID,
+			optionalTime(cooling.SlotStart)
 		return p
 	case errors.As(err, &limit):
 		return errRateLimited.again(limit.Until.Sub(now)).because("public_bookings",
 			"There were too many online bookings from this connection in the last hour. Try again after the time in Retry-After, or call the clinic.")
 	case errors.As(err, &lapsed) && lapsed.Declined:
-		return errHoldExpired.titled("Declined").because("declined", "The clinic declined this request, or the patient cancelled it. Choose another time.")
+		return errHoldExpired.titled("Declined").because("declined",
+			"The clinic declined this request, or the patient cancelled it. Choose another time.")
 	case errors.As(err, &lapsed):
-		return errHoldExpired.titled("The request has expired").because("lapsed", "This request expired before it was confirmed. Book again; the time may still be free.")
+		return errHoldExpired.titled("The request has expired").because("lapsed",
+			"This request expired before it was confirmed. Book again; the time may still be free.")
 	case errors.As(err, &held) && held.Until.IsZero():
 		return errSlotTaken // every seat is booked
 	case errors.As(err, &held):

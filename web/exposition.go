@@ -15,9 +15,9 @@ type metric struct {
 	labels     []string // their names, in order
 }
 
-// exposition is an answer to Prometheus, in its text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/).
-// It is written here and not by Prometheus's own library: that one brings protobuf, a thirteenth of the program, for a format of
-// a line per figure.
+// exposition is an answer to Prometheus, in its text format 0.0.4
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). It is written here and not by Prometheus's own
+// library: that one brings protobuf, a thirteenth of the program, for a format of a line per figure.
 type exposition struct {
 	lines map[*metric][]byte // of each name, its header first; all lines of a name must be together
 }

@@ -91,8 +91,8 @@ func (q *query) between(name string, least, most, usual int) int {
 	return min(n, most)
 }
 
-// dates reads a search by date (https://hl7.org/fhir/R4/search.html#date): each value an instant or a date of the clinic, with a prefix. The
-// bounds are those of [from, to); zero: open.
+// dates reads a search by date (https://hl7.org/fhir/R4/search.html#date): each value an instant or a date of the
+// clinic, with a prefix. The bounds are those of [from, to); zero: open.
 func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
 	for _, value := range q.values[name] {
 		prefix := "eq"
@@ -105,7 +105,8 @@ func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
 			first, err = time.ParseInLocation(time.DateOnly, value, zone)
 		}
 		if err != nil {
-			q.add(name, "must be a date like 2026-11-23 or an instant like 2026-11-23T09:00:00Z, with a prefix such as ge or lt")
+			q.add(name,
+				"must be a date like 2026-11-23 or an instant like 2026-11-23T09:00:00Z, with a prefix such as ge or lt")
 			return from, to
 		}
 		after := first.AddDate(0, 0, 1)

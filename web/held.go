@@ -17,7 +17,8 @@ import (
 type Limits struct {
 	HoldsPerAddress int // live holds of one address; default 200
 	HoldsPerDay     int // live holds on one UTC day of one specialist; default 100
-	// per cent of one specialist's day, and of the week, that one address may hold, at least minHoldShare seats; default 20
+	// per cent of one specialist's day, and of the week, that one address may hold, at least minHoldShare seats;
+	// default 20
 	HoldShare          int
 	SessionsPerAddress int // requests for a session of one address that wait at a time; default 10
 	Streams            int // live streams in all, with or without Options.RateLimit; default 20,000
@@ -202,11 +203,21 @@ type heldShare struct {
 
 // Refusals of more than the public may have at a time.
 var (
-	errHoldsOfAddress    = errRateLimited.with("Too many holds from this network. Book or release one, or try again after Retry-After seconds.")
-	errHoldsOfDay        = errRateLimited.with("Too many times of this day are on hold. Choose another day, or try again after Retry-After seconds.")
-	errShareOfDay        = errRateLimited.with("Too many holds of this day from this network. Book or release one, or choose another day.")
-	errShareOfWeek       = errRateLimited.with("Too many holds of this week from this network. Book or release one, or choose another week.")
-	errSessionsOfAddress = errRateLimited.with("Too many waiting session requests from this network. Try again after Retry-After seconds.")
+	errHoldsOfAddress = errRateLimited.with(
+		"Too many holds from this network. Book or release one, or try again after Retry-After seconds.",
+	)
+	errHoldsOfDay = errRateLimited.with(
+		"Too many times of this day are on hold. Choose another day, or try again after Retry-After seconds.",
+	)
+	errShareOfDay = errRateLimited.with(
+		"Too many holds of this day from this network. Book or release one, or choose another day.",
+	)
+	errShareOfWeek = errRateLimited.with(
+		"Too many holds of this week from this network. Book or release one, or choose another week.",
+	)
+	errSessionsOfAddress = errRateLimited.with(
+		"Too many waiting session requests from this network. Try again after Retry-After seconds.",
+	)
 )
 
 // holdLimit returns booking.HoldRequest.Limit for the caller: nil if nothing limits it.
@@ -304,8 +315,8 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 // shareOf returns the number of seats that one address can hold.
 func (l *Limits) shareOf(r booking.Room) int { return max(minHoldShare, r.Seats*l.HoldShare/100) }
 
-// admitSession counts a request for a session that the public is about to make. A client has one waiting at a time, so it
-// is counted by its client.
+// admitSession counts a request for a session that the public is about to make. A client has one waiting at a time, so
+// it is counted by its client.
 func (s *Server) admitSession(c *call) error {
 	address := s.address(c.r)
 	if c.caller.trusted() || s.bySession == nil || !address.IsValid() || c.client == "" {
@@ -318,8 +329,8 @@ func (s *Server) admitSession(c *call) error {
 	return errSessionsOfAddress.again(10 * time.Second)
 }
 
-// admitPoll limits the public polls that renew a selection. They have a bucket of their own, so that polls never use up the
-// writes of their network address.
+// admitPoll limits the public polls that renew a selection. They have a bucket of their own, so that polls never use up
+// the writes of their network address.
 func (s *Server) admitPoll(c *call) error {
 	if c.caller.trusted() {
 		return nil

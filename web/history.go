@@ -101,7 +101,8 @@ func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 		}
 	}
 	if len(b.Q) > 200 {
-		m.add("q", "must be at most 200 characters: a part of a name, a phone number, an email address or a date of birth")
+		m.add("q",
+			"must be at most 200 characters: a part of a name, a phone number, an email address or a date of birth")
 	}
 	list, err := s.engine.Person.Find(c.ctx(), b.Q, c.caller.specialistID, limit)
 	if err != nil {

@@ -52,7 +52,9 @@ type createHoldBody struct {
 
 func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if (b.Displace || b.IgnoreHours) && !c.caller.may(desk) {
-		return errForbidden.with("Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.")
+		return errForbidden.with(
+			"Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.",
+		)
 	}
 	if (b.Displace || b.IgnoreHours) && !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can do this in your own calendar only; name yourself in specialistId.")

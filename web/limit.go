@@ -64,9 +64,10 @@ func (l *limiter) take(address netip.Addr, now time.Time) (untilFull time.Durati
 	return untilFull
 }
 
-// limited takes one token of an address for this request and reports what is left in RateLimit-Limit, RateLimit-Remaining
-// and RateLimit-Reset (draft-ietf-httpapi-ratelimit-headers-06; the last in seconds until all tokens are back). It returns
-// an error if there was none. Callers without an address, such as one on a pipe, are not limited.
+// limited takes one token of an address for this request and reports what is left in RateLimit-Limit,
+// RateLimit-Remaining and RateLimit-Reset (draft-ietf-httpapi-ratelimit-headers-06; the last in seconds until all
+// tokens are back). It returns an error if there was none. Callers without an address, such as one on a pipe, are not
+// limited.
 func (c *call) limited(l *limiter, address netip.Addr) error {
 	if l == nil || !address.IsValid() {
 		return nil
@@ -160,8 +161,8 @@ func parseAddress(s string) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// onThisMachine reports whether a request was made on this machine, to it by its own name, and was not passed on by a proxy
-// on it. The name keeps out a page in a browser here whose own name was made to lead here.
+// onThisMachine reports whether a request was made on this machine, to it by its own name, and was not passed on by a
+// proxy on it. The name keeps out a page in a browser here whose own name was made to lead here.
 func (s *Server) onThisMachine(r *http.Request) bool {
 	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto",
 		"X-Real-Ip", "Via"} {

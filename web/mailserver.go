@@ -63,7 +63,9 @@ func (s *Server) mailServer() map[string]mailServerAnswer {
 func (s *Server) getMailServer(c *call) error { return c.json(http.StatusOK, s.mailServer()) }
 
 // errDemoMail is for the demo, whose patients are invented: their addresses may be those of real people.
-var errDemoMail = errForbidden.with("The demo sends no email, because its patients are invented. Start a clinic of your own with holdfast serve.")
+var errDemoMail = errForbidden.with(
+	"The demo sends no email, because its patients are invented. Start a clinic of your own with holdfast serve.",
+)
 
 // putMailServer stores another choice. Its answer is not stored for a repeated request: the request contains a
 // password, and repeating it changes nothing.

@@ -32,9 +32,13 @@ func requestKindOf(rt *route) int {
 	switch {
 	case strings.HasSuffix(rt.pattern, "/stream"):
 		return -1
-	case strings.HasPrefix(rt.pattern, "/v1/agent/") || rt.pattern == "/mcp" || strings.HasSuffix(rt.pattern, "/mail-test") || strings.HasSuffix(rt.pattern, "/webhook-test") || strings.HasSuffix(rt.pattern, "/mail-server/test") || strings.HasSuffix(rt.pattern, "/sms-gateway/test") || strings.Contains(rt.pattern, "/openid"):
+	case strings.HasPrefix(rt.pattern, "/v1/agent/") || rt.pattern == "/mcp" ||
+		strings.HasSuffix(rt.pattern, "/mail-test") || strings.HasSuffix(rt.pattern, "/webhook-test") ||
+		strings.HasSuffix(rt.pattern, "/mail-server/test") || strings.HasSuffix(rt.pattern, "/sms-gateway/test") ||
+		strings.Contains(rt.pattern, "/openid"):
 		kind = "outside"
-	case rt.access == operator || strings.HasPrefix(rt.pattern, "/v1/debug/") || rt.pattern == "/v1/queue-status" || rt.pattern == "/livez" || rt.pattern == "/readyz":
+	case rt.access == operator || strings.HasPrefix(rt.pattern, "/v1/debug/") || rt.pattern == "/v1/queue-status" ||
+		rt.pattern == "/livez" || rt.pattern == "/readyz":
 		kind = "operation"
 	case !strings.HasPrefix(rt.pattern, "/v1/"):
 		kind = "page"
@@ -45,11 +49,13 @@ func requestKindOf(rt *route) int {
 }
 
 var (
-	requestsDesc = described("http_requests_total", "Requests, by route and status class; none: nothing was sent.", "class", "route")
-	routeDesc    = described("http_route_seconds_total", "Time spent answering, by route.", "route")
-	secondsDesc  = described("http_request_seconds", "Time from the request's header to the end of its response, by kind of request, without streams.", "kind")
-	buildDesc    = described("build_info", "Always 1; the label is the version.", "version")
-	heapDesc     = described("heap_bytes", "Heap memory in use, including garbage that the next collection frees.")
+	requestsDesc = described("http_requests_total", "Requests, by route and status class; none: nothing was sent.",
+		"class", "route")
+	routeDesc   = described("http_route_seconds_total", "Time spent answering, by route.", "route")
+	secondsDesc = described("http_request_seconds",
+		"Time from the request's header to the end of its response, by kind of request, without streams.", "kind")
+	buildDesc = described("build_info", "Always 1; the label is the version.", "version")
+	heapDesc  = described("heap_bytes", "Heap memory in use, including garbage that the next collection frees.")
 
 	// These names are the same in every Go program, so that existing dashboards work.
 	goDesc         = &metric{"go_info", "Information about the Go environment.", []string{"version"}}

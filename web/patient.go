@@ -26,7 +26,8 @@ func (s *Server) changePatient(c *call, b *changePatientBody) error {
 		return err
 	}
 	a, err := s.engine.Booking.ChangePatient(c.ctx(), booking.PatientRequest{
-		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)), Answers: b.Answers, SMS: b.SMS,
+		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify),
+		Once: c.answering(s.renderAppointment(c)), Answers: b.Answers, SMS: b.SMS,
 		Edit: func(p *store.Patient) {
 			set(&p.Name, b.Patient.Name)
 			set(&p.Email, b.Patient.Email)

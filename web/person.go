@@ -68,7 +68,9 @@ func (s *Server) alone(c *call, b *erasePersonBody) error {
 	if b.Email != "" {
 		field = "email"
 	}
-	return fieldError(field, fmt.Sprintf("is shared by %d people: name one of them by appointmentId, or send everybody to erase them all", len(holders)))
+	return fieldError(field,
+		fmt.Sprintf("is shared by %d people: name one of them by appointmentId, or send everybody to erase them all",
+			len(holders)))
 }
 
 // erasedJSON counts the blanked records.

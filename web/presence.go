@@ -228,7 +228,9 @@ func (s *Server) getSession(c *call) error {
 		return err
 	}
 	if !c.caller.may(presenceKey) && x.Owner != c.client.Owner().String() {
-		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can see it. Send the clientId that requested it.")
+		return errNotOwner.titled(
+			"Another client's session",
+		).with("Only the client that asked for this session can see it. Send the clientId that requested it.")
 	}
 	hideOutcome(c.caller, &x)
 	return c.json(http.StatusOK, sessionAnswer(&x))
@@ -244,7 +246,9 @@ func hideOutcome(by caller, x *store.Session) {
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 	x, err := s.engine.Presence.CancelSession(c.changingSession(), c.param("id"), c.client)
 	if errors.Is(err, holds.ErrNotOwner) {
-		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that requested it.")
+		return errNotOwner.titled(
+			"Another client's session",
+		).with("Only the client that asked for this session can cancel it. Send the clientId that requested it.")
 	}
 	return c.answerSession(x, err)
 }
@@ -293,7 +297,8 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 	if b.Pending == nil {
 		c.wrong.add("pending", "send true if the payment is pending, false if it has arrived")
 	}
-	return c.answerSession(s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), b.Pending != nil && *b.Pending))
+	return c.answerSession(s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"),
+		b.Pending != nil && *b.Pending))
 }
 
 // ownSession refuses a specialist who would change a colleague's session.

@@ -28,8 +28,8 @@ type onlineDayJSON struct {
 	Seconds int64  `json:"seconds"`
 }
 
-// getPresenceLog is `GET /v1/specialists/{id}/presence-log?from=&to=`: when a specialist was online, by default in the last seven
-// local days, today included. A specialist reads the own log alone.
+// getPresenceLog is `GET /v1/specialists/{id}/presence-log?from=&to=`: when a specialist was online, by default in the
+// last seven local days, today included. A specialist reads the own log alone.
 func (s *Server) getPresenceLog(c *call) error {
 	if !c.caller.reaches(c.param("id")) {
 		return errForbidden.with("You can read your own presence log only.")

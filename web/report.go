@@ -64,8 +64,9 @@ func (s *Server) getReports(c *call) error {
 
 func periodOf(p *report.Period) periodJSON {
 	j := periodJSON{
-		From: p.From.String(), To: p.To.String(), Booked: map[string]int{}, Appointments: p.Appointments, Cancelled: p.Cancelled,
-		Started: p.Started, NoShows: p.NoShows, LeadHours: p.Lead.Round(6 * time.Minute).Hours(), Specialists: []useJSON{},
+		From: p.From.String(), To: p.To.String(), Booked: map[string]int{}, Appointments: p.Appointments,
+		Cancelled: p.Cancelled, Started: p.Started, NoShows: p.NoShows,
+		LeadHours: p.Lead.Round(6 * time.Minute).Hours(), Specialists: []useJSON{},
 		Waitlist: waitlistCountJSON(p.Waitlist),
 	}
 	for source, n := range p.Booked {

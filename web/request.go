@@ -131,7 +131,9 @@ func (s *Server) confirmRequest(c *call) error {
 			return err
 		}
 		if err == nil && r.Approval {
-			return errForbidden.with("The clinic decides on this request. To withdraw it, use POST /v1/requests/managed/decline.")
+			return errForbidden.with(
+				"The clinic decides on this request. To withdraw it, use POST /v1/requests/managed/decline.",
+			)
 		}
 	}
 	a, err := s.engine.Request.Confirm(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))

@@ -83,9 +83,10 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 	return c.json(http.StatusOK, map[string]any{"success": true, "released": done, "storage": s.options.StorageMode()})
 }
 
-// pollSlots is `GET /v1/slots/poll?date=&specialistId=&appointmentTypeId=&clientId=&selected=`: one day for a page without a
-// live stream, of a type or of all that fit; a date, or a date and a specialist, are enough. The tag of the answer leaves its time out, so a page that asks again for an unchanged day
-// is answered 304. Every page of a waiting room asks every few seconds, so the JSON is written by hand.
+// pollSlots is `GET /v1/slots/poll?date=&specialistId=&appointmentTypeId=&clientId=&selected=`: one day for a page
+// without a live stream, of a type or of all that fit; a date, or a date and a specialist, are enough. The tag of the
+// answer leaves its time out, so a page that asks again for an unchanged day is answered 304. Every page of a waiting
+// room asks every few seconds, so the JSON is written by hand.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
 	r := booking.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"),
@@ -172,8 +173,8 @@ func appendWallClock(b []byte, list []time.Time, zone *time.Location) []byte {
 	return append(b, ']')
 }
 
-// hasTag reports whether If-None-Match names a tag, by the weak comparison of RFC 9110: a proxy that compressed an answer
-// has weakened its tag.
+// hasTag reports whether If-None-Match names a tag, by the weak comparison of RFC 9110: a proxy that compressed an
+// answer has weakened its tag.
 func hasTag(header []string, tag string) bool {
 	for _, line := range header {
 		if line == tag { // nearly always

@@ -44,7 +44,9 @@ func contentTag(prefix string, answer []byte) string {
 	return `"` + prefix + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 }
 
-var errSettingsChanged = errVersionMismatch.with("The settings have changed since you read them. Fetch them again and retry.")
+var errSettingsChanged = errVersionMismatch.with(
+	"The settings have changed since you read them. Fetch them again and retry.",
+)
 
 // ifMatch returns errSettingsChanged if the request has an If-Match that does not name the settings in now. A weak tag
 // counts too: a proxy that compresses answers weakens their tags.

@@ -19,7 +19,9 @@ type smsGatewayBody struct {
 }
 
 func (b *smsGatewayBody) gateway() notice.Gateway {
-	return notice.Gateway{Method: b.Method, URL: b.URL, Headers: b.Headers, Body: b.Body, Success: b.Success, From: b.From, User: b.User}
+	return notice.Gateway{
+		Method: b.Method, URL: b.URL, Headers: b.Headers, Body: b.Body, Success: b.Success, From: b.From, User: b.User,
+	}
 }
 
 // smsGatewayTrialBody is a gateway, and the number that the test message goes to.
@@ -30,7 +32,8 @@ type smsGatewayTrialBody struct {
 
 // smsGatewayAnswer is the configured SMS gateway. No answer has the secret.
 type smsGatewayAnswer struct {
-	Given   *givenSMSGatewayJSON       `json:"given,omitempty"`  // the server was started with it, so it takes precedence
+	// the server was started with it, so it takes precedence
+	Given   *givenSMSGatewayJSON       `json:"given,omitempty"`
 	Chosen  *chosenSMSGatewayJSON      `json:"chosen,omitempty"` // by an owner
 	Presets map[string]gatewayBodyJSON `json:"presets"`
 }
@@ -79,7 +82,9 @@ func (s *Server) smsGateway() map[string]smsGatewayAnswer {
 func (s *Server) getSMSGateway(c *call) error { return c.json(http.StatusOK, s.smsGateway()) }
 
 // errDemoSMS is for the demo, whose patients are invented: their numbers may be those of real people.
-var errDemoSMS = errForbidden.with("The demo sends no text messages, because its patients are invented. Start a clinic of your own with holdfast serve.")
+var errDemoSMS = errForbidden.with(
+	"The demo sends no text messages, because its patients are invented. Start a clinic of your own with holdfast serve.",
+)
 
 // putSMSGateway stores another choice. Its answer is not stored for a repeated request: the request contains a secret,
 // and repeating it changes nothing.

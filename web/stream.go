@@ -53,7 +53,8 @@ type ticketBody struct {
 // of the request.
 func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 	if !validClient(string(c.client)) {
-		return fieldError("clientId", "must be 16 to 128 printable characters without spaces, here or in the header Holdfast-Client")
+		return fieldError("clientId",
+			"must be 16 to 128 printable characters without spaces, here or in the header Holdfast-Client")
 	}
 	c.once = nil
 	ticket, expiresAt, err := s.engine.Account.StreamTicket(c.client)
@@ -76,13 +77,15 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	}
 	client, err := s.engine.Account.UseStreamTicket(ticket)
 	if errors.Is(err, record.ErrUnauthorized) {
-		err = errUnauthorized.with("This ticket was used already, or is older than 30 seconds. Get a new one with POST /v1/holds/stream-ticket.")
+		err = errUnauthorized.with(
+			"This ticket was used already, or is older than 30 seconds. Get a new one with POST /v1/holds/stream-ticket.",
+		)
 	}
 	return client, err
 }
 
-// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`: everything that happens to the time of the
-// specialists who serve one type.
+// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`: everything that happens to the
+// time of the specialists who serve one type.
 func (s *Server) holdStream(c *call) error {
 	q := c.query()
 	id := q.id("appointmentTypeId")
@@ -143,9 +146,13 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 	case errors.Is(err, stream.ErrStopping):
 		return errOverloaded.with("The server is stopping. Open the stream again in a few seconds.")
 	case errors.Is(err, stream.ErrInterrupted):
-		return errOverloaded.with("Live updates are interrupted. Until they resume, poll /timeslots, and open the stream again in a few seconds.")
+		return errOverloaded.with(
+			"Live updates are interrupted. Until they resume, poll /timeslots, and open the stream again in a few seconds.",
+		)
 	case errors.Is(err, stream.ErrFull):
-		return errOverloaded.with("Too many live streams are open. Poll /timeslots and open the stream again in a minute.")
+		return errOverloaded.with(
+			"Too many live streams are open. Poll /timeslots and open the stream again in a minute.",
+		)
 	case errors.Is(err, stream.ErrAddressFull):
 		return tooMany(time.Minute)
 	default:

@@ -109,8 +109,10 @@ func (s *Server) asset(c *call, name, cache string) error {
 // so the browser sees a new worker and replaces the old one. The browser checks whenever the desk is opened.
 func (s *Server) deskWorker(c *call) error {
 	h := c.rw.Header()
-	h["Content-Type"], h["Cache-Control"], h["Content-Security-Policy"] = []string{"text/javascript; charset=utf-8"}, noCache, workerContents
-	c.status, c.out = http.StatusOK, bytes.ReplaceAll(s.files.File("plan/worker.js").Plain(), []byte("{{base}}"), []byte(s.files.Base))
+	h["Content-Type"], h["Cache-Control"], h["Content-Security-Policy"] = []string{"text/javascript; charset=utf-8"},
+		noCache, workerContents
+	c.status, c.out = http.StatusOK,
+		bytes.ReplaceAll(s.files.File("plan/worker.js").Plain(), []byte("{{base}}"), []byte(s.files.Base))
 	return nil
 }
 
@@ -123,7 +125,8 @@ func (s *Server) document(c *call, name, file string) error {
 	}
 	if name == "/embed" {
 		if len(settings.EmbedOrigins) == 0 {
-			return s.refusedPage(c, "embedoff", errNotFound.with("Embedding is off. An owner can list the allowed sites in the settings."))
+			return s.refusedPage(c, "embedoff",
+				errNotFound.with("Embedding is off. An owner can list the allowed sites in the settings."))
 		}
 		ancestors = strings.Join(settings.EmbedOrigins, " ")
 	}
@@ -138,8 +141,11 @@ func (s *Server) document(c *call, name, file string) error {
 	nonce := rand.Text()
 	h := c.rw.Header()
 	h["Content-Type"] = htmlType
-	h["Content-Security-Policy"] = []string{"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
-		"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors}
+	h["Content-Security-Policy"] = []string{
+		"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
+			"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " +
+			ancestors,
+	}
 	h["Vary"] = []string{"Accept-Language"}
 	place := &s.engine.Clinic.Schedule().Clinic
 	title := cmp.Or(place.Name, "Holdfast")
@@ -169,16 +175,21 @@ type bootJSON struct {
 	TypeGroups       []clinic.TypeGroup `json:"typeGroups,omitempty"`
 	Specialists      []specialistJSON   `json:"specialists"`
 	Places           []clinic.Place     `json:"places,omitempty"`
-	More             bool               `json:"more,omitempty"` // choosing needs more than names: groups, places, pictures, a search
-	Settings         bootSettingsJSON   `json:"settings"`
-	Address          addressJSON        `json:"address"`
-	Waitlist         bool               `json:"waitlist,omitempty"`   // visitors who find no time can join the waiting list
-	SignInWith       string             `json:"signInWith,omitempty"` // the identity provider, for the staff's page alone
-	SMS              bool               `json:"sms,omitempty"`        // an SMS gateway is set, so patients can agree to text messages
-	Mail             bool               `json:"mail"`                 // a mail server is set: without one, no page promises a mail
-	Demo             bool               `json:"demo"`
-	DemoCluster      bool               `json:"demoCluster,omitempty"`
-	DemoSignIn       *demoSignInJSON    `json:"demoSignIn,omitempty"`
+	// choosing needs more than names: groups, places, pictures, a search
+	More     bool             `json:"more,omitempty"`
+	Settings bootSettingsJSON `json:"settings"`
+	Address  addressJSON      `json:"address"`
+	// visitors who find no time can join the waiting list
+	Waitlist bool `json:"waitlist,omitempty"`
+	// the identity provider, for the staff's page alone
+	SignInWith string `json:"signInWith,omitempty"`
+	// an SMS gateway is set, so patients can agree to text messages
+	SMS bool `json:"sms,omitempty"`
+	// a mail server is set: without one, no page promises a mail
+	Mail        bool            `json:"mail"`
+	Demo        bool            `json:"demo"`
+	DemoCluster bool            `json:"demoCluster,omitempty"`
+	DemoSignIn  *demoSignInJSON `json:"demoSignIn,omitempty"`
 }
 
 // The owner of the demo's clinic. The page /demo shows the password: the clinic is invented and is deleted when the
@@ -216,8 +227,13 @@ func (s *Server) boot(c *call) bootJSON {
 	}
 	types, people := s.bootTypes(), s.publicSpecialists()
 	return bootJSON{
-		Clinic: bootClinicJSON{about, about.Contact}, AppointmentTypes: types, TypeGroups: settings.TypeGroups, Specialists: people, More: moreToSay(types, people), Places: settings.Places,
-		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo, settings.PrivacyURL, settings.ImprintURL, settings.Consent},
-		Address:  c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
+		Clinic: bootClinicJSON{about, about.Contact}, AppointmentTypes: types, TypeGroups: settings.TypeGroups,
+		Specialists: people, More: moreToSay(types, people), Places: settings.Places,
+		Settings: bootSettingsJSON{
+			append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo,
+			settings.PrivacyURL, settings.ImprintURL, settings.Consent,
+		},
+		Address: c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.Message.SendsMail(),
+		SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

@@ -35,17 +35,17 @@ func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	}
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Vary"] = htmlType, noCache, []string{"Accept-Language, Accept"}
-	h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
-	c.status, c.out = refused.Status, []byte(`<!doctype html><html lang="`+
-		language+`"`+accent+`><head><meta charset="utf-8">`+
+	h["Content-Security-Policy"] = []string{
+		"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	}
+	c.status, c.out = refused.Status, []byte(`<!doctype html><html lang="`+language+`"`+accent+
+		`><head><meta charset="utf-8">`+
 		`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`+
 		`<title>`+title+` – `+html.EscapeString(name)+`</title><link rel="icon" href="`+s.files.Base+
-		`/favicon.svg" type="image/svg+xml">`+
-		`<link rel="stylesheet" href="`+s.files.Base+`/holdfast.css"></head><body><div id="app">`+
-		`<header class="top"><div><div class="brand">`+mark+`<bdi>`+html.EscapeString(name)+
-		`</bdi></div></div></header>`+
-		`<div class="page"><main><h1>`+title+`</h1><p class="lead">`+words.Text(key+".sentence")+`</p>`+
-		`<p><a class="btn primary" href="/?lang=`+language+`">`+words.Text("notfound.button")+
-		`</a></p></main></div></div></body></html>`)
+		`/favicon.svg" type="image/svg+xml">`+`<link rel="stylesheet" href="`+s.files.Base+
+		`/holdfast.css"></head><body><div id="app">`+`<header class="top"><div><div class="brand">`+mark+`<bdi>`+
+		html.EscapeString(name)+`</bdi></div></div></header>`+`<div class="page"><main><h1>`+title+
+		`</h1><p class="lead">`+words.Text(key+".sentence")+`</p>`+`<p><a class="btn primary" href="/?lang=`+
+		language+`">`+words.Text("notfound.button")+`</a></p></main></div></div></body></html>`)
 	return nil
 }

@@ -323,7 +323,8 @@ func endedProblem(e *waitlist.EndedError) problem {
 	case string(store.OfferDeclined):
 		return p.because("declined", "This offer was declined, and its time was given to the next.")
 	case string(store.OfferWithdrawn):
-		return p.because("withdrawn", "This time is no longer free. You stay on the waiting list unless you have left it.")
+		return p.because("withdrawn",
+			"This time is no longer free. You stay on the waiting list unless you have left it.")
 	case string(store.WaitlistRemoved):
 		return p.because("removed", "This entry was taken off the waiting list.")
 	}

@@ -123,7 +123,10 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.Certificates == nil {
 		o.Certificates = func() []certificate.Status { return nil }
 	}
-	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(), metrics: newMetrics(o.Version)}
+	s := &Server{
+		engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(),
+		metrics: newMetrics(o.Version),
+	}
 	s.limits = o.Limits.withDefaults()
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.work = append(s.work, s.hub.Run, s.watchMemory)
@@ -133,7 +136,8 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		s.writes, s.opens, s.reads = newLimiter(publicWrites), newLimiter(streamOpens), newLimiter(publicReads)
 		s.polls = newLimiter(publicPolls)
 		s.byAddress, s.byDay = newHoldLimit[netip.Addr](e.Booking.HoldEnd), newHoldLimit[heldDay](e.Booking.HoldEnd)
-		s.byShare, s.bySession = newHoldLimit[heldShare](e.Booking.HoldEnd), newHoldLimit[netip.Addr](e.Booking.SessionWaits)
+		s.byShare, s.bySession = newHoldLimit[heldShare](e.Booking.HoldEnd),
+			newHoldLimit[netip.Addr](e.Booking.SessionWaits)
 		s.work = append(s.work, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
 	}
 	var err error

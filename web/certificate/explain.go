@@ -46,11 +46,26 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 func problem(p *acme.Error, domain string) string {
 	kind := p.ProblemType[strings.LastIndexByte(p.ProblemType, ':')+1:]
 	does := map[string]string{
-		"dns":                     fmt.Sprintf("the name %s has no address that the directory can find: create an A or AAAA record for this machine", domain),
-		"connection":              fmt.Sprintf("the directory could not connect to %s: open ports 80 and 443 to this machine, or correct the address of the name", domain),
-		"unauthorized":            fmt.Sprintf("another server answers at %s: point its address to this machine, and ports 80 and 443 to this server", domain),
-		"tls":                     fmt.Sprintf("another server answers at %s: point its address to this machine and port 443 to this server, with no TLS proxy in between", domain),
-		"caa":                     fmt.Sprintf("the CAA record of %s allows only other directories: add this one to it, or name an allowed one with --acme-directory", domain),
+		"dns": fmt.Sprintf(
+			"the name %s has no address that the directory can find: create an A or AAAA record for this machine",
+			domain,
+		),
+		"connection": fmt.Sprintf(
+			"the directory could not connect to %s: open ports 80 and 443 to this machine, or correct the address of the name",
+			domain,
+		),
+		"unauthorized": fmt.Sprintf(
+			"another server answers at %s: point its address to this machine, and ports 80 and 443 to this server",
+			domain,
+		),
+		"tls": fmt.Sprintf(
+			"another server answers at %s: point its address to this machine and port 443 to this server, with no TLS proxy in between",
+			domain,
+		),
+		"caa": fmt.Sprintf(
+			"the CAA record of %s allows only other directories: add this one to it, or name an allowed one with --acme-directory",
+			domain,
+		),
 		"rateLimited":             "the directory's rate limit is reached",
 		"rejectedIdentifier":      fmt.Sprintf("the directory issues no certificate for %s", domain),
 		"externalAccountRequired": "the directory requires an external account, which this server does not support: choose another with --acme-directory",

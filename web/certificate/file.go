@@ -13,7 +13,8 @@ import (
 	"path/filepath"
 )
 
-// accountFile has the key of the account with the directory. A domain has no file of that name: it has a point, and no capital.
+// accountFile has the key of the account with the directory. A domain has no file of that name: it has a point, and no
+// capital.
 const accountFile = "ACCOUNT.pem"
 
 // usable returns the certificate with its parsed leaf if it is for the domain.

@@ -1,5 +1,6 @@
-// Package fhir is the part of HL7 FHIR R4 (4.0.1) that the server speaks: the resources as they are written in JSON, with the elements that
-// are used here and no others. Elements keep the names, and optional ones are left out, as the standard has it.
+// Package fhir is the part of HL7 FHIR R4 (4.0.1) that the server speaks: the resources as they are written in JSON,
+// with the elements that are used here and no others. Elements keep the names, and optional ones are left out, as the
+// standard has it.
 package fhir
 
 // ContentType is the media type of resources.

@@ -1,6 +1,6 @@
-// Package instant writes instants as the API spells them: RFC 3339, always in UTC, with whole seconds, or with milliseconds
-// for the end of a hold. Each function appends to a buffer, as those of strconv do, so that a list of a thousand slots or a
-// frame of the live stream is written without a string in between.
+// Package instant writes instants as the API spells them: RFC 3339, always in UTC, with whole seconds, or with
+// milliseconds for the end of a hold. Each function appends to a buffer, as those of strconv do, so that a list of a
+// thousand slots or a frame of the live stream is written without a string in between.
 //
 //	instant.Append(b, t)      // 2026-11-23T09:00:00Z
 //	instant.AppendMilli(b, t) // 2026-11-23T09:00:00.000Z
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Append adds an instant as `2026-11-23T09:00:00Z`: whole seconds, fractions cut off. It is time.AppendFormat for this one
-// layout, several times as fast.
+// Append adds an instant as `2026-11-23T09:00:00Z`: whole seconds, fractions cut off. It is time.AppendFormat for this
+// one layout, several times as fast.
 func Append(b []byte, t time.Time) []byte {
 	return append(appendSeconds(b, t.Unix()), 'Z')
 }
@@ -64,8 +64,8 @@ type date struct {
 	text [len("2026-11-23T")]byte
 }
 
-// dates caches how days are written, by the lowest six bits of the day. Nearly all instants are of the next two months, which
-// fit in without displacing each other.
+// dates caches how days are written, by the lowest six bits of the day. Nearly all instants are of the next two months,
+// which fit in without displacing each other.
 var dates [64]atomic.Pointer[date]
 
 func dateOf(day int64) *[len("2026-11-23T")]byte {

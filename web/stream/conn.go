@@ -66,8 +66,8 @@ func (c *takenConn) close() {
 	})
 }
 
-// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The goroutine of the handler
-// does the writing, in serve.
+// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The goroutine of the
+// handler does the writing, in serve.
 type flushConn struct {
 	frames chan []byte
 	errs   chan error

@@ -12,9 +12,9 @@ import (
 	"holdfast/holds"
 )
 
-// follow appends events to the rings and sweeps their subscribers, until ctx ends. After an interruption it watches again first and then
-// ends every stream that may have missed an event. While there are no events it ends the streams, so that pages poll, and tries
-// again until ctx ends.
+// follow appends events to the rings and sweeps their subscribers, until ctx ends. After an interruption it watches
+// again first and then ends every stream that may have missed an event. While there are no events it ends the streams,
+// so that pages poll, and tries again until ctx ends.
 func (h *Hub) follow(ctx context.Context) {
 	reason, pause := endUnknown, retryLeast
 	for first := true; ctx.Err() == nil; {

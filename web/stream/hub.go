@@ -209,8 +209,8 @@ func (h *Hub) start(s *subscriber) {
 	h.flush(s)
 }
 
-// remove takes a subscriber out of every list, and its topic with its ring if it was the last one. It reports whether this call
-// did it.
+// remove takes a subscriber out of every list, and its topic with its ring if it was the last one. It reports whether
+// this call did it.
 func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

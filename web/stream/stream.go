@@ -62,8 +62,8 @@ type Source struct {
 	Slots func(ctx context.Context, appointmentTypeID string) (Snapshot, error)
 	// Presence returns the online specialists and the open sessions.
 	Presence func(context.Context) (Snapshot, error)
-	// Announce publishes a holds.EventStream, so that the hub of another node ends the stream that the client had there. Nil:
-	// there is no other node.
+	// Announce publishes a holds.EventStream, so that the hub of another node ends the stream that the client had
+	// there. Nil: there is no other node.
 	Announce func(ctx context.Context, owner holds.Owner, connectionID string) error
 }
 

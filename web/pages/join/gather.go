@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// The desk's style sheets, in the order in which they apply. The browser gets them as one file. The pages of the set-up also use some of
-// them alone.
+// The desk's style sheets, in the order in which they apply. The browser gets them as one file. The pages of the set-up
+// also use some of them alone.
 var (
 	deskSheets = []string{"holdfast.css", "desk.css", "staff.css", "owner.css"}
 	deskSheet  = "staff/page.css"

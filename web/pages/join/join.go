@@ -188,8 +188,9 @@ func alias(n int) string {
 	return alias(n/len(digits)-1) + digits[n%len(digits):n%len(digits)+1]
 }
 
-// These are the names of modules that build writes. entryName is the one that a bundle starts from. bundlePrefix and the
-// name of an earlier bundle are a module with what is imported from that bundle, so that there is one statement for it.
+// These are the names of modules that build writes. entryName is the one that a bundle starts from. bundlePrefix and
+// the name of an earlier bundle are a module with what is imported from that bundle, so that there is one statement for
+// it.
 const (
 	entryName    = "entry"
 	bundlePrefix = "bundle:"

@@ -1,13 +1,13 @@
-// Join builds the files of web/pages/built, which the server embeds, from those of web/ui and the texts of engine/words.
-// This command runs it:
+// Join builds the files of web/pages/built, which the server embeds, from those of web/ui and the texts of
+// engine/words. This command runs it:
 //
 //	go generate ./web/pages
 //
 // It writes the texts of each language as scripts (addWords), trims the templates of scripts (trimTemplates), joins the
 // modules that patients and the desk load into a few bundles (join), joins the desk's style sheets (gather), minifies
-// scripts and style sheets, and compresses the files that become smaller. If a module cannot be joined or minified, or a
-// language lacks a text, it returns an error and writes nothing. It does not write a file of built whose content is the
-// same. So another version of Go, which may compress differently, changes nothing.
+// scripts and style sheets, and compresses the files that become smaller. If a module cannot be joined or minified, or
+// a language lacks a text, it returns an error and writes nothing. It does not write a file of built whose content is
+// the same. So another version of Go, which may compress differently, changes nothing.
 package main
 
 import (
@@ -43,7 +43,8 @@ func run(source, texts, target string) error {
 	return write(target, files)
 }
 
-// build returns the files that the server serves, by name, before they are compressed. texts is the folder of engine/words.
+// build returns the files that the server serves, by name, before they are compressed. texts is the folder of
+// engine/words.
 func build(source, texts fs.FS, languages []words.Registration) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	err := fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
@@ -83,8 +84,8 @@ func build(source, texts fs.FS, languages []words.Registration) (map[string][]by
 	return files, nil
 }
 
-// packed returns a file as it is kept in built: compressed, with a name that says so, if that makes it smaller. Documents are
-// filled in by the server and stay as they are.
+// packed returns a file as it is kept in built: compressed, with a name that says so, if that makes it smaller.
+// Documents are filled in by the server and stay as they are.
 func packed(name string, body []byte) (string, []byte) {
 	if path.Ext(name) == ".html" {
 		return name, body

@@ -13,7 +13,7 @@ import (
 // trimTemplates removes from a script's html templates what htm ignores, so that the formatting of a template does not
 // change what is served. These are htm's rules:
 //
-//   - In a text it ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the template.
+// - In a text it ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the template.
 //   - In a tag all white space is equal, and a closing tag needs no name.
 //
 // Inside a text a line feed is equal to a space, as in HTML. A space next to a line feed that a reader must see is
@@ -68,7 +68,9 @@ type reader struct {
 const visible = "\x00"
 
 var (
-	edges  = regexp.MustCompile(`^[\s\v\p{Z}\x{feff}]*\n[\s\v\p{Z}\x{feff}]*|[\s\v\p{Z}\x{feff}]*\n[\s\v\p{Z}\x{feff}]*$`)
+	edges = regexp.MustCompile(
+		`^[\s\v\p{Z}\x{feff}]*\n[\s\v\p{Z}\x{feff}]*|[\s\v\p{Z}\x{feff}]*\n[\s\v\p{Z}\x{feff}]*$`,
+	)
 	inside = regexp.MustCompile(`[\s\v\p{Z}\x{feff}]*\n[\s\v\p{Z}\x{feff}]*`)
 )
 

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// Files of texts with a special use: the texts of all pages have no part in their name, and noscript has the sentences that a document shows
-// if the browser runs no scripts, by the name of the document.
+// Files of texts with a special use: the texts of all pages have no part in their name, and noscript has the sentences
+// that a document shows if the browser runs no scripts, by the name of the document.
 const (
 	commonTexts   = "common"
 	noscriptTexts = "noscript"
@@ -28,8 +28,8 @@ const (
 	tagsOfLanguages  = "{{languages}}"
 )
 
-// addWords adds the texts of the pages: for each language, one script per file of texts that a page asks for. It also fills in the list of
-// languages and the sentences for browsers without scripts.
+// addWords adds the texts of the pages: for each language, one script per file of texts that a page asks for. It also
+// fills in the list of languages and the sentences for browsers without scripts.
 func addWords(files map[string][]byte, dir fs.FS, languages []words.Registration) error {
 	all, err := words.LoadPages(dir, languages)
 	if err != nil {
