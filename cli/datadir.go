@@ -52,7 +52,10 @@ func (e *inUseError) Error() string {
 	if e.pid != "" {
 		who = "process " + e.pid
 	}
-	return fmt.Sprintf("the data directory %s is in use by %s. Stop that one first, or name another directory with --data", e.path, who)
+	return fmt.Sprintf(
+		"the data directory %s is in use by %s. Stop that one first, or name another directory with --data", e.path,
+		who,
+	)
 }
 
 // openDataDir locks the directory at path. It creates the directory (mode 0700) and its secret.key (mode 0600) if
@@ -91,7 +94,10 @@ func (d *dataDir) close() error {
 }
 
 func unusable(path string, err error) error {
-	return fmt.Errorf("the data directory %s cannot be used: %w. Give it to the user that runs holdfast, with write permission, or name another directory with --data", path, err)
+	return fmt.Errorf(
+		"the data directory %s cannot be used: %w. Give it to the user that runs holdfast, with write permission, or name another directory with --data",
+		path, err,
+	)
 }
 
 // lockPatience is how long a starting server waits for the lock of a server that has just been killed.
@@ -199,8 +205,11 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
 	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // Windows has no permission bits
-		return nil, fmt.Errorf("%s is readable by other users (mode %#o), and anyone who reads it can forge links and tokens. Run: chmod 600 %s  If others have had access, move the file away, and the server creates a new one",
-			path, info.Mode().Perm(), path)
+		return nil,
+			fmt.Errorf(
+				"%s is readable by other users (mode %#o), and anyone who reads it can forge links and tokens. Run: chmod 600 %s  If others have had access, move the file away, and the server creates a new one",
+				path, info.Mode().Perm(), path,
+			)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

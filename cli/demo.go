@@ -35,8 +35,7 @@ func demoCommand(p process) *cobra.Command {
 			"On Linux, the server is a separate process. The page /demo has a button that kills it, and it " +
 			"restarts on its data.\n" +
 			"With --cluster, the demo has two nodes, PostgreSQL and Redis, started from the programs of this " +
-			"machine, and its page has\n" +
-			"buttons that kill them.",
+			"machine, and its page has\n" + "buttons that kill them.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -44,7 +43,11 @@ func demoCommand(p process) *cobra.Command {
 				return err
 			}
 			if from := cfg.given["data"].from; from == "flag --data" {
-				return usageError{errors.New("flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import")}
+				return usageError{
+					errors.New(
+						"flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import",
+					),
+				}
 			}
 			if cluster && cfg.redis != "" {
 				return errors.New("the demo starts its own Redis, so that you can kill it: remove --redis")
@@ -138,7 +141,11 @@ func listenNearby(cfg config) (net.Listener, error) {
 		return listen(cfg.listen, "listen") // fails again, with an explanation
 	}
 	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
-		return nil, errors.Join(fmt.Errorf("the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788", cfg.listen), l.Close())
+		return nil,
+			errors.Join(fmt.Errorf(
+				"the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788",
+				cfg.listen,
+			), l.Close())
 	}
 	return l, nil
 }

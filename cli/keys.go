@@ -33,7 +33,8 @@ func keysCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", nil, nil); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.stdout, "A new key signs from now on. Back up secret.key with the next backup.")
+				_, err := fmt.Fprintln(p.stdout,
+					"A new key signs from now on. Back up secret.key with the next backup.")
 				return err
 			})
 		},
@@ -48,19 +49,23 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()
 	if err := h.engine.Message.Server.Seal(r.Context()); err != nil {
-		refuse(w, http.StatusInternalServerError, fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
+		refuse(w, http.StatusInternalServerError,
+			fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
 		return
 	}
 	if err := h.engine.Message.Gateway.Seal(r.Context()); err != nil {
-		refuse(w, http.StatusInternalServerError, fmt.Errorf("the secret of the SMS gateway could not be sealed: %w. Nothing was changed", err))
+		refuse(w, http.StatusInternalServerError,
+			fmt.Errorf("the secret of the SMS gateway could not be sealed: %w. Nothing was changed", err))
 		return
 	}
 	if err := h.engine.BusyTime.Seal(r.Context()); err != nil {
-		refuse(w, http.StatusInternalServerError, fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
+		refuse(w, http.StatusInternalServerError,
+			fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
 		return
 	}
 	if err := h.engine.Account.Identity.Seal(r.Context()); err != nil {
-		refuse(w, http.StatusInternalServerError, fmt.Errorf("the secret of the identity provider could not be sealed: %w. Nothing was changed", err))
+		refuse(w, http.StatusInternalServerError,
+			fmt.Errorf("the secret of the identity provider could not be sealed: %w. Nothing was changed", err))
 		return
 	}
 	keys := h.dir.keys.Rotate(time.Now())

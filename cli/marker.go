@@ -64,8 +64,8 @@ func (h *house) checkMarker(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%s. Restore the right files. %s. To continue with this database, move %s away: the server rebuilds "+
-		"the queue from the database, and looks up each operation before it repeats it",
-		what, h.dir.restoreWords(), h.dir.file(queueFile))
+		"the queue from the database, and looks up each operation before it repeats it", what, h.dir.restoreWords(),
+		h.dir.file(queueFile))
 }
 
 // expectDatabase returns an error if the database is missing or empty although there is a queue. The queue is created

@@ -29,9 +29,14 @@ func (p process) move(ctx context.Context, cfg config, to string, dry bool) erro
 	case isDir && into == "":
 		return errors.New("--to sqlite: needs a directory, such as sqlite:./holdfast-data")
 	case isDir && cfg.database == "":
-		return fmt.Errorf("the clinic in %s is in SQLite already; to move it to another directory, stop the server and move the directory", cfg.data)
+		return fmt.Errorf(
+			"the clinic in %s is in SQLite already; to move it to another directory, stop the server and move the directory",
+			cfg.data,
+		)
 	case !isDir && cfg.database != "":
-		return errors.New("the clinic is in PostgreSQL already; PostgreSQL's own tools move it to another one, or: holdfast backup, and psql")
+		return errors.New(
+			"the clinic is in PostgreSQL already; PostgreSQL's own tools move it to another one, or: holdfast backup, and psql",
+		)
 	}
 	var err error
 	if m.dir, err = openDataDir(cfg.data, time.Now(), lockPatience); err != nil {
@@ -139,7 +144,10 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 		defer dir.close()
 	}
 	if disk.Size(dir.file(queueFile)) >= 0 {
-		return fmt.Errorf("%s has the queue of a clinic that was served there (%s). Move it away, or name another directory", dir.path, queueFile)
+		return fmt.Errorf(
+			"%s has the queue of a clinic that was served there (%s). Move it away, or name another directory",
+			dir.path, queueFile,
+		)
 	}
 	if err := m.fill(ctx, from, dir); err != nil {
 		return err
@@ -159,7 +167,8 @@ func (m *moving) arrived(dir *dataDir) error {
 		return err
 	}
 	return m.say("all rows compared. The clinic is now in SQLite:\n  holdfast serve --data %s\n"+
-		"The old database is still in PostgreSQL and contains personal data. Every server refuses it: drop it when you trust the new one\n", dir.path)
+		"The old database is still in PostgreSQL and contains personal data. Every server refuses it: drop it when you trust the new one\n",
+		dir.path)
 }
 
 // halfDir is the directory, in the target directory, in which the database is written.
@@ -214,7 +223,10 @@ func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 		return fmt.Errorf("nothing was moved: %w. The target has another clinic; name an empty one", err)
 	}
 	if differs := store.Compare(ctx, from, to); differs != nil {
-		return fmt.Errorf("nothing was moved: %w. The target has an older or newer copy of this clinic (%w); name an empty one", err, differs)
+		return fmt.Errorf(
+			"nothing was moved: %w. The target has an older or newer copy of this clinic (%w); name an empty one", err,
+			differs,
+		)
 	}
 	return m.say("the clinic is there already\n")
 }

@@ -76,7 +76,9 @@ func adminCreateCommand(p process) *cobra.Command {
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" || ask.Name == "" {
-				return usageError{errors.New("name the owner with --email and --name, such as --email jo@example.org --name Jo")}
+				return usageError{
+					errors.New("name the owner with --email and --name, such as --email jo@example.org --name Jo"),
+				}
 			}
 			return p.sendUser(c, "/v1/users", ask, "%s can sign in as owner at /staff.\n")
 		},
@@ -98,7 +100,9 @@ func adminResetCommand(p process) *cobra.Command {
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" {
-				return usageError{errors.New("name the user with --email, such as --email jo@example.org. See: holdfast admin list")}
+				return usageError{
+					errors.New("name the user with --email, such as --email jo@example.org. See: holdfast admin list"),
+				}
 			}
 			return p.sendUser(c, "/local/password", ask, "%s has a new password and is signed out everywhere.\n")
 		},
@@ -181,7 +185,9 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 		status := statusOf(err)
 		if errors.Is(err, account.ErrSetupDone) {
 			status, err = http.StatusGone,
-				errors.New("the clinic is already set up. For a lost password: holdfast admin reset-password --email ADDRESS")
+				errors.New(
+					"the clinic is already set up. For a lost password: holdfast admin reset-password --email ADDRESS",
+				)
 		}
 		refuse(w, status, err)
 		return
@@ -236,13 +242,16 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		return err
 	}
 	if cfg.logFormat == "json" { // such output is collected and stored, and the link gives access to the clinic
-		_, err = fmt.Fprintln(w, "\nThe clinic has no users yet. To print the setup link, run on this machine: holdfast setup-url")
+		_, err = fmt.Fprintln(w,
+			"\nThe clinic has no users yet. To print the setup link, run on this machine: holdfast setup-url")
 		return err
 	}
 	token, err := h.engine.Account.NewSetupToken(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nThe clinic has no users yet. Set it up with this link, which works once and for 30 minutes:\n\n  %s\n", setupURL(h.base(), token))
+	_, err = fmt.Fprintf(w,
+		"\nThe clinic has no users yet. Set it up with this link, which works once and for 30 minutes:\n\n  %s\n",
+		setupURL(h.base(), token))
 	return err
 }

@@ -32,8 +32,8 @@ func (c *config) liveIn() string {
 // connection carries patients' data and the password.
 func (h *house) warnWithoutTLS(database string) {
 	if host := postgres.WithoutTLS(database); host != "" {
-		h.log.Warn("--database connects to another host without requiring TLS; add sslmode=verify-full to the URL", "host",
-			host)
+		h.log.Warn("--database connects to another host without requiring TLS; add sslmode=verify-full to the URL",
+			"host", host)
 	}
 }
 

@@ -62,7 +62,8 @@ func serveCommand(p process) *cobra.Command {
 					return errors.Join(err, h.close())
 				}
 			}
-			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" { // an owner's mail server can wait for its sender
+			// an owner's mail server can wait for its sender
+			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" {
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
 			if h.entrance, err = h.openEntrance(cfg); err != nil {
@@ -148,7 +149,8 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.closing = append(h.closing, h.dir.close)
 	if h.dir.newKeys {
-		h.log.Warn("secret.key missing; new one created, earlier links and tokens are invalid", "file", h.dir.file(secretFile))
+		h.log.Warn("secret.key missing; new one created, earlier links and tokens are invalid", "file",
+			h.dir.file(secretFile))
 	}
 
 	open := h.openSQLite
@@ -170,8 +172,8 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
-		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Practice: cfg.practice,
-		Retention: cfg.keep, Copies: h.dir.copies,
+		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound,
+		Practice: cfg.practice, Retention: cfg.keep, Copies: h.dir.copies,
 		BaseURL:       cfg.baseURL,
 		AfterRollback: cfg.afterRollback,
 	}
@@ -208,7 +210,9 @@ func (h *house) openSQLite(ctx context.Context, _ config, _ houseOptions) error 
 	if err := errors.Join(h.dir.expectDatabase(), h.dir.refusePostgres()); err != nil {
 		return err
 	}
-	database := sqlite.Options{Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail}
+	database := sqlite.Options{
+		Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail,
+	}
 	s, err := sqlite.Open(ctx, database)
 	if errors.Is(err, store.ErrFull) && h.dir.giveUpReserve() {
 		h.log.Warn("disk full; reserve released so that reading continues", "directory", h.dir.path)
@@ -251,7 +255,8 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 		return err
 	}
 	o.Notices = message.Transport{
-		Mailer: mailer, Texter: texter, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
+		Mailer: mailer, Texter: texter,
+		Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
 	}
 	o.Fetcher = notice.NewFetcher(notice.FetchOptions{AllowPrivate: cfg.webhookAllowPrivate})
 	return nil
@@ -345,10 +350,16 @@ func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a free one)", address, flag)
+		return nil,
+			fmt.Errorf(
+				"%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a free one)",
+				address, flag,
+			)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant the right: "+
-			"setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md", address, err, flag)
+		return nil,
+			fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant the right: "+
+				"setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md", address,
+				err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
 	}

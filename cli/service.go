@@ -111,10 +111,14 @@ func (s *service) able() error {
 		return nil
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		return errors.New("systemd is not running on this machine. Run holdfast serve under its service manager; in a container, make it the command of the container")
+		return errors.New(
+			"systemd is not running on this machine. Run holdfast serve under its service manager; in a container, make it the command of the container",
+		)
 	}
 	if s.user != 0 {
-		return errors.New("only root installs services: run it again with sudo, or with --dry-run to see what it would do")
+		return errors.New(
+			"only root installs services: run it again with sudo, or with --dry-run to see what it would do",
+		)
 	}
 	return nil
 }
@@ -161,7 +165,10 @@ func (s *service) install(ctx context.Context, domains []string) error {
 		[]string{"restart", serviceName}); err != nil {
 		return err
 	}
-	s.say("\nThe data is in %s, the settings are in %s. To see the setup link:\n  journalctl -u holdfast | grep setup\n", serviceData, serviceSettings)
+	s.say(
+		"\nThe data is in %s, the settings are in %s. To see the setup link:\n  journalctl -u holdfast | grep setup\n",
+		serviceData, serviceSettings,
+	)
 	return nil
 }
 

@@ -100,42 +100,43 @@ func (s setting) env() string {
 func settings() []setting {
 	return slices.Concat([]setting{
 		{
-			name: "listen", fallback: "127.0.0.1:8788", audience: forServing | forCalling,
-			common: true, group: "Network", value: "HOST:PORT", help: "address to serve HTTP on; port 0 takes a free port",
+			name: "listen", fallback: "127.0.0.1:8788", audience: forServing | forCalling, common: true,
+			group: "Network", value: "HOST:PORT", help: "address to serve HTTP on; port 0 takes a free port",
 			more: "`0.0.0.0:8788` listens on every address of the machine.",
 			set:  func(c *config, v string) (err error) { c.listen, err = parseListen(v); return err },
 		}, {
-			name: "data", fallback: "./holdfast-data", audience: forServing | forData,
-			common: true, group: "Basics", value: "DIR", help: "data directory; created with mode 0700 if it is missing",
+			name: "data", fallback: "./holdfast-data", audience: forServing | forData, common: true, group: "Basics",
+			value: "DIR", help: "data directory; created with mode 0700 if it is missing",
 			set: func(c *config, v string) error {
 				c.data = v
 				return nil
 			},
 		}, {
-			name: "base-url", audience: forServing,
-			common: true, group: "Network", value: "URL", help: "public address of the server, used in links, such as https://book.example.org",
+			name: "base-url", audience: forServing, common: true, group: "Network", value: "URL",
+			help: "public address of the server, used in links, such as https://book.example.org",
 			more: "A scheme and a host. It takes precedence over the address in the clinic's settings; see [Links](https.md#links).",
 			set:  func(c *config, v string) (err error) { c.baseURL, err = clinic.ParseBaseURL(v); return err },
 		}, {
-			name: "trusted-proxies", audience: forServing,
-			group: "Network", value: "NETWORKS", help: "proxies whose X-Forwarded-For header is trusted: addresses or networks, comma-separated",
+			name: "trusted-proxies", audience: forServing, group: "Network", value: "NETWORKS",
+			help: "proxies whose X-Forwarded-For header is trusted: addresses or networks, comma-separated",
 			more: "Example: `10.0.0.5,192.168.0.0/16`. Without `X-Forwarded-For`, the server reads `Forwarded` (RFC 7239). If the two disagree, it uses neither. It ignores both headers from any other sender and logs that once.",
 			set:  func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
 		}, {
 			name: "rate-limit", fallback: "default", values: []string{"default", "off"}, audience: forServing,
-			group: "Limits", value: "MODE", help: "limits per network address on public writes and live streams: default or off",
+			group: "Limits", value: "MODE",
+			help: "limits per network address on public writes and live streams: default or off",
 			more: "`off` switches off every limit of this group except `--max-streams`.",
 			set: func(c *config, v string) error {
 				c.rateLimit = v == "default"
 				return oneOf(v, "default", "off")
 			},
 		}, {
-			name: "admin-key", secret: true, audience: forServing,
-			group: "Basics", value: "KEY", help: "admin key for the first set-up, at least 24 characters; valid next to the API keys",
-			set: func(c *config, v string) (err error) { c.adminKey, err = parseAdminKey(v); return err },
+			name: "admin-key", secret: true, audience: forServing, group: "Basics", value: "KEY",
+			help: "admin key for the first set-up, at least 24 characters; valid next to the API keys",
+			set:  func(c *config, v string) (err error) { c.adminKey, err = parseAdminKey(v); return err },
 		}, {
-			name: "timeslots-cache-ttl", fallback: "300s", audience: forServing,
-			group: "Basics", value: "DURATION", help: "how long a computed list of time slots may be reused; 0 computes it every time",
+			name: "timeslots-cache-ttl", fallback: "300s", audience: forServing, group: "Basics", value: "DURATION",
+			help: "how long a computed list of time slots may be reused; 0 computes it every time",
 			set: func(c *config, v string) (err error) {
 				c.timeslotsCacheTTL, err = parseDuration(v)
 				return err
@@ -166,20 +167,20 @@ func settings() []setting {
 			group: "Presence", value: "DURATION", help: "how often live presence is corrected from the database",
 			set: func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
 		}, {
-			name: "queue-backoff", fallback: "10s", audience: forServing,
-			group: "Mail", value: "DURATION", help: "base of the wait after a failed delivery: base x 2^attempt, at most 300s",
-			set: func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
+			name: "queue-backoff", fallback: "10s", audience: forServing, group: "Mail", value: "DURATION",
+			help: "base of the wait after a failed delivery: base x 2^attempt, at most 300s",
+			set:  func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
 		}, {
 			name: "queue-max-attempts", fallback: "10", audience: forServing,
 			group: "Mail", value: "N", help: "attempts before a delivery needs a person",
 			set: func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
-			name: "notice-max-age", fallback: "24h", audience: forServing,
-			group: "Mail", value: "DURATION", help: "how long an email, a text message or a webhook is retried while its receiver is unreachable",
-			set: func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
+			name: "notice-max-age", fallback: "24h", audience: forServing, group: "Mail", value: "DURATION",
+			help: "how long an email, a text message or a webhook is retried while its receiver is unreachable",
+			set:  func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
 		}, {
-			name: "smtp-url", secret: true, audience: forServing,
-			common: true, group: "Mail", value: "URL", help: "mail server, as smtp://user:password@host:587 or smtps://host:465",
+			name: "smtp-url", secret: true, audience: forServing, common: true, group: "Mail", value: "URL",
+			help: "mail server, as smtp://user:password@host:587 or smtps://host:465",
 			more: "Without it, every email becomes an `.eml` file in `mail/` of the data directory. The booking page then promises no email, and the setup page says so.",
 			set: func(c *config, v string) error {
 				c.smtpURL = v
@@ -192,8 +193,8 @@ func settings() []setting {
 			more: "Without it, the clinic's own address. With `--smtp-url` and neither of the two, the server does not start.",
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
-			name: "sms-url", secret: true, audience: forServing,
-			group: "Mail", value: "URL", help: "SMS gateway, such as twilio://ACCOUNT:TOKEN@?from=SENDER, seven://APIKEY@?from=SENDER, or any https:// address",
+			name: "sms-url", secret: true, audience: forServing, group: "Mail", value: "URL",
+			help: "SMS gateway, such as twilio://ACCOUNT:TOKEN@?from=SENDER, seven://APIKEY@?from=SENDER, or any https:// address",
 			more: "Without it, and without a gateway in the console, no text message is sent. See [Text messages](sms.md).",
 			set: func(c *config, v string) error {
 				c.sms.url = v
@@ -208,33 +209,35 @@ func settings() []setting {
 				return oneOf(v, "POST", "PUT", "GET")
 			},
 		}, {
-			name: "sms-headers", secret: true, with: []string{"sms-url"}, audience: forServing,
-			group: "Mail", value: "LINES", help: "headers of a request to an SMS gateway at an https:// address, separated by line feeds or |",
-			more: "Example: `X-Api-Key: 123|Accept: application/json`.",
+			name: "sms-headers", secret: true, with: []string{"sms-url"}, audience: forServing, group: "Mail",
+			value: "LINES",
+			help:  "headers of a request to an SMS gateway at an https:// address, separated by line feeds or |",
+			more:  "Example: `X-Api-Key: 123|Accept: application/json`.",
 			set: func(c *config, v string) error {
 				c.sms.headers = strings.ReplaceAll(v, "|", "\n")
 				return nil
 			},
 		}, {
-			name: "sms-body", with: []string{"sms-url"}, audience: forServing,
-			group: "Mail", value: "TEMPLATE", help: "body of a request to an SMS gateway at an https:// address, with {to} and {text}",
+			name: "sms-body", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEMPLATE",
+			help: "body of a request to an SMS gateway at an https:// address, with {to} and {text}",
 			more: "JSON if it begins with `{`, otherwise a form; the server escapes the values accordingly.",
 			set: func(c *config, v string) error {
 				c.sms.body = v
 				return nil
 			},
 		}, {
-			name: "sms-success", with: []string{"sms-url"}, audience: forServing,
-			group: "Mail", value: "TEXT", help: "text in the answer of an SMS gateway at an https:// address to an accepted message",
+			name: "sms-success", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEXT",
+			help: "text in the answer of an SMS gateway at an https:// address to an accepted message",
 			more: "White space does not matter. Without it, every answer 2xx means success.",
 			set: func(c *config, v string) error {
 				c.sms.success = v
 				return nil
 			},
 		}, {
-			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing,
-			group: "Mail", value: "true|false", help: "allow webhooks, calendars and the SMS gateway on loopback and private addresses",
-			more: "For receivers on the same machine or network. Calendars may then also be read without encryption.",
+			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing, group: "Mail",
+			value: "true|false",
+			help:  "allow webhooks, calendars and the SMS gateway on loopback and private addresses",
+			more:  "For receivers on the same machine or network. Calendars may then also be read without encryption.",
 			set: func(c *config, v string) error {
 				c.webhookAllowPrivate = v == "true"
 				return oneOf(v, "true", "false")
@@ -248,8 +251,9 @@ func settings() []setting {
 				return oneOf(v, "text", "json")
 			},
 		}, {
-			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"}, audience: forServing,
-			group: "Basics", value: "LEVEL", help: "least severe messages of the log: debug, info, warn or error",
+			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"},
+			audience: forServing, group: "Basics", value: "LEVEL",
+			help: "least severe messages of the log: debug, info, warn or error",
 			more: "`warn` leaves out the requests and keeps what needs an operator; [Log messages](log.md) lists it. The setup link is printed at every level.",
 			set: func(c *config, v string) error {
 				if err := oneOf(v, "debug", "info", "warn", "error"); err != nil {
@@ -258,8 +262,8 @@ func settings() []setting {
 				return c.logLevel.UnmarshalText([]byte(v))
 			},
 		}, {
-			name: "redis", secret: true, audience: forServing,
-			common: true, group: "Cluster", value: "URL", help: "live state in Valkey or Redis, as redis://user:password@host:6379/0",
+			name: "redis", secret: true, audience: forServing, common: true, group: "Cluster", value: "URL",
+			help: "live state in Valkey or Redis, as redis://user:password@host:6379/0",
 			more: "`rediss://…` uses TLS, `unix:///path` a socket; a Sentinel is `redis://host:26379/0?master_name=main&addr=other:26379`. Without it, live state is in memory, or in the PostgreSQL of `--database`.",
 			set: func(c *config, v string) error {
 				c.redis = v
@@ -339,7 +343,8 @@ func parseAdminKey(v string) (string, error) {
 		return "", nil
 	}
 	if len(v) < account.MinAdminKey {
-		return "", fmt.Errorf("has %d characters and needs at least %d; create one with: openssl rand -base64 32", len(v), account.MinAdminKey)
+		return "", fmt.Errorf("has %d characters and needs at least %d; create one with: openssl rand -base64 32",
+			len(v), account.MinAdminKey)
 	}
 	for i := range len(v) {
 		// Other characters cannot be in an Authorization header, so such a key could never match.
@@ -361,7 +366,8 @@ func parseOwnerEmail(v string) (string, error) {
 
 func parseOwnerPassword(v string) (string, error) {
 	if n := utf8.RuneCountInString(v); v != "" && n < account.MinPassword {
-		return "", fmt.Errorf("has %d characters and needs at least %d; a few words together are easy to remember", n, account.MinPassword)
+		return "", fmt.Errorf("has %d characters and needs at least %d; a few words together are easy to remember", n,
+			account.MinPassword)
 	}
 	return v, nil
 }
@@ -387,7 +393,8 @@ func parseMailFrom(v string) (string, error) {
 		return "", nil
 	}
 	if _, err := mail.ParseAddress(v); err != nil {
-		return "", fmt.Errorf("%q must be an address, such as post@example.org or \"Harbour Clinic <post@example.org>\"", v)
+		return "",
+			fmt.Errorf("%q must be an address, such as post@example.org or \"Harbour Clinic <post@example.org>\"", v)
 	}
 	return v, nil
 }

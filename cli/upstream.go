@@ -156,12 +156,19 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 	}
 	client, err := upstream.New(options)
 	if err != nil {
-		return usageError{fmt.Errorf("%w. The settings are --upstream-url, --upstream-client-id, --upstream-user and --upstream-password", err)}
+		return usageError{
+			fmt.Errorf(
+				"%w. The settings are --upstream-url, --upstream-client-id, --upstream-user and --upstream-password",
+				err,
+			),
+		}
 	}
 	o.Upstream = client
 	if u.agentBound <= u.spacing {
-		h.log.Warn("--agent-bound is not longer than --upstream-spacing; the second of two bookings is queued instead of confirmed",
-			"bound", u.agentBound, "spacing", u.spacing)
+		h.log.Warn(
+			"--agent-bound is not longer than --upstream-spacing; the second of two bookings is queued instead of confirmed",
+			"bound", u.agentBound, "spacing", u.spacing,
+		)
 	}
 	if cfg.outbound.Quarantine <= u.timeout {
 		h.log.Warn("--upstream-quarantine is not longer than --upstream-timeout; a running write may be looked up",

@@ -29,7 +29,11 @@ func whyCommand(p process) *cobra.Command {
 				return err
 			}
 			if _, err := time.Parse(time.RFC3339, at); err != nil || kind == "" {
-				return usageError{errors.New("name the appointment type with --type and the start with --at, such as 2026-11-23T09:30:00Z or 2026-11-23T10:30:00+01:00")}
+				return usageError{
+					errors.New(
+						"name the appointment type with --type and the start with --at, such as 2026-11-23T09:30:00Z or 2026-11-23T10:30:00+01:00",
+					),
+				}
 			}
 			path := explainPath(kind, at, specialist)
 			if c.Flags().Changed("listen") {
