@@ -42,6 +42,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.click("dialog [type=submit]")
 	p.there("dialog .summary:focus") // a name is required
 	p.fill("dialog #name", "Dr Mia Sand")
+	p.set("dialog #hours", "")
 	p.saved()
 	p.says("Hours")
 	p.until(`location.hash.startsWith('#hours/')`)
@@ -88,7 +89,8 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.press("Edit Check-up")
 	p.there("dialog #durationMinutes")
 	p.run(`document.querySelector('dialog #minNoticeMinutes').select()`)
-	p.write("120")
+	p.write("2")
+	p.set("dialog #minNoticeMinutes + select", "hours")
 	p.says("Patients can book from 2 hours to 60 days ahead.")
 	p.press("Move Dr Karim Haddad up")
 	p.saved()

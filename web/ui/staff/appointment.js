@@ -7,6 +7,7 @@ import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, range, write } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
 import { refused } from './acts.js'
 import { Changes } from './changes.js'
 import { go } from './daybar.js'
@@ -118,6 +119,17 @@ export function Appointment({ desk, id, close }) {
       'card.when',
       html`
         ${write('shortDay', a.start)}, ${range(a.start, a.end)}
+        ${
+          mine &&
+          desk.front &&
+          !a.visitId &&
+          a.start > serverNow() &&
+          html`
+            <button type="button" class="textlink sooner" onClick=${() => desk.open('sooner', { id })}>
+              ${t('sooner.open')}
+            </button>
+          `
+        }
       `,
     ],
     [

@@ -356,6 +356,7 @@ export function createDesk(me) {
     offerTime: (id, body, key) => call(() => post(`/v1/waitlist/${id}/offer`, body, { key })),
     wait: (typeId, body, key) =>
       call(() => post(`/v1/appointment-types/${typeId}/waitlist`, body, { key })).then(x => x.waiting),
+    waitSooner: (a, body, key) => call(() => post(path(a) + '/waitlist', body, { key })),
     search: params =>
       call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
     explain: (typeId, start, specialistId) =>

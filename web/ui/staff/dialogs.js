@@ -14,6 +14,7 @@ import { News } from './news.js'
 import { Person } from './person.js'
 import { Roster, WaitFor } from './roster.js'
 import { Search } from './search.js'
+import { Sooner } from './sooner.js'
 import { Keys, View } from './view.js'
 import { Why } from './why.js'
 
@@ -36,6 +37,7 @@ const kinds = {
   roster: Roster,
   waitFor: WaitFor,
   search: Search,
+  sooner: Sooner,
   keys: Keys,
   view: View,
   why: Why,

@@ -16,7 +16,7 @@ import { find } from './store.js'
 import { offer } from './undo.js'
 import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
-import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
+import { NextFree, Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 
 // Tell asks whether the server notifies the patient, by email and, if `sms` is set, by text message. If it can do
 // neither, it explains why.
@@ -161,6 +161,8 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     !same &&
     !obstacle.asking &&
     (rest ? moving.plan && !moving.no : !obstacle.why || insists[obstacle.why])
+  // The search starts at the chosen date, or today while the date is the present one.
+  const searched = slot.date > dateOf(serverNow()) && slot.date !== dateOf(a.start) ? slot.date : dateOf(serverNow())
   const set = next => {
     setSlot(next)
     setInsists({})
@@ -199,6 +201,18 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
           </span>
         </p>
         <${WhenFields} desk=${desk} slot=${slot} set=${set} people=${people} autofocus=${!asked} />
+        ${
+          !together &&
+          html`
+            <${NextFree}
+              desk=${desk}
+              typeId=${a.appointmentTypeId}
+              specialistId=${slot.specialistId}
+              from=${searched}
+              choose=${set}
+            />
+          `
+        }
         <${Scope}
           desk=${desk}
           a=${a}

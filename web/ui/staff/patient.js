@@ -89,7 +89,8 @@ export function check(draft) {
   return { errors, patient }
 }
 
-function Name({ desk, value, input, choose, error, focus }) {
+// Name is a field that finds known patients. choose receives the chosen one.
+export function Name({ desk, id = 'patient-name', value, input, choose, error, focus = false }) {
   const [people, setPeople] = useState([]),
     [at, setAt] = useState(-1),
     [open, setOpen] = useState(false)
@@ -138,11 +139,11 @@ function Name({ desk, value, input, choose, error, focus }) {
     e.stopPropagation()
   }
   return html`
-    <${Field} id="patient-name" label=${t('field.name')} error=${error}>
+    <${Field} id=${id} label=${t('field.name')} error=${error}>
       <span class="combo">
         <input
-          id="patient-name"
-          name="patient-name"
+          id=${id}
+          name=${id}
           ref=${ref}
           autofocus=${focus}
           autocomplete="off"
@@ -154,7 +155,7 @@ function Name({ desk, value, input, choose, error, focus }) {
           aria-autocomplete="list"
           aria-activedescendant=${shown && at >= 0 ? 'person-' + at : undefined}
           aria-invalid=${error ? 'true' : undefined}
-          aria-describedby=${error ? 'patient-name-error' : undefined}
+          aria-describedby=${error ? id + '-error' : undefined}
           onInput=${e => {
             setOpen(true)
             input(e.currentTarget.value)

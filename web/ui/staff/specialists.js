@@ -1,5 +1,5 @@
 // The specialists: people and chairs with bookable time.
-import { html, useState } from '../lib/html.js'
+import { html, useRef, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
 import { Dialog } from '../lib/dialog.js'
@@ -9,6 +9,8 @@ import { list, t } from '../lib/i18n.js'
 import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
 import { others } from './typepage.js'
+import { inOrder, usualHours } from './weekhours.js'
+import { colourOf } from './words.js'
 import { Busy, Check, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
 
 export const zonesWith = zone =>
@@ -84,7 +86,56 @@ function Picture({ desk, person, changed }) {
   `
 }
 
-function Edit({ desk, person, close, done, changed }) {
+// usualOf returns the weekly hours that most of the people have: the clinic's.
+function usualOf(desk, people) {
+  const s = desk.store.get(),
+    all = new Map()
+  for (const p of people) {
+    const hours = inOrder(s.hours[p.id]?.weekly || []),
+      key = JSON.stringify(hours.map(h => [h.weekday, h.start, h.end]))
+    if (hours.length) all.set(key, { n: (all.get(key)?.n || 0) + 1, hours })
+  }
+  const most = [...all.values()].sort((a, b) => b.n - a.n)[0]
+  return (most?.hours || usualHours).map(({ weekday, start, end }) => ({ weekday, start, end }))
+}
+// Beginning has the hours and the types of a new specialist, so that patients can book as soon as it is saved.
+function Beginning({ desk, people, types, form, set }) {
+  return html`
+    <${Field} id="hours" label=${t('nav.hours')} hint=${t('people.hours.hint')}>
+      <${Select}
+        id="hours"
+        value=${form.hours}
+        input=${set('hours')}
+        options=${[['usual', t('people.hours.usual')], ...people.map(p => [p.id, t('people.hours.as', { name: p.name })]), ['', t('people.hours.none')]]}
+      />
+    </${Field}>
+    ${
+      types.length > 0 &&
+      html`
+        <fieldset class="choice">
+          <legend>${t('people.types')}</legend>
+          <div class="checks">
+            ${types.map(
+              x => html`
+                <${Check}
+                  key=${x.id}
+                  checked=${form.types.includes(x.id)}
+                  input=${on => set('types')(on ? [...form.types, x.id] : form.types.filter(id => id !== x.id))}
+                >
+                  <span class=${'swatch ' + colourOf(desk.store.get(), x.id)}></span>
+                  ${' '}
+                  <bdi>${x.name}</bdi>
+                </${Check}>
+              `,
+            )}
+          </div>
+        </fieldset>
+      `
+    }
+  `
+}
+
+function Edit({ desk, person, people, types, close, done, changed }) {
   const [form, setForm] = useState({
     kind: '',
     name: '',
@@ -94,6 +145,8 @@ function Edit({ desk, person, close, done, changed }) {
     email: '',
     maxSessions: '1',
     active: true,
+    hours: 'usual',
+    types: [],
     ...person,
     ...(person && { maxSessions: String(person.maxSessions) }),
   })
@@ -114,14 +167,102 @@ function Edit({ desk, person, close, done, changed }) {
       lines: form.lines,
     }
     if (!person) body.kind = form.kind
-    const answer = await sending.send(() =>
-      person ? patch('/v1/specialists/' + person.id, body) : post('/v1/specialists', body, { key: newKey() }),
-    )
+    const answer = await sending.send(() => (person ? patch('/v1/specialists/' + person.id, body) : add(body)))
     if (answer) {
-      done(answer.specialist, !person)
+      done(answer.specialist, !person && !form.hours)
       close()
     }
   }
+  // add creates a specialist with hours and types. If one of the later steps fails, the next press continues with the
+  // same specialist.
+  const added = useRef(null),
+    s = desk.store
+  const add = async body => {
+    added.current = added.current
+      ? await patch('/v1/specialists/' + added.current.specialist.id, { ...body, kind: undefined })
+      : await post('/v1/specialists', body, { key: newKey() })
+    const { id } = added.current.specialist
+    const hours = form.hours === 'usual' ? usualOf(desk, people) : s.get().hours[form.hours]?.weekly
+    if (hours?.length) await replace(`/v1/specialists/${id}/weekly-hours`, hours)
+    for (const type of form.kind === 'resource' ? [] : types.filter(x => form.types.includes(x.id)))
+      await patch('/v1/appointment-types/' + type.id, {
+        specialists: [
+          ...type.specialists.filter(x => x.specialistId !== id),
+          { specialistId: id, priority: Math.min(10, ...type.specialists.map(x => x.priority)) },
+        ],
+      })
+    return added.current
+  }
+  const rest = html`
+    <${Field}
+      id="email"
+      label=${t('field.email')}
+      hint=${t('people.email.hint')}
+      optional
+      error=${e.email}
+      type="email"
+      value=${form.email}
+      input=${put('email')}
+    />
+    <div class="duo">
+      <${Field} id="timezone" label=${t('people.zone')} error=${e.timezone}>
+        <${Select} id="timezone" value=${form.timezone} input=${put('timezone')} options=${zones} />
+      </${Field}>
+      ${
+        form.kind !== 'resource' &&
+        html`
+          <${Field}
+            id="maxSessions"
+            label=${t('people.sessions')}
+            hint=${t('people.sessions.hint')}
+            error=${e.maxSessions}
+            inputmode="numeric"
+            value=${form.maxSessions}
+            input=${put('maxSessions')}
+            maxlength="3"
+          />
+        `
+      }
+    </div>
+    <${Field}
+      id="line"
+      label=${t('people.line')}
+      hint=${t('people.line.hint')}
+      optional
+      error=${e.line}
+      value=${form.line}
+      input=${put('line')}
+      maxlength="120"
+    />
+    <div class="duo">
+      ${others.map(
+        ([tag, name]) => html`
+          <${Field}
+            key=${tag}
+            id=${'lines.' + tag}
+            label=${t('people.line.in', { language: name })}
+            optional
+            lang=${tag}
+            error=${e['lines.' + tag]}
+            value=${form.lines[tag] || ''}
+            input=${value => put('lines')({ ...form.lines, [tag]: value })}
+            maxlength="120"
+          />
+        `,
+      )}
+    </div>
+    ${
+      person &&
+      html`
+        <${Picture} desk=${desk} person=${person} changed=${changed} />
+        <${Feed} desk=${desk} specialistId=${person.id} level="h3" />
+        <${Elsewhere} desk=${desk} specialistId=${person.id} level="h3" />
+      `
+    }
+    <${Check} checked=${form.active} input=${put('active')} hint=${t('people.active.hint')}>
+      ${t('people.active')}
+    </${Check}>
+  `
   return html`
     <${Dialog} title=${person ? t('people.edit', { name: person.name }) : t('people.add')} close=${close}>
       <form class="office-form" onSubmit=${submit} novalidate>
@@ -159,74 +300,28 @@ function Edit({ desk, person, close, done, changed }) {
           maxlength="200"
           autofocus
         />
-        <${Field}
-          id="email"
-          label=${t('field.email')}
-          hint=${t('people.email.hint')}
-          optional
-          error=${e.email}
-          type="email"
-          value=${form.email}
-          input=${put('email')}
-        />
-        <div class="duo">
-          <${Field} id="timezone" label=${t('people.zone')} error=${e.timezone}>
-            <${Select} id="timezone" value=${form.timezone} input=${put('timezone')} options=${zones} />
-          </${Field}>
-          ${
-            form.kind !== 'resource' &&
-            html`
-              <${Field}
-                id="maxSessions"
-                label=${t('people.sessions')}
-                hint=${t('people.sessions.hint')}
-                error=${e.maxSessions}
-                inputmode="numeric"
-                value=${form.maxSessions}
-                input=${put('maxSessions')}
-                maxlength="3"
-              />
-            `
-          }
-        </div>
-        <${Field}
-          id="line"
-          label=${t('people.line')}
-          hint=${t('people.line.hint')}
-          optional
-          error=${e.line}
-          value=${form.line}
-          input=${put('line')}
-          maxlength="120"
-        />
-        <div class="duo">
-          ${others.map(
-            ([tag, name]) => html`
-              <${Field}
-                key=${tag}
-                id=${'lines.' + tag}
-                label=${t('people.line.in', { language: name })}
-                optional
-                lang=${tag}
-                error=${e['lines.' + tag]}
-                value=${form.lines[tag] || ''}
-                input=${value => put('lines')({ ...form.lines, [tag]: value })}
-                maxlength="120"
-              />
-            `,
-          )}
-        </div>
         ${
-          person &&
+          !person &&
           html`
-            <${Picture} desk=${desk} person=${person} changed=${changed} />
-            <${Feed} desk=${desk} specialistId=${person.id} level="h3" />
-            <${Elsewhere} desk=${desk} specialistId=${person.id} level="h3" />
+            <${Beginning}
+              desk=${desk}
+              people=${people}
+              types=${form.kind === 'resource' ? [] : types}
+              form=${form}
+              set=${put}
+            />
           `
         }
-        <${Check} checked=${form.active} input=${put('active')} hint=${t('people.active.hint')}>
-          ${t('people.active')}
-        </${Check}>
+        ${
+          person
+            ? rest
+            : html`
+                <details open=${Object.keys(e).some(x => x !== 'name' && x !== 'kind') || undefined}>
+                  <summary>${t('people.more')}</summary>
+                  <div class="pile">${rest}</div>
+                </details>
+              `
+        }
         <div class="actions">
           <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
           <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
@@ -346,12 +441,14 @@ export function Page({ desk }) {
           <${Edit}
             desk=${desk}
             person=${editing.id ? editing : null}
+            people=${people.filter(p => p.active)}
+            types=${(lists.data?.appointmentTypes || []).filter(x => x.active)}
             changed=${refresh}
             close=${() => setEditing(null)}
-            done=${(p, fresh) => {
+            done=${(p, bare) => {
               refresh()
-              desk.toast(fresh ? 'people.added' : 'office.done', { name: p.name })
-              if (fresh) location.hash = 'hours/' + encodeURIComponent(p.id)
+              desk.toast(bare ? 'people.added' : 'office.saved.named', { name: p.name })
+              if (bare) location.hash = 'hours/' + encodeURIComponent(p.id)
             }}
           />
         `

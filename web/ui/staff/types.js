@@ -46,6 +46,17 @@ const numbers = [
   'maxHoldSeconds',
   'holdQuota',
 ]
+// The units in which a length can be entered, in the unit of its field. A field without an entry has one unit.
+const units = {
+  minNoticeMinutes: { min: 1, hours: 60, days: 1440 },
+  cooldownMinutes: { min: 1, hours: 60, days: 1440 },
+  maxHoldSeconds: { sec: 1, min: 60 },
+}
+// unitOf returns the largest unit that gives a whole number.
+const unitOf = (name, value) => {
+  const all = Object.entries(units[name] || {}).reverse()
+  return value ? all.find(([, factor]) => value % factor === 0)?.[0] : all.at(-1)?.[0]
+}
 const fresh = {
   name: '',
   description: '',
@@ -151,24 +162,35 @@ function Priorities({ people, value, change }) {
   `
 }
 
-function Edit({ desk, type, people: all, groups, close, done }) {
+// Part is one section of the form.
+const Part = ({ title, children }) => html`
+  <section class="part">
+    <h3>${title}</h3>
+    ${children}
+  </section>
+`
+
+// type is the type to change, or else copy is the one that a new type starts as.
+function Edit({ desk, type, copy, people: all, groups, close, done }) {
   const people = all.filter(p => p.kind !== 'resource'),
     rooms = all.filter(p => p.kind === 'resource')
   const start = {
     ...fresh,
-    ...(type || { specialists: people.filter(p => p.active).map(p => ({ specialistId: p.id, priority: 10 })) }),
+    ...(type || copy || { specialists: people.filter(p => p.active).map(p => ({ specialistId: p.id, priority: 10 })) }),
   }
   const [form, setForm] = useState({
     ...start,
     questions: draftOf(start.questions),
-    ...Object.fromEntries(numbers.map(n => [n, String(start[n])])),
+    ...(copy && { name: t('type.copied', { name: copy.name }) }),
+    ...Object.fromEntries(numbers.map(n => [n, String(start[n] / (units[n]?.[unitOf(n, start[n])] || 1))])),
   })
+  const [unit, setUnit] = useState(() => Object.fromEntries(Object.keys(units).map(n => [n, unitOf(n, start[n])])))
   const put = name => value => setForm(f => ({ ...f, [name]: value }))
   const sending = useSend(desk),
     e = sending.errors
-  const whole = Object.fromEntries(numbers.map(n => [n, Math.round(+form[n])]))
+  const whole = Object.fromEntries(numbers.map(n => [n, Math.round(+form[n] * (units[n]?.[unit[n]] || 1))]))
   const fine = numbers.every(n => form[n].trim() !== '' && Number.isFinite(whole[n]))
-  const number = (name, unit, rest) => html`
+  const number = (name, one, rest) => html`
     <${Field} id=${name} label=${t('type.' + name)} hint=${t('type.' + name + '.hint')} error=${e[name]} ...${rest}>
       <span class="unit">
         <input
@@ -180,7 +202,25 @@ function Edit({ desk, type, people: all, groups, close, done }) {
           aria-invalid=${e[name] ? 'true' : undefined}
           onInput=${x => put(name)(x.currentTarget.value)}
         />
-        <span aria-hidden="true">${t('unit.' + unit)}</span>
+        ${
+          units[name]
+            ? html`
+                <select
+                  aria-label=${t('type.unit', { name: t('type.' + name) })}
+                  value=${unit[name]}
+                  onChange=${x => setUnit({ ...unit, [name]: x.currentTarget.value })}
+                >
+                  ${Object.keys(units[name]).map(
+                    u => html`
+                      <option key=${u} value=${u}>${t('unit.' + u)}</option>
+                    `,
+                  )}
+                </select>
+              `
+            : html`
+                <span aria-hidden="true">${t('unit.' + one)}</span>
+              `
+        }
       </span>
     </${Field}>
   `
@@ -219,61 +259,71 @@ function Edit({ desk, type, people: all, groups, close, done }) {
             <${Trouble} problem=${sending.problem} />
           `
         }
-        <${Field}
-          id="name"
-          label=${t('type.name')}
-          error=${e.name}
-          value=${form.name}
-          input=${put('name')}
-          maxlength="200"
-          autofocus
-        />
-        <${Field}
-          id="description"
-          label=${t('type.description')}
-          optional
-          error=${e.description}
-          value=${form.description}
-          input=${put('description')}
-          rows="2"
-          maxlength="1000"
-        />
-        <div class="trio">
-          ${number('durationMinutes', 'min')}${number('slotStepMinutes', 'min')}${number('capacity', 'seats')}
-        </div>
-        <div class="trio">
-          ${number('minNoticeMinutes', 'min')}${number('horizonDays', 'days')}${number('cooldownMinutes', 'min')}
-        </div>
-        <div class="trio">${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}</div>
-        ${
-          fine &&
-          html`
-            <div class="says" role="status">
-              <p class="sr">${t('type.means')}</p>
-              <ul class="plain">
-                ${sentences({ ...form, ...whole }).map(
-                  (s, i) => html`
-                    <li key=${i}>${s}</li>
-                  `,
-                )}
-              </ul>
-            </div>
-          `
-        }
-        <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
-        <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
-        <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
-        <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
-        <details>
-          <summary>${t('type.holds')}</summary>
+        <${Part} title=${t('type.part.name')}>
+          <${Field}
+            id="name"
+            label=${t('type.name')}
+            error=${e.name}
+            value=${form.name}
+            input=${put('name')}
+            maxlength="200"
+            autofocus
+          />
+          <${Field}
+            id="description"
+            label=${t('type.description')}
+            optional
+            error=${e.description}
+            value=${form.description}
+            input=${put('description')}
+            rows="2"
+            maxlength="1000"
+          />
+          <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>
+            ${t('type.active')}
+          </${Check}>
+        </${Part}>
+        <${Part} title=${t('type.part.time')}>
           <div class="trio">
-            ${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds', 'sec')}${number('holdQuota', 'holds')}
+            ${number('durationMinutes', 'min')}${number('slotStepMinutes', 'min')}${number('capacity', 'seats')}
+            ${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}
           </div>
-        </details>
-        <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>
-          ${t('type.active')}
-        </${Check}>
-        <div class="actions">
+        </${Part}>
+        <${Part} title=${t('type.part.window')}>
+          <div class="trio">
+            ${number('minNoticeMinutes')}${number('horizonDays', 'days')}${number('cooldownMinutes')}
+          </div>
+          ${
+            fine &&
+            html`
+              <div class="says" role="status">
+                <p class="sr">${t('type.means')}</p>
+                <ul class="plain">
+                  ${sentences({ ...form, ...whole }).map(
+                    (s, i) => html`
+                      <li key=${i}>${s}</li>
+                    `,
+                  )}
+                </ul>
+              </div>
+            `
+          }
+        </${Part}>
+        <${Part} title=${t('type.part.who')}>
+          <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
+          <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
+        </${Part}>
+        <${Part} title=${t('type.part.more')}>
+          <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
+          <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
+          <details>
+            <summary>${t('type.holds')}</summary>
+            <div class="trio">
+              ${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds')}${number('holdQuota', 'holds')}
+            </div>
+          </details>
+        </${Part}>
+        <div class="actions savebar">
           <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
           <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
         </div>
@@ -403,6 +453,14 @@ export function Page({ desk }) {
                         >
                           ${t('office.edit')}
                         </button>
+                        <button
+                          type="button"
+                          class="btn quiet"
+                          aria-label=${t('type.copy.of', { name: x.name })}
+                          onClick=${() => setEditing({ copy: x })}
+                        >
+                          ${t('type.copy')}
+                        </button>
                         ${
                           x.active &&
                           html`
@@ -454,6 +512,7 @@ export function Page({ desk }) {
             people=${people}
             groups=${groups}
             type=${editing.id ? editing : null}
+            copy=${editing.copy}
             close=${() => setEditing(null)}
             done=${x => {
               refresh()

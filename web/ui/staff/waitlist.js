@@ -11,17 +11,11 @@ import { useStore } from '../lib/store.js'
 import { addDays, dayAndTime, write } from '../lib/time.js'
 import { today } from './daybar.js'
 import { Busy, Confirm, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
+import { Name, agrees } from './patient.js'
+import { WishFields, blankWish, wishOf, weekday } from './wish.js'
 import { specialistName, typeName } from './words.js'
 
 const load = () => get('/v1/waitlist')
-const parts = {
-  any: {},
-  morning: { latest: '12:00' },
-  afternoon: { earliest: '12:00', latest: '17:00' },
-  evening: { earliest: '17:00' },
-}
-const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
-const day = name => write('weekday', addDays('2026-11-23', names.indexOf(name)))
 const ids = {
   'patient.name': 'wl-name',
   'patient.email': 'wl-email',
@@ -72,7 +66,7 @@ function Line({ s, x, act, offer, remove }) {
           ${
             x.weekdays.length > 0 &&
             html`
-              <span>${joined(x.weekdays.map(day))}</span>
+              <span>${joined(x.weekdays.map(weekday))}</span>
             `
           }${
             hours &&
@@ -170,14 +164,11 @@ function Add({ desk, s, close }) {
     sending = useSend(desk)
   const [draft, setDraft] = useState({
     typeId: types[0]?.id || '',
-    who: '',
-    part: 'any',
-    days: [],
-    from: today(),
-    to: addDays(today(), 28),
+    ...blankWish(today(), addDays(today(), 28)),
     name: '',
     email: '',
     phone: '',
+    sms: false,
   })
   const set = change => setDraft(d => ({ ...d, ...change })),
     input = key => value => set({ [key]: value })
@@ -186,14 +177,8 @@ function Add({ desk, s, close }) {
     error = id => errors.find(e => e.id === id)?.message
   const submit = async e => {
     e.preventDefault()
-    const body = {
-      from: draft.from,
-      to: draft.to,
-      weekdays: draft.days,
-      specialistIds: draft.who ? [draft.who] : [],
-      ...parts[draft.part],
-      patient: { name: draft.name, email: draft.email, phone: draft.phone },
-    }
+    const { name, email, phone } = draft
+    const body = { ...wishOf(draft), patient: { name, email, phone }, ...(agrees(draft) && { sms: true }) }
     if (
       await sending.send(() =>
         post(`/v1/appointment-types/${encodeURIComponent(draft.typeId)}/waitlist`, body, { key: newKey() }),
@@ -211,14 +196,14 @@ function Add({ desk, s, close }) {
             <${Trouble} problem=${sending.problem} />
           `
         }
-        <${Field}
+        <${Name}
+          desk=${desk}
           id="wl-name"
-          label=${t('field.name')}
           value=${draft.name}
           input=${input('name')}
+          choose=${({ name, email, phone, sms }) => set({ name, email: email || '', phone: phone || '', sms: Boolean(sms) })}
           error=${error('wl-name')}
-          maxlength="80"
-          autofocus
+          focus
         />
         <${Field}
           id="wl-phone"
@@ -248,61 +233,8 @@ function Add({ desk, s, close }) {
             )}
           </select>
         </${Field}>
-        <${Field} id="wl-who" label=${t('find.who')}>
-          <select id="wl-who" value=${draft.who} onChange=${e => set({ who: e.currentTarget.value })}>
-            <option value="">${t('find.part.any')}</option>
-            ${(type?.specialists || []).map(
-              p => html`
-                <option key=${p.specialistId} value=${p.specialistId}>${specialistName(s, p.specialistId)}</option>
-              `,
-            )}
-          </select>
-        </${Field}>
-        <${Field}
-          id="wl-from"
-          label=${t('wait.from')}
-          type="date"
-          min=${today()}
-          value=${draft.from}
-          input=${input('from')}
-          error=${error('wl-from')}
-        />
-        <${Field}
-          id="wl-to"
-          label=${t('wait.to')}
-          type="date"
-          min=${draft.from}
-          value=${draft.to}
-          input=${input('to')}
-          error=${error('wl-to')}
-        />
-        <fieldset class="chips">
-          <legend>${t('find.part')}</legend>
-          ${Object.keys(parts).map(
-            x => html`
-              <label key=${x}>
-                <input type="radio" name="wl-part" checked=${draft.part === x} onChange=${() => set({ part: x })} />
-                <span class="face">${t('find.part.' + x)}</span>
-              </label>
-            `,
-          )}
-        </fieldset>
-        <fieldset class="chips">
-          <legend>${t('find.days')}</legend>
-          ${names.map(
-            x => html`
-              <label key=${x}>
-                <input
-                  type="checkbox"
-                  checked=${draft.days.includes(x)}
-                  onChange=${() => set({ days: draft.days.includes(x) ? draft.days.filter(d => d !== x) : [...draft.days, x] })}
-                />
-                <span class="face">${day(x)}</span>
-              </label>
-            `,
-          )}
-        </fieldset>
-        <div class="actions">
+        <${WishFields} s=${s} type=${type} draft=${draft} set=${set} error=${error} />
+        <div class="actions savebar">
           <${Busy} busy=${sending.busy}>${t('wl.add')}</${Busy}>
           <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
         </div>

@@ -5,12 +5,12 @@ import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
-import { addDays, dateOf, time, zone } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime, time, zone } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { dayIn, minutesOf, textOf } from './day.js'
 import { fit } from './fit.js'
 import { isLoaded } from './store.js'
-import { failKey, sayObstacle } from './words.js'
+import { failKey, sayObstacle, specialistName } from './words.js'
 
 export const slotOf = start => {
   const date = dateOf(start)
@@ -66,6 +66,66 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
         `
       }
     </div>
+  `
+}
+// NextFree lists the next free times of the type, with the chosen specialist or with anyone. A press chooses one.
+export function NextFree({ desk, typeId, specialistId, from, choose }) {
+  const s = desk.store.get()
+  const [anyone, setAnyone] = useState(false),
+    [found, setFound] = useState(null)
+  const people = anyone ? [] : [specialistId]
+  useEffect(() => {
+    let here = true
+    desk.find(typeId, { from, specialistIds: people, count: 3 }).then(
+      times => here && setFound(times),
+      () => here && setFound([]),
+    )
+    return () => {
+      here = false
+    }
+  }, [typeId, from, people.join()])
+  return html`
+    <fieldset class="chips nextfree">
+      <legend>${t('find.title')}</legend>
+      ${(found || []).map(
+        x => html`
+          <button
+            type="button"
+            class="btn"
+            key=${x.start}
+            onClick=${() => choose({ ...slotOf(Date.parse(x.start)), specialistId: x.specialistIds[0] || specialistId })}
+          >
+            ${dayAndTime(x.start)}${
+              anyone &&
+              html`
+                ${' '}
+                <span class="muted"><bdi>${specialistName(s, x.specialistIds[0])}</bdi></span>
+              `
+            }
+          </button>
+        `,
+      )}
+      ${
+        found &&
+        !found.length &&
+        html`
+          <span class="muted">${t('find.none')}</span>
+        `
+      }
+      ${
+        desk.front &&
+        html`
+          <button
+            type="button"
+            class="textlink"
+            aria-pressed=${anyone ? 'true' : 'false'}
+            onClick=${() => setAnyone(!anyone)}
+          >
+            ${t('find.anyone')}
+          </button>
+        `
+      }
+    </fieldset>
   `
 }
 const time12 = (start, tz) =>

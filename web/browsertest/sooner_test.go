@@ -1,0 +1,76 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestMoveFindsNextFreeTime: the move form lists the next free times, and one press chooses one.
+func TestMoveFindsNextFreeTime(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1280, 720)
+	id := p.appointment("Lena Vogt", "ada", "09:00")
+	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p.there("dialog .attendance")
+	p.click("dialog .actions .btn")
+	p.there(".nextfree .btn:nth-of-type(3)")
+	p.accessible("the next free times of a move")
+	p.shot("move-next-free")
+	p.click(".nextfree .textlink")
+	p.says("Dr Ada Brandt")
+	p.click(".nextfree .textlink")
+	p.there(".nextfree .btn:nth-of-type(3)")
+	p.click(".nextfree .btn:nth-of-type(2)")
+	p.there("dialog .ask .icon")
+	p.click("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+	if a := h.appointmentOf(id); a["slotStartDate"] == h.at("09:00") {
+		t.Errorf("the appointment did not move: %v", a)
+	}
+}
+
+// TestCardWaitsForEarlierTime: two presses on a card put its appointment on the waiting list for an earlier time.
+func TestCardWaitsForEarlierTime(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1280, 720)
+	id := p.appointment("Lena Vogt", "ada", "15:00")
+	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p.click("dialog .sooner")
+	p.there("dialog #wl-from")
+	p.accessible("a wish for an earlier time")
+	p.shot("sooner")
+	p.click("dialog [type=submit]")
+	p.says("Lena Vogt is on the waiting list for an earlier time.")
+	x := h.waiting()
+	if x.AppointmentID != id || x.Wish.To.String() != h.date || len(x.Wish.SpecialistIDs) != 1 {
+		t.Errorf("the entry is %+v", x)
+	}
+}
+
+// TestWaitlistFindsKnownPatient: the desk types two letters, and the known patient's details are filled in.
+func TestWaitlistFindsKnownPatient(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1280, 720)
+	p.appointment("Lena Vogt", "ada", "15:00")
+	p.open("/staff?lang=en#waitlist")
+	p.press("Add a person")
+	p.there("#wl-name:focus")
+	p.write("le")
+	p.there("#person-0")
+	p.accessible("known patients for the waiting list")
+	p.shot("waitlist-known")
+	p.click("#person-0")
+	p.until(`document.querySelector('#wl-name').value === 'Lena Vogt' && document.querySelector('#wl-phone').value !== ''`)
+	p.click("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+	if x := h.waiting(); x.Patient.Name != "Lena Vogt" || x.Patient.Phone == "" {
+		t.Errorf("the entry is %+v", x)
+	}
+}
