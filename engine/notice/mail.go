@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/mail"
 	"net/textproto"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,9 @@ type Mailer struct {
 	options MailOptions
 	given   *route // from URL; it takes precedence over the chosen one
 	chosen  atomic.Pointer[route]
+
+	places   chan struct{} // one for each session that may be in use
+	sessions sessions
 }
 
 // NewMailer checks the options. It does not connect.
@@ -57,7 +61,7 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 20 * time.Second
 	}
-	m := &Mailer{options: o}
+	m := &Mailer{options: o, places: make(chan struct{}, maxSessions)}
 	if o.URL == "" {
 		return m, nil
 	}
@@ -85,20 +89,33 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	if r.broken != nil {
 		return &Unreachable{r.broken}
 	}
+	select {
+	case m.places <- struct{}{}:
+		defer func() { <-m.places }()
+	case <-ctx.Done():
+		return &Unreachable{errors.New("the server stopped before the email was sent")}
+	}
 	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
 	defer cancel()
-	conversation, err := m.dial(ctx, r)
-	switch {
-	case IsPermanent(err):
-		return err
-	case err != nil:
-		return dialError(err)
+	for {
+		session, fresh, err := m.session(ctx, r)
+		switch {
+		case IsPermanent(err):
+			return err
+		case err != nil:
+			return dialError(err)
+		}
+		step, err := say(session.Client, msg)
+		if err == nil {
+			m.sessions.put(session)
+			return nil
+		}
+		session.end()
+		if fresh || step != FoundSender {
+			return sendError(err)
+		}
+		// The server has closed the idle session, or accepts no more messages over it. Nothing was sent.
 	}
-	defer conversation.end()
-	if err := conversation.library.SendWithSMTPClient(conversation.Client, msg); err != nil {
-		return sendError(err)
-	}
-	return nil
 }
 
 // dialError converts a failure to connect to the mail server to a text for people. If the server answered, the error
@@ -123,18 +140,16 @@ func isNetwork(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendError converts a failed delivery to a text for people, because the library's own text can contain the
+// sendError converts a failed delivery to a text for people, because the server's own text can contain the
 // recipient.
 func sendError(err error) error {
-	var s *gomail.SendError
-	if errors.As(err, &s) {
-		if code := s.ErrorCode(); code >= 500 && code < 600 {
-			return permanent(fmt.Sprintf("the mail server rejected the message permanently (%d)", code))
-		} else if code > 0 {
-			return fmt.Errorf("the mail server did not take the message (%d)", code)
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	var answer *textproto.Error
+	switch {
+	case errors.As(err, &answer) && answer.Code >= 500:
+		return permanent(fmt.Sprintf("the mail server rejected the message permanently (%d)", answer.Code))
+	case errors.As(err, &answer):
+		return fmt.Errorf("the mail server did not take the message (%d)", answer.Code)
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("the mail server did not answer in time")
 	}
 	return errors.New("the connection to the mail server was lost")

@@ -72,26 +72,37 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	// ends the session with a server that no longer answers
 	defer context.AfterFunc(ctx, func() { _ = conversation.Close() })()
 	defer conversation.end()
-	if finding, err := say(conversation.Client, x, msg); err != nil {
+	if finding, err := say(conversation.Client, msg); err != nil {
 		return met(err, finding, ctx.Err() != nil)
 	}
 	return Trial{}
 }
 
 // say sends a message to the server. The finding names the step that failed.
-func say(c *smtp.Client, x Mail, msg *gomail.Msg) (Finding, error) {
-	if err := c.Mail(x.From.Address); err != nil {
+func say(c *smtp.Client, msg *gomail.Msg) (Finding, error) {
+	from, err := msg.GetSender(false)
+	if err == nil {
+		err = c.Mail(from)
+	}
+	if err != nil {
 		return FoundSender, err
 	}
-	if err := c.Rcpt(x.To); err != nil {
+	to, err := msg.GetRecipients()
+	if err == nil {
+		err = c.Rcpt(to[0])
+	}
+	if err != nil {
 		return FoundRelay, err
 	}
 	w, err := c.Data()
 	if err != nil {
 		return FoundMessage, err
 	}
-	_, err = msg.WriteTo(w)
-	return FoundMessage, errors.Join(err, w.Close())
+	if _, err := msg.WriteTo(w); err != nil {
+		_ = c.Close() // so that the server cannot accept a part of it
+		return FoundMessage, err
+	}
+	return FoundMessage, w.Close()
 }
 
 // met converts an error to a Trial. step is the finding if the server refused. late: the deadline has passed.

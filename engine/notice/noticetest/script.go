@@ -2,6 +2,7 @@ package noticetest
 
 import (
 	"bufio"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -28,6 +29,8 @@ type Script struct {
 	Answers     map[string]string // by command, such as RCPT; "" closes the connection. GREETING is the first line
 	Silent      bool              // it accepts connections and never answers
 	Taken       func(message string)
+	Commands    func(word string) // receives GREETING for each connection, and then each command
+	PerSession  int               // messages after which it closes the connection; 0: it does not
 }
 
 // Serve serves until the test ends, and returns the host:port.
@@ -41,16 +44,20 @@ func (s *Script) Serve(t testing.TB) string {
 		t.Fatal(err)
 	}
 	var serving sync.WaitGroup
+	open, stop := context.WithCancel(context.Background())
 	serving.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			serving.Go(func() { s.talk(conn) })
+			serving.Go(func() {
+				defer context.AfterFunc(open, func() { conn.Close() })()
+				s.talk(conn)
+			})
 		}
 	})
-	t.Cleanup(func() { l.Close(); serving.Wait() })
+	t.Cleanup(func() { l.Close(); stop(); serving.Wait() })
 	return l.Addr().String()
 }
 
@@ -67,8 +74,11 @@ func (s *Script) talk(conn net.Conn) {
 		lines.Scan()
 		return
 	}
-	word, reply := "GREETING", "220 ready"
+	word, reply, taken := "GREETING", "220 ready", 0
 	for {
+		if s.Commands != nil && word != "MESSAGE" {
+			s.Commands(word)
+		}
 		if answer, said := s.Answers[word]; said {
 			if reply = answer; reply == "" {
 				return
@@ -76,6 +86,11 @@ func (s *Script) talk(conn net.Conn) {
 		}
 		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil || word == "QUIT" {
 			return
+		}
+		if word == "MESSAGE" {
+			if taken++; taken == s.PerSession {
+				return
+			}
 		}
 		if word == "STARTTLS" && s.Certificate != nil {
 			conn, encrypted = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*s.Certificate}}), true

@@ -3,6 +3,7 @@ package noticetest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -26,24 +27,28 @@ func MailServerAt(t testing.TB, address string, recipient func(line string) stri
 		t.Fatal(err)
 	}
 	var serving sync.WaitGroup
+	open, stop := context.WithCancel(context.Background())
 	serving.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			serving.Go(func() { serve(conn, recipient) })
+			serving.Go(func() {
+				defer context.AfterFunc(open, func() { conn.Close() })()
+				serve(conn, recipient)
+			})
 		}
 	})
-	t.Cleanup(func() { l.Close(); serving.Wait() })
+	t.Cleanup(func() { l.Close(); stop(); serving.Wait() })
 	return l.Addr().String()
 }
 
 func serve(conn net.Conn, recipient func(string) string) {
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // for a client that has disappeared
 	reply, inMessage := "220 test", false
 	for lines := bufio.NewScanner(conn); ; {
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // for a client that has disappeared
 		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil {
 			return
 		}

@@ -1,0 +1,84 @@
+package notice
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxSessions is the number of open connections to the mail server. Providers limit it; some allow only three.
+	maxSessions = 2
+	// sessionIdle is how long a connection stays open after an email, for the next one.
+	sessionIdle = 5 * time.Second
+)
+
+// sessions are the connections to the mail server that an email can use: a connection costs more than an email. The
+// zero value has none.
+type sessions struct {
+	mu   sync.Mutex
+	idle []*session // the last used one is last
+}
+
+// session is one conversation and the server that it is with.
+type session struct {
+	*conversation
+	route   *route
+	expires *time.Timer
+}
+
+// take returns an idle session with the server of a route, or nil. It ends those with another server.
+func (s *sessions) take(r *route) *session {
+	for {
+		s.mu.Lock()
+		n := len(s.idle)
+		if n == 0 {
+			s.mu.Unlock()
+			return nil
+		}
+		found := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		found.expires.Stop()
+		if found.route == r {
+			return found
+		}
+		found.end()
+	}
+}
+
+// put makes a session idle. It ends if no email needs it within sessionIdle.
+func (s *sessions) put(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, x)
+	x.expires = time.AfterFunc(sessionIdle, func() { s.expire(x) })
+}
+
+// expire ends a session that is still idle.
+func (s *sessions) expire(x *session) {
+	s.mu.Lock()
+	i := slices.Index(s.idle, x)
+	if i >= 0 {
+		s.idle = slices.Delete(s.idle, i, i+1)
+	}
+	s.mu.Unlock()
+	if i >= 0 {
+		x.end()
+	}
+}
+
+// session returns an idle session with the server of a route, or opens one. fresh: no email was sent over it yet.
+func (m *Mailer) session(ctx context.Context, r *route) (x *session, fresh bool, err error) {
+	if x := m.sessions.take(r); x != nil && x.UpdateDeadline(m.options.Timeout) == nil {
+		return x, false, nil
+	} else if x != nil {
+		x.end()
+	}
+	c, err := m.dial(ctx, r)
+	if err != nil {
+		return nil, true, err
+	}
+	return &session{conversation: c, route: r}, true, nil
+}
