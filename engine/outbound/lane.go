@@ -26,7 +26,7 @@ func newLanes() []*lane {
 		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1},
 		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1},
 		{kinds: []store.OperationKind{store.Webhook}, width: 8}, // one call at a time to each address
-		{kinds: []store.OperationKind{store.Email}, width: 2},
+		{kinds: []store.OperationKind{store.Email}, width: 8},   // they share commits; the mailer has fewer connections
 		{kinds: []store.OperationKind{store.SMS}, width: 2},
 	}
 }
