@@ -149,9 +149,24 @@ func (l *Language) Fill(key string, pairs ...string) string { return Fill(l.text
 
 // Fill replaces the placeholders of a text in one pass: a value may contain braces.
 func Fill(text string, pairs ...string) string {
-	braced := slices.Clone(pairs)
-	for i := 0; i < len(braced); i += 2 {
-		braced[i] = "{" + braced[i] + "}"
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		i := 0
+		for i < len(pairs) && pairs[i] != name {
+			i += 2
+		}
+		if closed && i < len(pairs) {
+			b.WriteString(pairs[i+1])
+			text = after
+		} else {
+			b.WriteByte('{')
+			text = rest
+		}
 	}
-	return strings.NewReplacer(braced...).Replace(text)
 }

@@ -116,7 +116,14 @@ func TestSpokenDates(t *testing.T) {
 }
 
 func TestFillReplacesInOnePass(t *testing.T) {
-	if got := Fill("{a} and {b}", "a", "{b}", "b", "2"); got != "{b} and 2" {
-		t.Errorf("got %q", got)
+	for text, want := range map[string]string{
+		"{a} and {b}":   "{b} and 2",
+		"{{a}} {c} {b":  "{{b}} {c} {b",
+		"{2}, {} or }{": "{2}, {} or }{",
+		"":              "",
+	} {
+		if got := Fill(text, "a", "{b}", "b", "2"); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
 	}
 }
