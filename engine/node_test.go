@@ -84,7 +84,7 @@ func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &nodes{t: t, redis: redistest.Start(t, redistest.Programs(t)[0]), url: server.Create(t),
+	c := &nodes{t: t, redis: redistest.Start(t, redistest.Programs(t)[0]), url: server.CreatePrepared(t, migrate),
 		keys: token.Generate(time.Now()), start: enginetest.Noon(time.UTC, 2)}
 	if change != nil {
 		change(c)
@@ -93,6 +93,20 @@ func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 		c.open()
 	}
 	return c
+}
+
+// migrate opens an empty database once, as the first node does. The tests work in copies of it.
+func migrate(url string) error {
+	ctx := context.Background()
+	s, err := postgres.Open(ctx, postgres.Options{URL: url})
+	if err != nil {
+		return err
+	}
+	live, err := postgresholds.Open(ctx, postgresholds.Options{URL: url, Booked: booking.Booked(s)})
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return errors.Join(live.Close(), s.Close())
 }
 
 // open starts one more node.
