@@ -18,7 +18,10 @@ import (
 	"holdfast/store/backup"
 )
 
-var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
+var (
+	copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
+	copyAge    = regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`)
+)
 
 // TestLostMachineLosesOneIncrement: clients book at a real server, kill -9 ends it, and its disk is gone. Only the
 // backup destination, a directory or a bucket, and the printed recovery key are left. Every change before the time
@@ -35,6 +38,20 @@ func loseMachine(t *testing.T, second string, flags []string) {
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
 	for _, round := range []string{"first", "second"} { // the second continues what was restored
+		access := bucketAccess(t, second, flags)
+		newest := func() (path string, increments int) {
+			list, err := backup.List(t.Context(), filepath.Join(t.TempDir(), "none"), access, []string{second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range list { // the newest first
+				if _, err := fmt.Sscanf(b.Note, "%d increments", &increments); err == nil {
+					return b.Path, increments
+				}
+			}
+			return "", 0
+		}
+		before, _ := newest()
 		s := started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off",
 			"--admin-key", longEnough,
 			"--backup-to", second, "--backup-every", "1s"}, flags...)...)
@@ -62,29 +79,15 @@ func loseMachine(t *testing.T, second string, flags []string) {
 				}
 			}
 		})
-		access := bucketAccess(t, second, flags)
-		newest := func() (path string, increments int) {
-			list, err := backup.List(t.Context(), filepath.Join(t.TempDir(), "none"), access, []string{second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, b := range list { // the newest first
-				if _, err := fmt.Sscanf(b.Note, "%d increments", &increments); err == nil {
-					return b.Path, increments
-				}
-			}
-			return "", 0
-		}
-		before, _ := newest()
 		eventually(t, "an incremental backup of four increments", func() bool {
 			path, n := newest()
 			return path != before && n >= 4
 		})
-		_, figures := get(t, s.base+"/metrics", longEnough)
-		if age := regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`).FindStringSubmatch(figures); age == nil ||
-			strings.Contains(age[1], "Inf") {
-			t.Errorf("the age of the copy is not in the metrics: %v", age)
-		}
+		eventually(t, "the age of the copy is in the metrics", func() bool {
+			_, figures := get(t, s.base+"/metrics", longEnough)
+			age := copyAge.FindStringSubmatch(figures)
+			return age != nil && !strings.Contains(age[1], "Inf")
+		})
 		if err := s.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
