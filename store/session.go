@@ -24,12 +24,19 @@ type Session struct {
 	SpecialistID string // empty until accepted
 	Status       SessionStatus
 	Outcome      string
-	RequestedAt  time.Time
-	AcceptedAt   time.Time
-	EndedAt      time.Time
-	ExpiresAt    time.Time // when an unanswered request expires
-	UpdatedAt    time.Time
-	Version      int64
+
+	AppointmentTypeID string // empty: the client did not say
+	Reason            string // the patient's words, cleared when the session is over, like the next two
+	PatientName       string
+	PatientPhone      string
+	Declined          string // ids of the specialists who declined the request, separated by spaces
+
+	RequestedAt time.Time
+	AcceptedAt  time.Time
+	EndedAt     time.Time
+	ExpiresAt   time.Time // when an unanswered request expires
+	UpdatedAt   time.Time
+	Version     int64
 }
 
 // SessionFilter selects sessions; the zero value selects all.

@@ -84,6 +84,7 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/sessions", "", `{"clientId": 5}`, "clientId", "public"},
 	{"POST /v1/sessions/{id}/accept", "/v1/sessions/x/accept", `{"specialistId": 5}`, "specialistId", ""},
 	{"POST /v1/sessions/{id}/cancel", "/v1/sessions/x/cancel", `{"clientId": 5}`, "clientId", "public"},
+	{"POST /v1/sessions/{id}/decline", "/v1/sessions/x/decline", `{"specialistId": 5}`, "specialistId", ""},
 	{"POST /v1/sessions/{id}/end", "/v1/sessions/x/end", `{"outcome": 5}`, "outcome", ""},
 	{"POST /v1/sessions/{id}/payment", "/v1/sessions/x/payment", `{"pending": 5}`, "pending", ""},
 	{"POST /v1/sessions/{id}/reroute", "/v1/sessions/x/reroute", `{"specialistId": 5}`, "specialistId", ""},

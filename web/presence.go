@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
@@ -156,13 +157,42 @@ type sessionJSON struct {
 	AcceptedAt   string `json:"acceptedAt,omitempty"`
 	EndedAt      string `json:"endedAt,omitempty"`
 	ExpiresAt    string `json:"expiresAt"`
+
+	AppointmentTypeID string `json:"appointmentTypeId,omitempty"`
+
+	// For specialists and the front desk only.
+	Reason   string              `json:"reason,omitempty"`
+	Patient  *sessionPatientJSON `json:"patient,omitempty"`
+	Declined []string            `json:"declined,omitempty"`
+}
+
+// sessionPatientJSON is the patient who requested a session.
+type sessionPatientJSON struct {
+	Name  string `json:"name,omitempty"`
+	Phone string `json:"phone,omitempty"`
 }
 
 func sessionOf(x *store.Session) sessionJSON {
 	return sessionJSON{
-		x.ID, string(x.Status), x.SpecialistID, x.Outcome, httpTime(x.RequestedAt), optionalTime(x.AcceptedAt),
-		optionalTime(x.EndedAt), httpTime(x.ExpiresAt),
+		ID: x.ID, Status: string(x.Status), SpecialistID: x.SpecialistID, Outcome: x.Outcome,
+		RequestedAt: httpTime(x.RequestedAt), AcceptedAt: optionalTime(x.AcceptedAt), EndedAt: optionalTime(x.EndedAt),
+		ExpiresAt: httpTime(x.ExpiresAt), AppointmentTypeID: x.AppointmentTypeID,
 	}
+}
+
+// sessionFor is a session as the caller may see it. A specialist sees the patient of a request and of their own
+// session, the front desk and programs with a presence key see all of them, and clients see none.
+func sessionFor(by caller, x *store.Session) sessionJSON {
+	hideOutcome(by, x)
+	answer := sessionOf(x)
+	if !by.may(presenceKey) || by.specialistID != "" && x.SpecialistID != "" && by.specialistID != x.SpecialistID {
+		return answer
+	}
+	answer.Reason, answer.Declined = x.Reason, strings.Fields(x.Declined)
+	if x.PatientName != "" || x.PatientPhone != "" {
+		answer.Patient = &sessionPatientJSON{x.PatientName, x.PatientPhone}
+	}
+	return answer
 }
 
 func (c *call) answerSession(x store.Session, err error) error {
@@ -181,12 +211,22 @@ type sessionBody struct {
 	clientBody
 }
 
-func (s *Server) requestSession(c *call, _ *sessionBody) error {
+type sessionRequestBody struct {
+	clientBody
+	AppointmentTypeID string             `json:"appointmentTypeId"`
+	Reason            string             `json:"reason"`
+	Patient           sessionPatientJSON `json:"patient"`
+}
+
+func (s *Server) requestSession(c *call, b *sessionRequestBody) error {
 	if err := s.admitSession(c); err != nil {
 		return err
 	}
 	return answerChange(c, http.StatusCreated, sessionAnswer, func(once *record.Once) (store.Session, error) {
-		return s.engine.Presence.RequestSession(c.ctx(), c.client, once)
+		return s.engine.Presence.RequestSession(c.ctx(), c.client, presence.SessionRequest{
+			AppointmentTypeID: b.AppointmentTypeID, Reason: b.Reason, PatientName: b.Patient.Name,
+			PatientPhone: b.Patient.Phone,
+		}, once)
 	})
 }
 
@@ -208,10 +248,7 @@ func (s *Server) listSessions(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := each(list, func(x *store.Session) sessionJSON {
-		hideOutcome(c.caller, x)
-		return sessionOf(x)
-	})
+	answer := each(list, func(x *store.Session) sessionJSON { return sessionFor(c.caller, x) })
 	return c.json(http.StatusOK, map[string]any{"sessions": answer})
 }
 
@@ -232,8 +269,7 @@ func (s *Server) getSession(c *call) error {
 			"Another client's session",
 		).with("Only the client that asked for this session can see it. Send the clientId that requested it.")
 	}
-	hideOutcome(c.caller, &x)
-	return c.json(http.StatusOK, sessionAnswer(&x))
+	return c.json(http.StatusOK, map[string]sessionJSON{"session": sessionFor(c.caller, &x)})
 }
 
 // hideOutcome removes what a session came to, unless the caller is the front desk or the specialist of the session.
@@ -266,6 +302,17 @@ func (s *Server) acceptSession(c *call, b *acceptBody) error {
 		return errForbidden.with("You can only accept for yourself.")
 	}
 	return c.answerSession(s.engine.Presence.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID))
+}
+
+// declineSession declines for the named specialist, or for the signed-in one. Without either, it declines for the clinic.
+func (s *Server) declineSession(c *call, b *acceptBody) error {
+	if b.SpecialistID == "" {
+		b.SpecialistID = c.caller.specialistID
+	}
+	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can only decline for yourself.")
+	}
+	return c.answerSession(s.engine.Presence.DeclineSession(c.changingSession(), c.param("id"), b.SpecialistID))
 }
 
 type endBody struct {

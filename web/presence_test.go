@@ -356,3 +356,41 @@ func TestPresenceMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionShowsPatientToStaffOnly: the specialists see who asks and why, and the client that asked gets no personal
+// data. A colleague sees no patient of an accepted session, and no one sees a patient of one that is over.
+func TestSessionShowsPatientToStaffOnly(t *testing.T) {
+	h, key := onCall(t, 1)
+	h.online(key, "ada", "bea")
+	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("bea@clinic.example", "specialist", "bea")
+	made := h.do("POST", "/v1/sessions", map[string]any{"clientId": client(1), "appointmentTypeId": "checkup",
+		"reason": "rosa-canary-cough", "patient": map[string]any{"name": "Rosa Canary", "phone": "030 5550101"}}).want(201)
+	path := "/v1/sessions/" + made.text("session", "id")
+	shows := func(r *reply) bool { return strings.Contains(strings.ToLower(r.raw), "canary") }
+	own := header{"Holdfast-Client": client(1)}
+	if shows(made) || made.text("session", "appointmentTypeId") != "checkup" || shows(h.do("GET", path, nil, own).want(200)) {
+		t.Errorf("the client's answer has personal data, or no type: %s", made.raw)
+	}
+	for _, as := range []header{ada, bea, key, asAdmin} {
+		if r := h.do("GET", "/v1/sessions?status=requested", nil, as).want(200); !shows(r) {
+			t.Errorf("a request without its patient: %s", r.raw)
+		}
+	}
+	if r := h.do("POST", path+"/decline", nil, bea).want(200); shows(r) || r.text("session", "status") != "requested" {
+		t.Errorf("declined by one of two: %s", r.raw)
+	}
+	h.do("POST", path+"/decline", map[string]any{"specialistId": "ada"}, bea).problem(403, "forbidden")
+	if r := h.do("POST", path+"/accept", map[string]any{}, ada).want(200); shows(r) {
+		t.Errorf("the stored answer has personal data: %s", r.raw)
+	}
+	if !shows(h.do("GET", path, nil, ada).want(200)) || shows(h.do("GET", path, nil, bea).want(200)) {
+		t.Error("the session's specialist must see the patient, and a colleague must not")
+	}
+	h.do("POST", path+"/decline", nil, bea).problem(409, "not_bookable")
+	h.do("POST", path+"/end", nil, ada).want(200)
+	if r := h.do("GET", "/v1/sessions", nil, asAdmin).want(200); shows(r) {
+		t.Errorf("a session that is over has its patient: %s", r.raw)
+	}
+	h.do("POST", "/v1/sessions", map[string]any{"clientId": client(2), "appointmentTypeId": "unknown"}).
+		problem(422, "validation_failed").field("appointmentTypeId")
+}

@@ -10,7 +10,7 @@ import (
 // TestPresenceKeyWritesPresenceAlone: in addition to public reads, a presence key can set specialists online and take
 // sessions. It cannot book what any visitor may book, even with a client id.
 func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
-	its := regexp.MustCompile(`^/v1/(specialists/\{id\}/(online|offline|heartbeat)|sessions/\{id\}/(accept|end|reroute|payment)|auth/sign-(in|out))$`)
+	its := regexp.MustCompile(`^/v1/(specialists/\{id\}/(online|offline|heartbeat)|sessions/\{id\}/(accept|decline|end|reroute|payment)|auth/sign-(in|out))$`)
 	for _, line := range readRoleTable(t) {
 		if may := line.want[slices.Index(roleColumns, "presence")] == "ok"; may && line.method != "GET" &&
 			!its.MatchString(line.path) {

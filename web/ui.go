@@ -181,6 +181,8 @@ type bootJSON struct {
 	Address  addressJSON      `json:"address"`
 	// visitors who find no time can join the waiting list
 	Waitlist bool `json:"waitlist,omitempty"`
+	// visitors can request a session while a specialist is available
+	OnDemand bool `json:"onDemand,omitempty"`
 	// the identity provider, for the staff's page alone
 	SignInWith string `json:"signInWith,omitempty"`
 	// an SMS gateway is set, so patients can agree to text messages
@@ -233,7 +235,7 @@ func (s *Server) boot(c *call) bootJSON {
 			append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo,
 			settings.PrivacyURL, settings.ImprintURL, settings.Consent,
 		},
-		Address: c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.Message.SendsMail(),
-		SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
+		Address: c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), OnDemand: settings.OnDemand,
+		Mail: s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

@@ -242,8 +242,8 @@ func (h *house) loaded(page string, all bool) map[string]int {
 }
 
 // onlySome are the files that a page loads only in some cases: for clinics with many types, specialists or groups of
-// types and for those with questions; for the waiting list; and for bookings that must be confirmed.
-var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}}
+// types and for those with questions; for the waiting list; for bookings that must be confirmed; and for sessions on demand.
+var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}, {"online"}}
 
 // TestPatientPageStaysInBudget: the patient's page has at most 45 KB on the wire, including the form and the page of
 // the booked appointment, which are loaded while the patient reads. German takes most space.

@@ -336,6 +336,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/sessions/{id}", anyone, s.getSession},
 		{"POST", "/v1/sessions/{id}/cancel", bookers, maybe(s.cancelSession)},
 		{"POST", "/v1/sessions/{id}/accept", presenceKey, in(s.acceptSession)},
+		{"POST", "/v1/sessions/{id}/decline", presenceKey, maybe(s.declineSession)},
 		{"POST", "/v1/sessions/{id}/end", presenceKey, maybe(s.endSession)},
 		{"POST", "/v1/sessions/{id}/reroute", presenceKey, in(s.rerouteSession)},
 		{"POST", "/v1/sessions/{id}/payment", presenceKey, in(s.setSessionPayment)},

@@ -51,6 +51,8 @@ type Settings struct {
 	StaleAfterSeconds int `json:"staleAfterSeconds,omitempty"`
 	// an accepted session expires this long after its last activity; 0: DefaultSessionIdle
 	SessionIdleMinutes int `json:"sessionIdleMinutes,omitempty"`
+	// patients can request a session on the booking page while a specialist is available
+	OnDemand bool `json:"onDemand,omitempty"`
 	// patients get an email reminder this long before the start; 0: never
 	ReminderHours int `json:"reminderHours,omitempty"`
 

@@ -264,7 +264,7 @@ func TestReconcileDuringSessions(t *testing.T) {
 func (c *onCall) comeAndGo(n int, id string) error {
 	ctx := context.Background()
 	for range 60 {
-		s, err := c.Presence.RequestSession(ctx, enginetest.Client(n), nil)
+		s, err := c.Presence.RequestSession(ctx, enginetest.Client(n), presence.SessionRequest{}, nil)
 		if err != nil {
 			return err
 		}

@@ -2,10 +2,12 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -23,19 +25,48 @@ const (
 	ReasonNotOnline  availability.Reason = "not_online"
 )
 
+// SessionRequest is what a patient says when they request a session. All fields are optional.
+type SessionRequest struct {
+	AppointmentTypeID string
+	Reason            string // at most 200 characters
+	PatientName       string
+	PatientPhone      string // the specialist calls this number
+}
+
+// check completes and checks a request.
+func (r *SessionRequest) check(m *record.Mistakes, c *clinic.Clinic) {
+	for _, text := range []*string{&r.Reason, &r.PatientName, &r.PatientPhone} {
+		*text = strings.TrimSpace(*text)
+	}
+	record.CheckText(m, "reason", r.Reason, 200, false)
+	record.CheckText(m, "patient.name", r.PatientName, 200, false)
+	record.CheckText(m, "patient.phone", r.PatientPhone, 50, false)
+	if r.PatientPhone != "" && store.Digits(r.PatientPhone) == "" {
+		m.Add("patient.phone", "must be a telephone number")
+	}
+	if r.AppointmentTypeID == "" {
+		return
+	}
+	if t, err := c.AppointmentType(r.AppointmentTypeID); err != nil || !t.Active {
+		m.Add("appointmentTypeId", "no appointment type has this id")
+	}
+}
+
 // RequestSession requests an on-demand consultation. All available specialists receive the request, and the first one
 // to accept it gets the session. If the client already has an open request, RequestSession returns that request.
 // *ValidationError.
-func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID,
+func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, r SessionRequest,
 	once *record.Once) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)
+	r.check(&m, pr.clinic)
 	if err := m.Err(); err != nil {
 		return store.Session{}, err
 	}
 	now := record.Now()
 	s := store.Session{
 		ID: record.NewID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now,
+		AppointmentTypeID: r.AppointmentTypeID, Reason: r.Reason, PatientName: r.PatientName, PatientPhone: r.PatientPhone,
 		ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
 	}
 	found := s
@@ -100,6 +131,43 @@ func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) 
 			return false, err
 		}
 		s.Status, s.SpecialistID, s.AcceptedAt = store.SessionActive, specialistID, now
+		return true, nil
+	})
+}
+
+// DeclineSession declines a request. specialistID is the specialist who declines; the others can still accept, until
+// all available specialists have declined. Empty declines for the clinic. A request that no specialist can accept any more
+// expires at once. A repeat changes nothing. *ValidationError, store.ErrNotFound, *NotBookableError.
+func (pr *Presence) DeclineSession(ctx context.Context, id, specialistID string) (store.Session, error) {
+	var available []holds.Present
+	if specialistID != "" {
+		if _, err := pr.clinic.Specialist(specialistID); err != nil {
+			return store.Session{}, record.Invalid("specialistId", "no specialist has this id")
+		}
+		var err error
+		if available, err = pr.Available(ctx, 0); err != nil {
+			return store.Session{}, err
+		}
+	}
+	return pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+		switch {
+		case counts(s):
+			return false, &availability.NotBookableError{Reason: ReasonAccepted}
+		case s.Status != store.SessionRequested || !now.Before(s.ExpiresAt):
+			return false, &availability.NotBookableError{Reason: ReasonEnded}
+		}
+		declined := strings.Fields(s.Declined)
+		if specialistID != "" {
+			if slices.Contains(declined, specialistID) {
+				return false, nil
+			}
+			declined = append(declined, specialistID)
+			s.Declined = strings.Join(declined, " ")
+		}
+		canAccept := func(p holds.Present) bool { return !slices.Contains(declined, p.SpecialistID) }
+		if !slices.ContainsFunc(available, canAccept) {
+			s.Status, s.EndedAt = store.SessionExpired, now
+		}
 		return true, nil
 	})
 }
@@ -256,6 +324,9 @@ func (pr *Presence) changeSession(ctx context.Context, id string,
 		}
 		if changed {
 			after.UpdatedAt = now
+			if after.Status != store.SessionRequested && !counts(&after) { // over: what the patient said is not needed any more
+				after.Reason, after.PatientName, after.PatientPhone = "", "", ""
+			}
 			if err := tx.UpdateSession(ctx, after); err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ import (
 // request requests a session as client n.
 func (c *onCall) request(n int) store.Session {
 	c.T.Helper()
-	s, err := c.Presence.RequestSession(context.Background(), enginetest.Client(n), nil)
+	s, err := c.Presence.RequestSession(context.Background(), enginetest.Client(n), presence.SessionRequest{}, nil)
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -304,7 +304,58 @@ func TestAcceptRefusals(t *testing.T) {
 			t.Errorf("the outcome %q: got %v, want a *ValidationError", outcome, err)
 		}
 	}
-	if _, err := c.Presence.RequestSession(t.Context(), "short", nil); !errors.As(err, &invalid) {
+	if _, err := c.Presence.RequestSession(t.Context(), "short", presence.SessionRequest{}, nil); !errors.As(err, &invalid) {
 		t.Errorf("a client that is too short: got %v, want a *ValidationError", err)
+	}
+}
+
+// TestDeclinedRequestExpiresAtOnce: a request stays open while an available specialist can accept it. After the last
+// decline, it expires, and what the patient said is cleared.
+func TestDeclinedRequestExpiresAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newOnCall(t, presence.Options{}, "ada", "ben")
+	c.online("ada", "ben")
+	s, err := c.Presence.RequestSession(t.Context(), enginetest.Client(1), presence.SessionRequest{
+		AppointmentTypeID: "checkup", Reason: " a cough ", PatientName: "Rosa Lund", PatientPhone: "030 5550101",
+	}, nil)
+	if err != nil || s.Reason != "a cough" || s.AppointmentTypeID != "checkup" {
+		t.Fatalf("requested: got %+v, %v", s, err)
+	}
+	for range 2 { // a repeat changes nothing
+		s, err = c.Presence.DeclineSession(t.Context(), s.ID, "ada")
+		if err != nil || s.Status != store.SessionRequested || s.Declined != "ada" || s.PatientName != "Rosa Lund" {
+			t.Errorf("declined by one of two: got %+v, %v", s, err)
+		}
+	}
+	s, err = c.Presence.DeclineSession(t.Context(), s.ID, "ben")
+	if err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() || s.Reason+s.PatientName+s.PatientPhone != "" {
+		t.Errorf("declined by both: got %+v, %v", s, err)
+	}
+	_, err = c.Presence.DeclineSession(t.Context(), s.ID, "")
+	enginetest.WantRefusal(t, "declining an expired request", err, presence.ReasonEnded)
+
+	other := c.request(2)
+	if s, err := c.Presence.DeclineSession(t.Context(), other.ID, ""); err != nil || s.Status != store.SessionExpired {
+		t.Errorf("declined for the clinic: got %+v, %v", s, err)
+	}
+	third := c.request(3)
+	c.mustAccept(third.ID, "ada")
+	_, err = c.Presence.DeclineSession(t.Context(), third.ID, "ben")
+	enginetest.WantRefusal(t, "declining an accepted request", err, presence.ReasonAccepted)
+}
+
+// TestSessionRequestIsChecked refuses what no specialist could use.
+func TestSessionRequestIsChecked(t *testing.T) {
+	t.Parallel()
+	c := newOnCall(t, presence.Options{}, "ada")
+	for field, r := range map[string]presence.SessionRequest{
+		"appointmentTypeId": {AppointmentTypeID: "unknown"}, "reason": {Reason: strings.Repeat("x", 201)},
+		"patient.phone": {PatientPhone: "no number"},
+	} {
+		_, err := c.Presence.RequestSession(t.Context(), enginetest.Client(1), r, nil)
+		var invalid *record.ValidationError
+		if !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+			t.Errorf("%s: got %v", field, err)
+		}
 	}
 }

@@ -26,6 +26,8 @@ func testPerson(t *testing.T, h Harness) {
 	t.Run("one of several whom one mail is about", func(t *testing.T) { eraseOneOfAVisit(t, h.open(t)) })
 	t.Run("what is said about people", func(t *testing.T) { said(t, h.open(t)) })
 
+	t.Run("a person who waits for a session", func(t *testing.T) { eraseOpenSession(t, h.open(t)) })
+
 	t.Run("nobody", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
@@ -47,6 +49,29 @@ func testPerson(t *testing.T, h Harness) {
 			t.Errorf("somebody who was never here: got %+v, %v", got, err)
 		}
 	})
+}
+
+// eraseOpenSession erases a person who only waits for a session, by the number to call.
+func eraseOpenSession(t *testing.T, s store.Store) {
+	waits := func(id, name, phone string) store.Session {
+		return store.Session{ID: id, Owner: "client-of-" + id, Status: store.SessionRequested, Reason: "a cough",
+			PatientName: name, PatientPhone: phone, RequestedAt: monday, UpdatedAt: monday, Version: 1}
+	}
+	write(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.InsertSession(t.Context(), waits("zoe", "Zoe Canary", "+49 (30) 123456")),
+			tx.InsertSession(t.Context(), waits("abe", "Abe Sparrow", "+49 30 1234567")))
+	})
+	erased, err := eraseNow(t, s, store.Person{Phone: "4930123456"})
+	if err != nil || erased.Sessions != 1 {
+		t.Errorf("got %+v, %v; want one session erased", erased, err)
+	}
+	zoe, err := s.Session(t.Context(), "zoe")
+	if err != nil || zoe.Reason+zoe.PatientName+zoe.PatientPhone+zoe.Owner != "" || zoe.Version != 2 {
+		t.Errorf("the erased session: got %+v, %v", zoe, err)
+	}
+	if abe, err := s.Session(t.Context(), "abe"); err != nil || abe.PatientName != "Abe Sparrow" {
+		t.Errorf("the other session: got %+v, %v", abe, err)
+	}
 }
 
 func eraseNow(t *testing.T, s store.Store, who store.Person) (erased store.Erased, err error) {

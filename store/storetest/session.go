@@ -26,12 +26,14 @@ func testSession(t *testing.T, h Harness) {
 		s := h.open(t)
 		clinic(t, s)
 		a := requested("s1", 0)
+		a.AppointmentTypeID, a.Reason, a.PatientName, a.PatientPhone = "checkup", "a cough", "Rosa Lund", "030 5550101"
 		wantErr(t, "InsertSession", put(t, s, a), nil)
 		wantErr(t, "an id in use", put(t, s, a), store.ErrDuplicate)
 		later := requested("s2", 0)
 		later.Version = 2
 		wantErr(t, "a version that is not 1", put(t, s, later), store.ErrInvalid)
 		a.SpecialistID, a.Status, a.Outcome = "ada", store.SessionEnded, "helped"
+		a.Reason, a.PatientName, a.PatientPhone, a.Declined = "", "", "", "ben"
 		a.AcceptedAt, a.EndedAt, a.UpdatedAt = monday.Add(time.Minute), monday.Add(2*time.Minute),
 			monday.Add(3*time.Minute)
 		wantErr(t, "UpdateSession", change(t, s, a), nil)

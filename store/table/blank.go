@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/store"
@@ -39,11 +40,31 @@ func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Ti
 	return n, nil
 }
 
-func (t *Tx) blankSessions(clients []string, at time.Time) (n int, err error) {
-	for _, client := range clients {
-		changed, err := t.count(`
-			UPDATE sessions SET client_id = '', outcome = '', updated_at = ?, version = version + 1
-			WHERE client_id = ? AND client_id <> ''`, at, client)
+// blankSessions blanks the sessions of the person's clients, and those whose patient is the person. Only open sessions
+// have a patient, so the second search is short.
+func (t *Tx) blankSessions(ctx context.Context, e *erasure) (n int, err error) {
+	const blank = `UPDATE sessions SET client_id = '', outcome = '', reason = '', patient_name = '', patient_phone = '',
+		updated_at = ?, version = version + 1 WHERE `
+	for _, client := range e.traces.Owners() {
+		changed, err := t.count(blank+`client_id = ? AND client_id <> ''`, e.at, client)
+		if err != nil {
+			return n, err
+		}
+		n += changed
+	}
+	open, err := sessions.list(ctx, t.source,
+		`WHERE status IN ('requested', 'active', 'pending_payment') AND patient_phone <> '' ORDER BY id`)
+	if err != nil {
+		return n, err
+	}
+	for i := range open {
+		of := store.Identity{Name: open[i].PatientName, Phone: open[i].PatientPhone}
+		isTheirs := of.IsOneOf(e.person, e.known) ||
+			slices.ContainsFunc(e.handles, func(h store.Person) bool { return of.IsOneOf(h, nil) })
+		if !isTheirs {
+			continue
+		}
+		changed, err := t.count(blank+`id = ?`, e.at, open[i].ID)
 		if err != nil {
 			return n, err
 		}

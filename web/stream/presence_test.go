@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine/presence"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -31,11 +32,11 @@ func TestPresenceTranscript(t *testing.T) {
 			must(s.engine.Clinic.UpdateSpecialist(ctx, "system", id, func(p *store.Specialist) { p.MaxSessions = 1 }))
 		}
 		must(s.engine.Presence.GoOnline(ctx, "ada"))
-		first, err := s.engine.Presence.RequestSession(ctx, ownClient, nil)
+		first, err := s.engine.Presence.RequestSession(ctx, ownClient, presence.SessionRequest{}, nil)
 		must(nil, err)
 		must(s.engine.Presence.AcceptSession(ctx, first.ID, "ada"))
 		time.Sleep(time.Second) // open sessions are told in the order of their requests
-		waiting, err := s.engine.Presence.RequestSession(ctx, otherClient, nil)
+		waiting, err := s.engine.Presence.RequestSession(ctx, otherClient, presence.SessionRequest{}, nil)
 		must(nil, err)
 
 		synctest.Wait()
@@ -67,7 +68,7 @@ func TestPresenceTranscript(t *testing.T) {
 		step(s.engine.Presence.EndSession(ctx, first.ID, "helped"))
 		step(s.engine.Presence.RerouteSession(ctx, waiting.ID, "ada"))
 		step(s.engine.Presence.CancelSession(ctx, waiting.ID, otherClient))
-		_, err = s.engine.Presence.RequestSession(ctx, ownClient, nil)
+		_, err = s.engine.Presence.RequestSession(ctx, ownClient, presence.SessionRequest{}, nil)
 		step(nil, err)
 		for range 4 {
 			time.Sleep(20 * time.Second)

@@ -68,6 +68,9 @@ const choice = later(
   async () => (await Promise.all([import('../book/choose.js'), need('choose'), sheet('some.css')]))[0],
 )
 const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
+const online = later(
+  async () => (await Promise.all([import('../book/online.js'), need('online'), sheet('some.css')]))[0],
+)
 let Details = null
 const asks = later(async () => (await Promise.all([import('../book/asks.js'), need('asks'), sheet('some.css')]))[0])
 const request = later(async () => (await Promise.all([import('../book/request.js'), need('request')]))[0])
@@ -200,6 +203,15 @@ async function waitFor(type) {
   showWait(root, { type, specialistId, ask, form, back: () => location.reload() })
 }
 
+// session replaces the booking with a request for a session, or with the one from before a reload.
+async function session(open) {
+  const { showSession } = await online.get(),
+    { typeId, form } = page.get()
+  hold.release()
+  end()
+  showSession(root, { typeId, form, open })
+}
+
 // --- views
 const person = id => (id ? nameOf(id) : t('who.any.short'))
 
@@ -323,7 +335,7 @@ function When() {
 }
 
 function App() {
-  const { step, typeId, specialistId, news } = useStore(page)
+  const { step, typeId, specialistId, news, Online } = useStore(page)
   const h = useStore(hold.store)
   const link = useStore(calendar?.store || page, s => s.link)
   const type = step !== 'what' && typeOf(typeId)
@@ -357,7 +369,18 @@ function App() {
     />
   `
   return html`
-    <${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>
+    <${Shell}
+      link=${step === 'what' ? '' : link}
+      aside=${aside}
+      step=${step}
+      offer=${
+        Online &&
+        step !== 'details' &&
+        html`
+          <${Online} open=${() => session()} />
+        `
+      }
+    >
       ${
         news &&
         html`
@@ -412,3 +435,12 @@ render(
   `,
   root,
 )
+if (boot.onDemand) {
+  const open = recall('session')
+  if (open && !resumed) session(open)
+  else {
+    // After the first times, which are more urgent.
+    while (/** @type {any} */ (calendar)?.store.get().loading) await wait(100)
+    page.set({ Online: (await online.get()).Online })
+  }
+}

@@ -126,7 +126,8 @@ const Foot = () => html`
   </footer>
 `
 
-export function Shell({ link, children, aside, step }) {
+// offer is a button next to the live indicator.
+export function Shell({ link, children, aside, step, offer }) {
   useLayoutEffect(() => {
     document.body.className = aside ? '' : 'narrow'
   }, [!aside])
@@ -138,7 +139,7 @@ export function Shell({ link, children, aside, step }) {
           html`
             <${LiveSign} link=${link} />
           `
-        }${children}
+        }${children}${embedded && offer}
       </main>
       ${aside}
     </div>
@@ -156,6 +157,7 @@ export function Shell({ link, children, aside, step }) {
     <header class="top">
       <div>
         <${Brand} />
+        ${offer}
         <${LiveSign} link=${link} />
       </div>
     </header>

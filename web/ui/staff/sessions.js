@@ -1,7 +1,8 @@
 // On-demand consultations: who is online, who waits, and who talks to whom. An event of the presence stream makes the
-// page load the state again.
+// page load the state again. A specialist's page does not show a request that they have declined.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
+import { typeOf } from '../lib/boot.js'
 import { serverNow } from '../lib/clock.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -25,6 +26,41 @@ const load = async () => {
     sessions: x.sessions,
   }
 }
+// Who shows what the patient said when they requested a session.
+const Who = ({ of: x }) => html`
+  ${
+    (x.appointmentTypeId || x.patient) &&
+    html`
+      <p class="line-facts">
+        ${
+          x.patient?.name &&
+          html`
+            <b><bdi>${x.patient.name}</bdi></b>
+          `
+        }
+        ${
+          x.patient?.phone &&
+          html`
+            <a class="nowrap" href=${'tel:' + x.patient.phone.replace(/[^\d+]/g, '')}><bdi>${x.patient.phone}</bdi></a>
+          `
+        }
+        ${
+          typeOf(x.appointmentTypeId) &&
+          html`
+            <span>${typeOf(x.appointmentTypeId).name}</span>
+          `
+        }
+      </p>
+    `
+  }
+  ${
+    x.reason &&
+    html`
+      <p><bdi>${x.reason}</bdi></p>
+    `
+  }
+`
+
 const since = at => Math.max(0, (serverNow() - Date.parse(at)) / 1000)
 
 function End({ desk, session, close, done }) {
@@ -100,7 +136,7 @@ export function Page({ desk }) {
     }
   }, [])
   const d = asked.data
-  const requests = d?.sessions.filter(x => x.status === 'requested') || [],
+  const requests = d?.sessions.filter(x => x.status === 'requested' && !x.declined?.includes(desk.own)) || [],
     running = d?.sessions.filter(x => x.status !== 'requested') || []
   useEffect(() => {
     if (requests.length > waiting.current) say(t('sess.new', { n: requests.length }), 'assertive')
@@ -131,6 +167,7 @@ export function Page({ desk }) {
         desk.toast(session.specialistId ? 'sess.first' : 'sess.gone', { name: name(session.specialistId) })
       }
     })
+  const decline = x => run(() => post(`/v1/sessions/${x.id}/decline`, {}, { key: newKey() }), 'sess.declined')
   const free =
     d?.specialists.filter(
       p => d.online[p.id]?.online && !d.online[p.id].deactivated && d.online[p.id].load < d.online[p.id].maxSessions,
@@ -202,6 +239,7 @@ export function Page({ desk }) {
                                   <p class="muted">
                                     ${t('sess.lapses', { clock: countdown((Date.parse(x.expiresAt) - serverNow()) / 1000) })}
                                   </p>
+                                  <${Who} of=${x} />
                                 </div>
                                 <div class="line-do">
                                   ${
@@ -236,6 +274,9 @@ export function Page({ desk }) {
                                             <span class="muted">${t('sess.nobody')}</span>
                                           `
                                   }
+                                  <button type="button" class="btn" onClick=${() => decline(x)}>
+                                    ${t('sess.decline')}
+                                  </button>
                                 </div>
                               </li>
                             `,
@@ -278,6 +319,7 @@ export function Page({ desk }) {
                                       ${t('sess.' + x.status)}
                                     </${State}>
                                   </p>
+                                  <${Who} of=${x} />
                                 </div>
                                 ${
                                   own &&

@@ -466,11 +466,14 @@ export function Page({ desk }) {
       <${Section}
         desk=${desk}
         title=${t('set.sessions')}
-        start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }}
+        start=${{ onDemand: Boolean(settings.onDemand), ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }}
         ids=${{ staleAfterSeconds: 'stale', sessionIdleMinutes: 'idle' }}
-        save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}
+        save=${change(d => ({ onDemand: d.onDemand, requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}
       >
         ${({ draft, set, error }) => html`
+          <${Check} checked=${draft.onDemand} input=${set('onDemand')} hint=${t('set.ondemand.hint')}>
+            ${t('set.ondemand')}
+          </${Check}>
           <${Check} checked=${draft.ping} input=${set('ping')} hint=${t('set.ping.hint')}>${t('set.ping')}</${Check}>
           <div class="duo">
             <${Field}
