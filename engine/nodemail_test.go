@@ -2,11 +2,16 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/message"
+	"holdfast/engine/notice"
 )
 
 // TestMailServerAppliesToAllNodes: a mail server that is configured through one node applies on the others, and their
@@ -26,5 +31,64 @@ func TestMailServerAppliesToAllNodes(t *testing.T) {
 			t.Errorf("node %d: a mail is %q (%s)", i, delivery, why)
 		}
 		p.Wants(t, fmt.Sprintf("node %d", i))
+	}
+}
+
+// TestEmailsKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that moves the appointment.
+// Both emails of each appointment wait until there is a mail server, so several workers of both nodes take them at
+// the same time. The confirmation of the booking arrives first.
+func TestEmailsKeepTheirOrderUnderSkew(t *testing.T) {
+	p := enginetest.NewMailProvider(t)
+	c := newNodes(t, 2, func(c *nodes) {
+		c.options = func(o *engine.Options) {
+			mailer, err := notice.NewMailer(notice.MailOptions{Roots: p.Roots})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Notices = message.Transport{Mailer: mailer}
+		}
+	})
+	c.clinic("ada")
+	c.all[0].Outbound.Outbox.Ids.Ahead = 2 * time.Second
+	const moved = 8
+	var want [][]string // the operations of each appointment, in the order of the database
+	for n := range moved {
+		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
+		c.agree()
+		if _, err := c.all[1].Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+			SlotStart: a.SlotStart.AddDate(0, 0, 1), Actor: "system"}); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, d := range enginetest.Must(c.all[1].Record.Deliveries(t.Context(), a.ID)) {
+			if d.Notice == "confirmation" || d.Notice == "reschedule" {
+				ids = append(ids, d.OperationID)
+			}
+		}
+		if len(ids) != 2 || ids[0] < ids[1] {
+			t.Fatalf("the emails are %v, want two whose ids are against the order: the test shows nothing", ids)
+		}
+		want = append(want, ids)
+	}
+	if err := c.all[0].Message.Server.Put(t.Context(), "user:olga", p.Wish); err != nil {
+		t.Fatal(err)
+	}
+	var arrived []string
+	for range 2 * moved {
+		select {
+		case m := <-p.Taken:
+			arrived = append(arrived, m)
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%d emails arrived, want %d", len(arrived), 2*moved)
+		}
+	}
+	at := func(id string) int {
+		return slices.IndexFunc(arrived, func(m string) bool { return strings.Contains(m, id) })
+	}
+	for n, ids := range want {
+		if first, second := at(ids[0]), at(ids[1]); first < 0 || second < first {
+			t.Errorf("appointment %d: the confirmation arrived as %d and the move as %d, want the confirmation first", n,
+				first, second)
+		}
 	}
 }
