@@ -1,9 +1,11 @@
 package browsertest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,12 @@ import (
 // backoff is the wait after the first refusal, halved.
 func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Server) {
 	t.Helper()
+	return newPracticeOn(t, enginetest.Queue(t), backoff)
+}
+
+// newPracticeOn is newPractice with this queue.
+func newPracticeOn(t testing.TB, queue store.Queue, backoff time.Duration) (*house, *upstreamtest.Server) {
+	t.Helper()
 	fake, pacer := upstreamtest.New(upstreamtest.Options{}), upstream.NewPacer(time.Millisecond)
 	client, err := upstream.New(upstream.Options{
 		URL: "https://practice.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret",
@@ -31,7 +39,7 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 		t.Fatal(err)
 	}
 	h := newHouseWith(t, engine.Options{
-		Queue: enginetest.Queue(t), Upstream: client, Pacer: pacer,
+		Queue: queue, Upstream: client, Pacer: pacer,
 		Outbound: outbound.Limits{Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
 		Practice: practice.Limits{RetryDelay: time.Millisecond},
 	}, web.Options{}, func(f *clinic.File) {
@@ -135,6 +143,45 @@ func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	p.lineSays("Lena Vogt", "Done")
 	if n := fake.Score().Appointments; n != 1 {
 		t.Errorf("the practice system has %d appointments, want the one that was not given up", n)
+	}
+}
+
+// fillingQueue is a queue whose disk is full after the first attempt is recorded, until the test makes room.
+type fillingQueue struct {
+	store.Queue
+	changes *atomic.Int32
+	room    *atomic.Bool
+}
+
+func (q fillingQueue) Change(ctx context.Context, op store.Operation, event, detail string) error {
+	if q.changes.Add(1) > 1 && !q.room.Load() {
+		return store.ErrFull
+	}
+	return q.Queue.Change(ctx, op, event, detail)
+}
+
+// TestQueuePageActsOnStuckDelivery: the disk is full when an attempt ends, so the operation stays in progress. When
+// there is room, the page offers the actions, and a person retries the operation.
+func TestQueuePageActsOnStuckDelivery(t *testing.T) {
+	t.Parallel()
+	room := &atomic.Bool{}
+	h, fake := newPracticeOn(t, fillingQueue{enginetest.Queue(t), &atomic.Int32{}, room}, time.Hour)
+	fake.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.RateLimited})
+	h.queued("Lena Vogt", "09:00", "processing", false)
+	for deadline := time.Now().Add(patience); h.engine.Outbound.Unsaved() == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the outcome of the attempt was stored")
+		}
+	}
+	p := h.desk(t, store.RoleReception)
+	p.click(`nav a[href="#queue"]`)
+	p.lineSays("Lena Vogt", "Being sent")
+	room.Store(true)
+	p.lineSays("Lena Vogt", "The other system asked us to slow down.")
+	p.onLine("Lena Vogt", "Retry now")
+	p.lineSays("Lena Vogt", "Done")
+	if n := fake.Score().Appointments; n != 1 {
+		t.Errorf("the practice system has %d appointments, want one", n)
 	}
 }
 
