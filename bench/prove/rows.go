@@ -264,6 +264,56 @@ var rows = []row{
 		},
 	},
 	{
+		name: "emails of one appointment under clocks that differ", unit: "passes", pkg: "./engine",
+		run: "^TestEmailsKeepTheirOrderUnderSkew$", asked: 200,
+		bug: &bug{
+			says: `want the confirmation first`,
+			lines: []planted.Bug{
+				{In: "message.Messages.behindNotice", Old: "len(list) > 0", Wrong: "len(list) > 99"},
+			},
+		},
+	},
+	{
+		name: "a node frozen in the agents' line writes nothing more upstream", unit: "passes", pkg: "./cli",
+		run: "^TestFrozenNodeWritesOnce$", asked: 200,
+		bug: &bug{ // the node does not check whether its caller has left
+			says: `want each of \d+ bookings written once`,
+			lines: []planted.Bug{
+				{In: "practice.Practice.sendDirect", Old: "time.Until(d.deadline) < CallReserve/2", Wrong: "false"},
+			},
+		},
+	},
+	{
+		name: "a node frozen during a call, nothing stays processing", unit: "passes", pkg: "./cli",
+		run: "^TestFrozenNodeKeepsNothingProcessing$", asked: 200,
+		bug: &bug{ // no node takes over an operation whose lease has expired
+			says: `the other node completes every operation`, long: true, // it waits for all of the limit
+			lines: []planted.Bug{
+				{In: "postgres.takeOver", Old: "((owner <> ''", Wrong: "((false"},
+			},
+		},
+	},
+	{
+		name: "a node frozen during a commit delays the answers of the others for its time limit only",
+		unit: "passes", pkg: "./store/postgres", run: "^TestHungNodeLosesLock$", asked: 200,
+		bug: &bug{ // PostgreSQL does not end the transaction of the frozen node
+			says: `a booking behind a node that is frozen`,
+			lines: []planted.Bug{
+				{In: "postgres.newServer", Old: "ms(o.Timeout - o.Timeout/5)", Wrong: "ms(0)"},
+			},
+		},
+	},
+	{
+		name: "a person acts on a delivery whose outcome is not stored", unit: "passes", pkg: "./web",
+		run: "^TestPersonActsOnStuckDelivery$", asked: 200,
+		bug: &bug{
+			says: `got 409, want 507`,
+			lines: []planted.Bug{
+				{In: "outbound.Outbound.withOperation", Old: "u != nil", Wrong: "u != nil && false"},
+			},
+		},
+	},
+	{
 		name: "nodes that add the same operations never deadlock", unit: "passes", pkg: "./store/postgres",
 		run: "^TestConcurrentAddsNeverDeadlock$", asked: 200,
 		bug: &bug{
