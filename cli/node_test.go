@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ type nodes struct {
 	own    func(node int) []string // more flags, of one node; nil: none
 	dirs   []string
 	all    []*server
+	// the program that start starts next; empty: this one
+	program string
 }
 
 // newNodes starts so many with the clinic of openClinic and one secret.key. With a practice system they write to it.
@@ -52,9 +55,20 @@ func newNodesOn(t *testing.T, n int, practice *httptest.Server, url string, flag
 func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own func(node int) []string,
 	flags ...string) *nodes {
 	t.Helper()
-	c := &nodes{t: t, shared: append([]string{"--database", url}, flags...), own: own}
-	c.shared = append(c.shared, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file",
-		write(t, longEnough))
+	return newNodesFrom(t, "", n, practice, url, own, flags...)
+}
+
+// newNodesFrom is newNodesOf with this program file; empty: this program. Without a URL there is one node, on SQLite.
+func newNodesFrom(t *testing.T, program string, n int, practice *httptest.Server, url string,
+	own func(node int) []string, flags ...string) *nodes {
+	t.Helper()
+	c := &nodes{t: t, own: own, program: program}
+	database := []string{}
+	if url != "" {
+		database = []string{"--database", url}
+	}
+	c.shared = slices.Concat(database, flags, []string{"--listen", "127.0.0.1:0", "--rate-limit", "off",
+		"--admin-key-file", write(t, longEnough)})
 	if practice != nil {
 		c.shared = append(c.shared, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c",
 			"--upstream-user", "u",
@@ -67,7 +81,7 @@ func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own 
 	for i := range n {
 		c.dirs = append(c.dirs, filepath.Join(t.TempDir(), fmt.Sprintf("node%d", i)))
 		if i == 0 {
-			must(t, "import", "--data", c.dirs[0], "--database", url, file)
+			c.run(slices.Concat([]string{"import", "--data", c.dirs[0]}, database, []string{file})...)
 		} else if err := os.MkdirAll(c.dirs[i], 0o700); err != nil {
 			t.Fatal(err)
 		} else if key, err := os.ReadFile(filepath.Join(c.dirs[0], secretFile)); err != nil {
@@ -81,6 +95,16 @@ func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own 
 	return c
 }
 
+// run runs a command of the nodes' program, which must succeed.
+func (c *nodes) run(args ...string) {
+	c.t.Helper()
+	if c.program == "" {
+		must(c.t, args...)
+	} else if said, err := exec.Command(c.program, args...).CombinedOutput(); err != nil {
+		c.t.Fatalf("%s %v: %v: %s", c.program, args, err, said)
+	}
+}
+
 // start starts a node that does not run.
 func (c *nodes) start(i int) {
 	c.t.Helper()
@@ -88,7 +112,12 @@ func (c *nodes) start(i int) {
 	if c.own != nil {
 		own = c.own(i)
 	}
-	c.all[i] = started(c.t, slices.Concat([]string{"serve", "--data", c.dirs[i]}, c.shared, own)...)
+	args := slices.Concat([]string{"serve", "--data", c.dirs[i]}, c.shared, own)
+	if c.program != "" {
+		c.all[i] = startedFrom(c.t, c.program, nil, args...)
+		return
+	}
+	c.all[i] = started(c.t, args...)
 }
 
 // bookAt books a check-up, n half hours after noon in two days, and returns the status.
@@ -214,68 +243,107 @@ func bookWithKey(base string, n int) (status int, err error) {
 	return reply.StatusCode, errors.Join(err, reply.Body.Close())
 }
 
-// TestRollingRestartRefusesNoRequest restarts one node after the other while clients book through any node that
-// answers, as behind a load balancer.
-func TestRollingRestartRefusesNoRequest(t *testing.T) {
-	t.Parallel()
-	c := newNodes(t, 2, nil)
-	var mu sync.Mutex
-	bases := []string{c.all[0].base, c.all[1].base}
-	var stop atomic.Bool
-	var next, booked atomic.Int32
-	var all sync.WaitGroup
+// rollingClients book one time after another through any node that is not about to stop, as behind a load balancer.
+type rollingClients struct {
+	*nodes
+	mu           sync.Mutex
+	bases        []string
+	stop         atomic.Bool
+	next, booked atomic.Int32
+	all          sync.WaitGroup
+}
+
+func (c *nodes) clients() *rollingClients {
+	r := &rollingClients{nodes: c}
+	for _, node := range c.all {
+		r.bases = append(r.bases, node.base)
+	}
 	for range 4 {
-		all.Go(func() {
-			for !stop.Load() {
-				n := int(next.Add(1))
-				done := false
-				for try := 0; try < 20 && !done; try++ { // the same request at the next node, as nginx does where nobody listens
-					mu.Lock()
-					base := bases[(n+try)%2]
-					mu.Unlock()
-					if base == "" {
-						continue
-					}
-					status, err := bookWithKey(base, n)
-					switch {
-					case err != nil, status == http.StatusBadGateway:
-					case status == http.StatusCreated:
-						done = true
-					default:
-						t.Errorf("booking %d: got %d, want 201", n, status)
-						done = true
-					}
-				}
-				if !done {
-					t.Errorf("booking %d was answered by nobody", n)
-				}
-				booked.Add(1)
+		r.all.Go(func() {
+			for !r.stop.Load() {
+				r.book(int(r.next.Add(1)))
+				r.booked.Add(1)
 			}
 		})
 	}
-	for i := range c.all {
-		eventually(t, "people book", func() bool { return booked.Load() > int32(40*(i+1)) })
-		mu.Lock()
-		bases[i] = "" // its health check fails, and nobody is sent there any more
-		mu.Unlock()
-		if err := c.all[i].Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
+	return r
+}
+
+// book repeats the request at the next node while no node answers.
+func (r *rollingClients) book(n int) {
+	for began := time.Now(); time.Since(began) < neverAfter; <-time.After(10 * time.Millisecond) {
+		for try := range r.bases {
+			r.mu.Lock()
+			base := r.bases[(n+try)%len(r.bases)]
+			r.mu.Unlock()
+			if base == "" {
+				continue
+			}
+			status, err := bookWithKey(base, n)
+			if err != nil || status == http.StatusBadGateway {
+				continue
+			}
+			if status != http.StatusCreated {
+				r.t.Errorf("booking %d: got %d, want 201", n, status)
+			}
+			return
 		}
-		if code := c.all[i].ended(t); code != 0 {
-			t.Errorf("node %d ended with %d: %s", i, code, c.all[i].stderr)
-		}
-		c.start(i)
-		mu.Lock()
-		bases[i] = c.all[i].base
-		mu.Unlock()
 	}
-	stop.Store(true)
-	all.Wait()
+	r.t.Errorf("booking %d had no answer in %v", n, neverAfter)
+}
+
+// more waits for more bookings.
+func (r *rollingClients) more(bookings int32) {
+	r.t.Helper()
+	before := r.booked.Load()
+	eventually(r.t, "people book", func() bool { return r.booked.Load() > before+bookings })
+}
+
+// leave stops a node: its health check fails first, so the clients no longer use it.
+func (r *rollingClients) leave(node int) {
+	r.t.Helper()
+	r.mu.Lock()
+	r.bases[node] = ""
+	r.mu.Unlock()
+	if err := r.nodes.all[node].Process.Signal(syscall.SIGTERM); err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.nodes.all[node].ended(r.t); code != 0 {
+		r.t.Errorf("node %d ended with %d: %s", node, code, r.nodes.all[node].stderr)
+	}
+}
+
+// enter starts a node for the clients.
+func (r *rollingClients) enter(node int) {
+	r.t.Helper()
+	r.start(node)
+	r.mu.Lock()
+	r.bases[node] = r.nodes.all[node].base
+	r.mu.Unlock()
+}
+
+// end stops the clients and compares their bookings with the appointments.
+func (r *rollingClients) end() {
+	r.t.Helper()
+	r.stop.Store(true)
+	r.all.Wait()
 	seen := map[string]bool{}
-	for _, a := range appointments(t, c.all[0].base, longEnough) {
+	for _, a := range appointments(r.t, r.nodes.all[0].base, longEnough) {
 		seen[a.ID] = true
 	}
-	if len(seen) != int(next.Load()) {
-		t.Errorf("%d appointments, want %d", len(seen), next.Load())
+	if len(seen) != int(r.next.Load()) {
+		r.t.Errorf("%d appointments, want %d", len(seen), r.next.Load())
 	}
+}
+
+// TestRollingRestartRefusesNoRequest restarts one node after the other while clients book.
+func TestRollingRestartRefusesNoRequest(t *testing.T) {
+	t.Parallel()
+	r := newNodes(t, 2, nil).clients()
+	for i := range r.nodes.all {
+		r.more(40)
+		r.leave(i)
+		r.enter(i)
+	}
+	r.end()
 }

@@ -58,9 +58,15 @@ func started(t *testing.T, args ...string) *server {
 // startedWith is started with additional variables in the environment, as NAME=value.
 func startedWith(t *testing.T, environment []string, args ...string) *server {
 	t.Helper()
-	s := &server{Cmd: exec.Command(os.Args[0], args...), stdout: &transcript{}, stderr: &transcript{},
+	return startedFrom(t, os.Args[0], append([]string{asMain + "=1"}, environment...), args...)
+}
+
+// startedFrom is startedWith for this program file.
+func startedFrom(t *testing.T, program string, environment []string, args ...string) *server {
+	t.Helper()
+	s := &server{Cmd: exec.Command(program, args...), stdout: &transcript{}, stderr: &transcript{},
 		exited: make(chan error, 1)}
-	s.Env = append(append(os.Environ(), asMain+"=1"), environment...)
+	s.Env = append(os.Environ(), environment...)
 	dieWithParent(s.Cmd)
 	s.Stderr = s.stderr
 	out, err := s.StdoutPipe()
