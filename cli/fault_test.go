@@ -39,7 +39,9 @@ import (
 //	HOLDFAST_STORM_SEED=7     the seed of the order of the faults, their victims and the clients
 //	HOLDFAST_STORM_CLOCKS=on  with steps of one node's clock; the test binary is that of .ci/steppable
 func TestTwoNodesUnderFaults(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	if os.Getenv("HOLDFAST_STORM_CLOCKS") != "on" { // each process gets the file of its clock from the environment
+		t.Parallel() // it waits for processes of its own
+	}
 	faults, every := 2, 3*time.Second
 	if os.Getenv("HOLDFAST_FAULTS") != "" {
 		faults = numberOf(t, "HOLDFAST_FAULTS", faults)
@@ -368,10 +370,14 @@ func (s *storm) recover(after, fault string, before int64) {
 	took := time.Since(began)
 	s.countSlow(took)
 	s.recovered[fault] = append(s.recovered[fault], took)
-	line := fmt.Sprintf("%6.1f s: %s, %s: as before after %v; %s", time.Since(s.began).Seconds(), after, fault,
-		took.Round(10*time.Millisecond), s.court.String())
+	s.note("%s, %s: as before after %v; %s", after, fault, took.Round(10*time.Millisecond), s.court.String())
+}
+
+// note logs the progress, also in the file HOLDFAST_STORM_LOG: the log of a parallel test appears at its end only.
+func (s *storm) note(format string, values ...any) {
+	line := fmt.Sprintf("%6.1f s: ", time.Since(s.began).Seconds()) + fmt.Sprintf(format, values...)
 	s.Log(line)
-	if name := os.Getenv("HOLDFAST_STORM_LOG"); name != "" { // the log of a test appears at its end only
+	if name := os.Getenv("HOLDFAST_STORM_LOG"); name != "" {
 		if f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err == nil {
 			fmt.Fprintln(f, line)
 			f.Close()

@@ -273,22 +273,24 @@ func (s *storm) check() {
 
 // checkQueue waits until the queue has no operation that is pending or processing.
 func (s *storm) checkQueue() {
-	var status struct {
-		Counts struct{ Pending, Processing, Completed, Failed int }
-	}
 	body := ""
+	noted := time.Now().Add(slowAfter)
 	for began := time.Now(); ; <-time.After(100 * time.Millisecond) {
 		_, body = get(s.T, s.base(0)+"/v1/queue-status?limit=5", longEnough)
 		if strings.Contains(body, `"pending":0,"processing":0`) {
 			break
+		}
+		if time.Now().After(noted) {
+			noted = time.Now().Add(slowAfter)
+			_, left := get(s.T, s.base(0)+"/v1/queue-status?limit=3&status=pending&kind=all", longEnough)
+			s.note("the queue is not empty yet: %s", left)
 		}
 		if time.Since(began) > neverAfter {
 			s.Errorf("the queue is not empty %v after the last fault: %s", neverAfter, body)
 			break
 		}
 	}
-	_ = json.Unmarshal([]byte(body), &status)
-	s.Logf("the queue at the end: %s", body[:min(len(body), 400)])
+	s.note("the queue at the end: %s", body[:min(len(body), 100)])
 }
 
 // checkNodes compares the appointments and the free times of all nodes.
@@ -330,7 +332,7 @@ func (s *storm) checkNodes(list []here) {
 			s.Errorf("node %d has other appointments than the first node", node)
 		}
 	}
-	s.Logf("%d listed times are the same on all nodes", places)
+	s.note("%d listed times are the same on all nodes", places)
 }
 
 // checkPages compares each open page with the list of its node.
@@ -363,7 +365,7 @@ func (s *storm) checkPages() {
 				break
 			}
 		}
-		s.Logf("the page at node %d was opened %d times and has %d free times", p.node, p.opened, len(p.free))
+		s.note("the page at node %d was opened %d times and has %d free times", p.node, p.opened, len(p.free))
 	}
 }
 
@@ -382,7 +384,7 @@ func (s *storm) checkHooks(list []here) {
 	}
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()
-	s.Logf("%d webhooks arrived, %d of them again with the same id", len(s.hooks.byID), s.hooks.repeated)
+	s.note("%d webhooks arrived, %d of them again with the same id", len(s.hooks.byID), s.hooks.repeated)
 }
 
 // compare returns the differences between the webhooks that arrived and those that the appointments need.
