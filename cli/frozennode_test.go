@@ -52,12 +52,16 @@ func (c *frozen) within(what string, ok func() bool) {
 	}
 }
 
-// isEmpty reports whether the queue, as a node shows it, has completed at least so many operations and has no other.
-func (c *frozen) isEmpty(node, completed int) bool {
+// isDone reports whether the queue, as a node shows it, has ended, and the practice-management system has confirmed so
+// many appointments. An agent's booking that is written at once is never in the queue.
+func (c *frozen) isDone(node, bookings int) bool {
 	_, body := get(c.t, c.all[node].base+"/v1/queue-status?limit=1", longEnough)
 	var counts struct{ Total, Completed int }
-	return json.Unmarshal([]byte(body), &counts) == nil && counts.Completed >= completed &&
-		counts.Completed == counts.Total
+	if json.Unmarshal([]byte(body), &counts) != nil || counts.Completed != counts.Total {
+		return false
+	}
+	list := appointments(c.t, c.all[node].base, longEnough)
+	return len(list) == bookings && !slices.ContainsFunc(list, func(a here) bool { return a.UpstreamState != "confirmed" })
 }
 
 // TestFrozenNodeWritesOnce: a node is frozen while an agent's booking waits for its turn at the practice-management
@@ -109,7 +113,7 @@ func TestFrozenNodeWritesOnce(t *testing.T) {
 		t.Fatal("the node was never frozen in the agents' line")
 	}
 	book(0) // its turn comes after the write that the node must not repeat
-	c.within("the queue is empty", func() bool { return c.isEmpty(1, bookings) })
+	c.within("all bookings are confirmed", func() bool { return c.isDone(1, bookings) })
 	if s := c.fake.Score(); s.Writes != bookings || s.Appointments != bookings || s.Duplicates != 0 {
 		t.Errorf("upstream: got %+v, want each of %d bookings written once", s, bookings)
 	}
@@ -136,11 +140,11 @@ func TestFrozenNodeKeepsNothingProcessing(t *testing.T) {
 	began := time.Now()
 	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
 	c.start(1)
-	c.within("the other node completes every operation", func() bool { return c.isEmpty(1, bookings) })
+	c.within("the other node completes every operation", func() bool { return c.isDone(1, bookings) })
 	t.Logf("no operation was processing %v after the freeze; a call takes 2 s, and a lease %v",
 		time.Since(began).Round(time.Second), queueLease)
 	c.signal(0, syscall.SIGCONT)
-	c.within("the node that was frozen agrees", func() bool { return c.isEmpty(0, bookings) })
+	c.within("the node that was frozen agrees", func() bool { return c.isDone(0, bookings) })
 	want := appointments(t, c.all[1].base, longEnough)
 	c.within("it is ready", func() bool {
 		status, _ := get(t, c.all[0].base+"/readyz", "")
