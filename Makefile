@@ -10,7 +10,8 @@
 # make simulate      a clinic lived through in virtual time: SEED=7 for one, SEEDS=1000 for many, DAYS=30 of each; web/simulation
 # make planted       the bugs that the simulated clinic must find, each built in and looked for; BUG=buffer for one
 # make prove         one table of what proves the promises, with a count, a bad column and whether it sees; LONG=1 for hours of it,
-#                    MOST=5m to end each row of it by then, RECORD=1 to write what was seen into docs/proof.md
+#                    MOST=5m to end each row of it by then, RESUME=proof.json to go on where the last run ended,
+#                    RECORD=1 to write what was seen into docs/proof.md
 # make cluster       two nodes, PostgreSQL, Redis and nginx on loopback, until Ctrl-C
 # make systemd       the life of the Debian package and of holdfast service under a real systemd, in a throwaway machine; root only
 # make dist          what is given away: an archive for each system in dist/, with licences, bills of materials and sums
@@ -46,6 +47,7 @@ ROWS   ?= .
 LONG   ?=
 MOST   ?=
 RECORD ?=
+RESUME ?=
 
 .PHONY: quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
 
@@ -98,7 +100,7 @@ planted:
 	go test ./web/simulation -run 'TestPlantedBugsAreFound$$' -count=1 -timeout 24h -v -planted '$(BUG)' -seeds $(SEEDS)
 
 prove:
-	@go run ./bench/prove $(if $(LONG),-long) $(if $(MOST),-most $(MOST)) $(if $(SEED),-seed $(SEED)) $(if $(RECORD),-record docs/proof.md) -rows '$(ROWS)'
+	@go run ./bench/prove $(if $(LONG),-long) $(if $(MOST),-most $(MOST)) $(if $(RESUME),-resume $(RESUME)) $(if $(SEED),-seed $(SEED)) $(if $(RECORD),-record docs/proof.md) -rows '$(ROWS)'
 
 # What is embedded is committed: after a change of web/ui, `make pages` comes first.
 build:

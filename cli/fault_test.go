@@ -38,6 +38,10 @@ import (
 //	HOLDFAST_STORM_KINDS=RE   only the faults whose name matches
 //	HOLDFAST_STORM_SEED=7     the seed of the order of the faults, their victims and the clients
 //	HOLDFAST_STORM_CLOCKS=on  with steps of one node's clock; the test binary is that of .ci/steppable
+//	HOLDFAST_STORM_LOG=FILE   the progress, while the storm is on
+//	HOLDFAST_STORM_RESULTS=FILE  the recoveries of several storms; the table of each has those of the earlier ones too
+//
+// Storms with consecutive seeds continue each other: together they strike every kind of fault equally often.
 func TestTwoNodesUnderFaults(t *testing.T) {
 	if os.Getenv("HOLDFAST_STORM_CLOCKS") != "on" { // each process gets the file of its clock from the environment
 		t.Parallel() // it waits for processes of its own
@@ -53,18 +57,15 @@ func TestTwoNodesUnderFaults(t *testing.T) {
 	s := newStorm(t)
 	s.load(func() {
 		random := rand.New(rand.NewPCG(s.seed, 1))
-		var order []int
+		struck := (s.seed - 1) * uint64(faults) // by the storms of the seeds before
 		for n := range faults {
-			if len(order) == 0 {
-				order = random.Perm(len(s.faults))
-			}
-			f := &s.faults[order[0]]
-			order = order[1:]
+			f := &s.faults[s.kindOf(struck+uint64(n))]
 			<-time.After(every / 2)
 			before := s.answered.Load()
 			victim := f.victim(random, len(s.nodes.all))
 			s.goesOn(f.name, victim, f.losesHolds)
 			f.strike(victim)
+			s.struck++
 			<-time.After(f.lasts)
 			f.end(victim)
 			s.recover(fmt.Sprintf("fault %d at node %d", n, victim), f.name, before)
@@ -82,6 +83,12 @@ func TestTwoNodesUnderFaults(t *testing.T) {
 		s.goesOn("", -1, false)
 	})
 	s.check()
+}
+
+// kindOf returns the kind of the n-th fault: each kind once, in a random order, and again in another order.
+func (s *storm) kindOf(n uint64) int {
+	kinds := uint64(len(s.faults))
+	return rand.New(rand.NewPCG(n/kinds, 1)).Perm(len(s.faults))[n%kinds]
 }
 
 // goesOn notes the fault that begins now. victim is the node that it strikes, or -1 for all of them.
@@ -358,8 +365,14 @@ func (s *storm) ofRedis(server *redistest.Server) []fault {
 func (s *storm) recover(after, fault string, before int64) {
 	began, tick := time.Now(), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
+	noted := false
 	for s.answered.Load() < before+3 || !s.well() {
-		if <-tick.C; time.Since(began) > neverAfter {
+		if <-tick.C; time.Since(began) > slowAfter && !noted {
+			noted = true
+			s.note("%s, %s: not as before %v later; %d bookings since then; %s", after, fault, slowAfter,
+				s.answered.Load()-before, s.states())
+		}
+		if time.Since(began) > neverAfter {
 			for i, node := range s.nodes.all {
 				text := node.stderr.String()
 				s.Logf("node %d logged: %s", i, text[max(0, len(text)-20_000):])
@@ -399,8 +412,22 @@ func (s *storm) well() bool {
 	return true
 }
 
+// states returns what each node reports, and the end of its log.
+func (s *storm) states() string {
+	var b strings.Builder
+	for i, node := range s.nodes.all {
+		status, answer := s.send(http.MethodGet, s.base(i)+"/readyz", "", "", nil)
+		log := node.stderr.String()
+		fmt.Fprintf(&b, "\nnode %d: %d %v\n%s", i, status, answer, log[max(0, len(log)-2000):])
+	}
+	return b.String()
+}
+
 // table returns the recovery after each kind of fault, as rows of Markdown.
 func (s *storm) table() string {
+	if err := s.addEarlier(os.Getenv("HOLDFAST_STORM_RESULTS")); err != nil {
+		s.Error(err)
+	}
 	var b strings.Builder
 	b.WriteString("\n| fault | times | as before after, median | at most | longest wait at the other nodes |\n|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.recovered)) {

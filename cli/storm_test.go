@@ -52,6 +52,7 @@ type storm struct {
 	told          sync.Map     // key of a booking: wanted
 	early, latest map[string]float64
 	longest       time.Duration
+	struck        int
 	slow          atomic.Int64 // answers and recoveries that took longer than slowAfter
 	fault         string       // that is active; empty between two
 	victim        int          // the node that it strikes; -1: all

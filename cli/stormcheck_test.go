@@ -247,7 +247,8 @@ func (s *storm) check() {
 	t.Logf("%v: %d bookings acknowledged, the longest after %v; %d entries of the waiting list; %d holds; refusals %v",
 		time.Since(s.began).Round(time.Second), acknowledged,
 		s.longest.Round(time.Millisecond), s.waiting.Load(), s.holder.Load(), refused)
-	t.Logf("seed %d; %d answers and recoveries took longer than %v", s.seed, s.slow.Load(), slowAfter)
+	t.Logf("seed %d, %d faults struck; %d answers and recoveries took longer than %v", s.seed, s.struck, s.slow.Load(),
+		slowAfter)
 	t.Logf("%s", &s.court)
 	t.Log(s.table())
 	for name, value := range s.early {

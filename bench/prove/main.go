@@ -7,6 +7,7 @@
 //	make prove LONG=1          hours: every row until it has the requested count
 //	make prove LONG=1 MOST=5m  the same, and no row starts another run after five minutes
 //	make prove ROWS='stream'   the rows whose name matches
+//	make prove LONG=1 RESUME=proof.json  hours in pieces: the next run goes on where this one ended, also after Ctrl-C
 //	make prove RECORD=1        writes the results into docs/proof.md
 package main
 
@@ -29,6 +30,7 @@ type options struct {
 	most   time.Duration // no row begins another run after it; 0: as long as it takes
 	fuzz   time.Duration // how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form
 	record string        // the page that receives the results; empty: none
+	resume string        // the file that keeps the progress of the long form; empty: none
 }
 
 func main() { os.Exit(run(os.Args[1:], rows, os.Stdout, os.Stderr)) }
@@ -46,7 +48,16 @@ func run(args []string, table []row, out, problems io.Writer) int {
 	flags.DurationVar(&o.fuzz, "fuzz", 0,
 		"how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form")
 	flags.StringVar(&o.record, "record", "", "the page whose table is told what was seen")
+	flags.StringVar(&o.resume, "resume", "", "in the long form, the file that keeps the progress for the next run")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if !o.long {
+		o.resume = ""
+	}
+	done, err := openProgress(o.resume)
+	if err != nil {
+		fmt.Fprintln(problems, err)
 		return 2
 	}
 	wanted, err := regexp.Compile(o.rows)
@@ -75,7 +86,8 @@ func run(args []string, table []row, out, problems io.Writer) int {
 		return 2
 	}
 	defer os.RemoveAll(dir)
-	return proveAll(&prover{options: o, dir: dir, built: map[string]string{}}, chosen, out, problems)
+	return proveAll(&prover{options: o, dir: dir, built: map[string]string{}, done: done, problems: problems}, chosen,
+		out, problems)
 }
 
 // proveAll runs the rows and prints, and records, each as it is through.
@@ -87,7 +99,7 @@ func proveAll(p *prover, chosen []row, out, problems io.Writer) (code int) {
 	fmt.Fprintf(out, "%s form, seed %d, %s\n\n%s\n", form, p.seed, seen, tableHead)
 	bad, began := 0, time.Now()
 	for i := range chosen {
-		x := p.prove(&chosen[i])
+		x := p.prove(&chosen[i], seen)
 		line := chosen[i].line(&x, p.seed, seen)
 		fmt.Fprintln(out, line)
 		if bad += x.bad; x.bad > 0 {

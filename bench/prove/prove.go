@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +30,8 @@ type row struct {
 	env        string   // NAME=value, of the short form; {seed} as above
 	longEnv    string   // of the long form
 	onlyLong   bool
-	onDisk     bool // not in memory: the row tests the disk
+	build      string // the script that builds the tests into the file that is its argument; empty: go test -c
+	onDisk     bool   // not in memory: the row tests the disk
 	bug        *bug
 }
 
@@ -51,9 +54,12 @@ type result struct {
 // prover runs rows. It keeps its builds until its end.
 type prover struct {
 	options
-	dir   string
-	built map[string]string // binaries, by package
-	wrong string            // the package and the bug that the last binary with a bug is of
+	dir string
+	// receives the progress and the failures
+	problems io.Writer
+	built    map[string]string // binaries, by package
+	done     progresses        // of the rows, by name
+	wrong    string            // the package and the bug that the last binary with a bug is of
 }
 
 // isSeeded reports whether a row draws from a seed.
@@ -61,36 +67,51 @@ func (r *row) isSeeded() bool {
 	return strings.Contains(strings.Join(r.args, " ")+r.env+r.longEnv, "{seed}")
 }
 
-// prove runs a row, in the long form until it has its count, and once more with its bug.
-func (p *prover) prove(r *row) (x result) {
-	began := time.Now()
-	for n := uint64(0); ; n++ {
-		one := p.once(r, p.seed+n)
+// prove runs a row, in the long form until it has its count, and once more with its bug. It goes on where an earlier
+// run of the same version ended, if that run kept its progress.
+func (p *prover) prove(r *row, seen string) (x result) {
+	began, at := time.Now(), p.done.of(r, seen)
+	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")
+	for at.Runs == 0 || p.long && x.count < r.asked {
+		run := time.Now()
+		one := p.once(r, p.seed+at.Runs)
 		x.count, x.bad, x.note, x.output = x.count+one.count, x.bad+one.bad, one.note, one.output
-		if !p.long || x.bad > 0 || x.note != "" || x.count >= r.asked || p.most > 0 && time.Since(began) > p.most {
+		if x.bad > 0 || x.note != "" {
+			break
+		}
+		at.Runs, at.Count, at.Seconds = at.Runs+1, x.count, at.Seconds+time.Since(run).Seconds()
+		p.keep(r, at)
+		if !p.long || p.most > 0 && time.Since(began) > p.most {
 			break
 		}
 	}
-	x.sees = "–"
-	if r.bug != nil && x.note == "" && x.bad == 0 && (p.long || !r.bug.long) {
+	if r.bug != nil && at.Sees == "" && x.note == "" && x.bad == 0 && (p.long || !r.bug.long) {
+		run := time.Now()
 		x.sees = "yes"
 		if err := p.seesBug(r); err != nil {
 			x.sees, x.output = "NO", err.Error()
 			x.bad++
+		} else {
+			at.Sees, at.Seconds = "yes", at.Seconds+time.Since(run).Seconds()
+			p.keep(r, at)
 		}
 	}
-	x.took = time.Since(began)
+	x.took = max(time.Since(began), time.Duration(at.Seconds*float64(time.Second)))
 	return x
 }
 
 // plantedIn names the binary of a package that has a bug in it.
 func plantedIn(pkg string) string { return pkg + " planted" }
 
-// tests builds the tests of a package, and returns the binary; with extra arguments, the one that has a bug in it.
-func (p *prover) tests(pkg string, extra ...string) (binary string, err error) {
+// tests builds the tests of a package, and returns the binary; with extra arguments, the one that has a bug in it. A
+// script, if there is one, builds them instead.
+func (p *prover) tests(pkg, script string, extra ...string) (binary string, err error) {
 	name := pkg
 	if extra != nil {
 		name = plantedIn(pkg)
+	}
+	if script != "" {
+		name = script
 	}
 	if binary, isBuilt := p.built[name]; isBuilt {
 		return binary, nil
@@ -103,8 +124,11 @@ func (p *prover) tests(pkg string, extra ...string) (binary string, err error) {
 	if extra != nil {
 		binary += ".planted"
 	}
-	args = append(append(args, "-o", binary), extra...)
-	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
+	command := exec.Command("go", append(append(append(args, "-o", binary), extra...), pkg)...)
+	if script != "" {
+		command = exec.Command(script, binary)
+	}
+	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w\n%s", pkg, err, out)
 	}
 	p.built[name] = binary
@@ -134,7 +158,7 @@ func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error
 			"-fuzzminimizetime=100x"}, extra...)
 		return exec.Command("go", append(args, r.pkg)...), nil
 	}
-	binary, err := p.tests(r.builtFrom(), extra...)
+	binary, err := p.tests(r.builtFrom(), r.build, extra...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestProveNeedsRows: a name with a slip in it proves nothing, and says so.
@@ -102,5 +103,37 @@ func TestRecordReplacesRow(t *testing.T) {
 	}
 	if err := record(page, "middle", "| a | 6 |"); err == nil {
 		t.Error("a form without a table was recorded")
+	}
+}
+
+// TestLongRunResumes: a long run that ends early keeps its count, and the next one takes the seeds after it. A run of
+// another version starts from the beginning.
+func TestLongRunResumes(t *testing.T) {
+	var problems strings.Builder
+	file := filepath.Join(t.TempDir(), "proof.json")
+	r := &row{name: "histories", unit: "histories", asked: 100}
+	open := func() *prover {
+		done, err := openProgress(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &prover{done: done, problems: &problems}
+	}
+	p := open()
+	p.keep(r, progress{Seen: "today a1", Runs: 2, Count: 20, Seconds: 10})
+	if want := "histories: 20 of 100 histories, about 40s left\n"; problems.String() != want {
+		t.Errorf("got %q, want %q", problems.String(), want)
+	}
+	if got := open().done.of(r, "today a1"); got.Runs != 2 || got.Count != 20 {
+		t.Errorf("the next run: got %+v, want it after 2 runs and 20 histories", got)
+	}
+	if got := open().done.of(r, "today b2"); got != (progress{Seen: "today b2"}) {
+		t.Errorf("another version: got %+v, want the beginning", got)
+	}
+	p = open()
+	p.long = true
+	p.keep(r, progress{Seen: "today a1", Runs: 5, Count: 100, Seconds: 50})
+	if x := p.prove(r, "today a1"); x.count != 100 || x.bad != 0 || x.took != 50*time.Second {
+		t.Errorf("a row that has its count: got %+v, want it as it was, without another run", x)
 	}
 }

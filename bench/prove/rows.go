@@ -343,10 +343,10 @@ var rows = []row{
 		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
 		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=pause HOLDFAST_HOME_LIMIT=1.5s",
 	},
-	{
-		name: "two nodes, one fault after another", unit: "passes", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",
-		longEnv: "HOLDFAST_FAULTS=120", onlyLong: true,
-	},
+	storm("two nodes with Redis", "HOLDFAST_STORM_NODES=2"),
+	storm("two nodes without Redis", "HOLDFAST_STORM_NODES=2 HOLDFAST_STORM_REDIS=off"),
+	storm("three nodes with Redis", "HOLDFAST_STORM_NODES=3"),
+	storm("three nodes without Redis", "HOLDFAST_STORM_NODES=3 HOLDFAST_STORM_REDIS=off"),
 	{
 		name: "histories of two nodes under faults", unit: "passes", pkg: "./store/postgres",
 		run: "^TestHistoriesUnderFaults$", longEnv: "HOLDFAST_HISTORIES=100", onlyLong: true,
@@ -467,6 +467,16 @@ var rows = []row{
 	{name: "fuzz: settings files", unit: "executions", pkg: "./cli", fuzz: "FuzzFileOfSettings", onlyLong: true},
 	{name: "fuzz: bodies", unit: "executions", pkg: "./web", fuzz: "FuzzBodies", onlyLong: true},
 	{name: "fuzz: targets", unit: "executions", pkg: "./web", fuzz: "FuzzTargets", onlyLong: true},
+}
+
+// storm strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each row takes 15 to 20 minutes, so
+// all of them are an hour of storms.
+func storm(name, env string) row {
+	return row{
+		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",
+		counted: `(\d+) faults struck`, asked: 80, onlyLong: true, build: ".ci/steppable",
+		longEnv: "HOLDFAST_FAULTS=20 HOLDFAST_STORM_EVERY=6s HOLDFAST_STORM_CLOCKS=on HOLDFAST_STORM_SEED={seed} " + env,
+	}
 }
 
 // unasked writes upstream again what perhaps is there, without a look.

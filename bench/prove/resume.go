@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// progress is what a row has done so far, over all runs of prove that share a file.
+type progress struct {
+	Seen    string  // the version that was tested; of another version nothing counts
+	Runs    uint64  // the next run takes the seed after theirs
+	Count   int     // what these runs counted
+	Seconds float64 // how long they took
+	Sees    string  // yes once the row found its bug
+}
+
+// progresses are those of all rows, by name, and the file that keeps them; without a file they last until the end.
+type progresses struct {
+	file string
+	rows map[string]progress
+}
+
+// openProgress reads a file of progress. A missing file is an empty one.
+func openProgress(file string) (progresses, error) {
+	d := progresses{file: file, rows: map[string]progress{}}
+	if file == "" {
+		return d, nil
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &d.rows)
+	}
+	if err != nil {
+		return d, fmt.Errorf("the progress in %s: %w", file, err)
+	}
+	return d, nil
+}
+
+// of returns the progress of a row with this version of the program.
+func (d progresses) of(r *row, seen string) progress {
+	if at := d.rows[r.name]; at.Seen == seen && d.file != "" {
+		return at
+	}
+	return progress{Seen: seen}
+}
+
+// keep stores the progress of a row, and prints it with an estimate of the rest.
+func (p *prover) keep(r *row, at progress) {
+	if p.done.file == "" {
+		return
+	}
+	p.done.rows[r.name] = at
+	text, err := json.MarshalIndent(p.done.rows, "", "\t")
+	if err == nil {
+		err = os.WriteFile(p.done.file, text, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(p.problems, err)
+	}
+	if at.Count < r.asked {
+		rest := at.Seconds / float64(max(at.Count, 1)) * float64(r.asked-at.Count)
+		fmt.Fprintf(p.problems, "%s: %d of %d %s, about %v left\n", r.name, at.Count, r.asked, r.unit,
+			time.Duration(rest*float64(time.Second)).Round(time.Second))
+	}
+}
