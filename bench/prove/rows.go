@@ -127,6 +127,21 @@ var rows = []row{
 		},
 	},
 	{
+		name: "EIO and ENOSPC of one call about the database, its log or the queue", unit: "errors", pkg: "./cli",
+		run: "^TestErrorOfDatabaseCallLosesNoBooking$", counted: `(\d+) calls failed`, asked: 50,
+		longEnv: "HOLDFAST_TESTS=long",
+		bug: &bug{ // a failed commit is acknowledged
+			says: `acknowledged bookings are gone`, long: true,
+			lines: []planted.Bug{
+				{In: "sqlite.writer.commit", Old: `_, err = w.conn.exec("COMMIT")`, Wrong: `_, _ = w.conn.exec("COMMIT")`},
+			},
+		},
+	},
+	{
+		name: "EIO and ENOSPC of each call of backup and keys rotate", unit: "passes", pkg: "./cli",
+		run: "^TestErrorOfEachCallOfCommand$", asked: 1, longEnv: "HOLDFAST_TESTS=long",
+	},
+	{
 		name: "live streams return with their events", unit: "passes", pkg: "./web/stream",
 		run: "^TestStreamsReturnWithTheirEvents$", asked: 200,
 		bug: &bug{

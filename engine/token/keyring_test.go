@@ -179,3 +179,32 @@ func FuzzParseKeyring(f *testing.F) {
 		}
 	})
 }
+
+// TestDamagedByteIsRefused damages every byte of a key file in several ways. The file is refused, or it still has the
+// same keys: a damaged comment is a comment.
+func TestDamagedByteIsRefused(t *testing.T) {
+	ring := Generate(time.Now())
+	whole := ring.Rotate(time.Now()).Marshal()
+	keys, err := ParseKeyring(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range whole {
+		for _, other := range []byte{whole[i] ^ 1, whole[i] ^ 0x20, whole[i] ^ 0x80, 0, '\n', '#', ' '} {
+			damaged := bytes.Clone(whole)
+			damaged[i] = other
+			got, err := ParseKeyring(damaged)
+			if err != nil {
+				refused++
+				continue
+			}
+			if !bytes.Equal(got.Marshal(), keys.Marshal()) {
+				t.Errorf("byte %d as %q: got other keys, want the file refused", i, other)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage was refused")
+	}
+}
