@@ -81,7 +81,7 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 	text := words.letter(u.Name, words.Fill("mail.opening."+p.Notice, pairs...)) + "\n"
 	o := ms.sent(op, ms.transport.Mailer.Send(ctx, notice.Mail{
 		ID: op.ID, To: cmp.Or(p.To, u.Email), ToName: u.Name, From: ms.sender(), ReplyTo: s.Clinic.Email,
-		Language: words.Tag, Subject: subject, Text: text, HTML: asHTML(words.Tag, subject, text),
+		Language: words.Tag, Subject: subject, Text: text, HTML: ms.asHTML(words.Tag, subject, text),
 	}))
 	if o.End == outbound.Delivered {
 		op.Payload, _ = json.Marshal(mailPayload{Notice: p.Notice, User: p.User})

@@ -2,7 +2,6 @@ package message
 
 import (
 	"cmp"
-	"html"
 	"slices"
 	"strings"
 	"time"
@@ -104,37 +103,23 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	if toStaff(name) {
 		to = ""
 	}
-	m.Text = words.letter(to, filled(cmp.Or(own.Text, opening), values)) + "\n\n" + fill(words.Text("mail.details")+"\n", values) + "\n" +
+	details := fill(words.Text("mail.details")+"\n", values)
+	m.Text = words.letter(to, filled(cmp.Or(own.Text, opening), values)) + "\n\n" + details + "\n" +
 		words.link(invitation, values) + cancelling + fill(words.Text("mail.closing")+"\n", values)
-	m.HTML = asHTML(m.Language, m.Subject, m.Text, values["link"], values["video"])
+	look := ms.newLook()
+	look.details, look.cancelled = strings.TrimSpace(details), values["link"] == "" && name == mailCancellation
+	if values["when"] != "" {
+		look.day, look.clock = day, clinic.Clock(a.SlotStart.In(zone))
+	}
+	if values["link"] != "" {
+		look.action, look.to = words.Text("mail.action."+invitation), values["link"]
+	}
+	m.HTML = look.html(m.Language, m.Subject, m.Text, values["link"], values["video"])
 }
 
 // lettersFor returns the texts in the first of these languages that exists, or else in English.
 func (ms *Messages) lettersFor(tags ...string) letters {
 	return letters{ms.clinic.Words().Find(tags...)}
-}
-
-// asHTML returns a text as an HTML page with the same content. The page loads nothing from other servers. Only the
-// links become markup; everything else in the text is escaped.
-func asHTML(language, title, text string, links ...string) string {
-	var b strings.Builder
-	// All in one pass, the longest first: one link can be a prefix of another.
-	slices.SortFunc(links, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, link := range links {
-		if to := html.EscapeString(link); to != "" {
-			pairs = append(pairs, to, `<a href="`+to+`">`+to+`</a>`)
-		}
-	}
-	anchors := strings.NewReplacer(pairs...)
-	b.WriteString(`<!doctype html><html lang="` + html.EscapeString(language) + `"><head><meta charset="utf-8"><title>` + html.EscapeString(title) + `</title></head>` +
-		`<body style="font-family:system-ui,sans-serif;font-size:16px;line-height:1.5;max-width:36em;margin:1.5em auto;padding:0 1em">`)
-	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
-		lines := anchors.Replace(html.EscapeString(strings.Trim(paragraph, "\n")))
-		b.WriteString(`<p dir="auto">` + strings.ReplaceAll(lines, "\n", "<br>") + "</p>")
-	}
-	b.WriteString("</body></html>\n")
-	return b.String()
 }
 
 // when returns the day, the start and the end of an appointment on the wall clock of a zone. It adds the name of the

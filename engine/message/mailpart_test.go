@@ -2,6 +2,7 @@ package message_test
 
 import (
 	"context"
+	"html"
 	"maps"
 	"mime"
 	"regexp"
@@ -145,6 +146,33 @@ func TestEmailEscapesTypedText(t *testing.T) {
 		}
 		if got := property(list[2].Text, "ORGANIZER"); !strings.HasPrefix(got, `;CN="Harbour 'X'; <b>Clinic</b>":mailto:`) {
 			t.Errorf("the organizer is %s", got)
+		}
+	})
+}
+
+// TestEmailHasDateAndOneAction: the HTML part shows the date and the time in large type, the same facts as the text, and
+// one button.
+func TestEmailHasDateAndOneAction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart, r.Locale = c.Start, "en"
+		a := c.MustBook(r)
+		time.Sleep(time.Second)
+		_, parts := enginetest.Parts(t, c.Messages(folder, a.ID)["confirmation"])
+		text, page := parts[0].Text, parts[1].Text
+		if n := strings.Count(page, "display:inline-block"); n != 1 || !strings.Contains(page, ">Change or cancel</a>") {
+			t.Errorf("the page has %d buttons, want one to change or cancel:\n%s", n, page)
+		}
+		if !strings.Contains(page, "font-size:40px") {
+			t.Errorf("the page has no time in large type:\n%s", page)
+		}
+		plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, "\n"))
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "http") && !strings.Contains(plain, line) {
+				t.Errorf("the page does not have %q of the text", line)
+			}
 		}
 	})
 }

@@ -61,6 +61,6 @@ func (ms *Messages) letterNow(to mail.Address, language, subject, text string) n
 	return notice.Mail{
 		ID: record.NewID(), To: to.Address, ToName: to.Name, From: ms.sender(),
 		ReplyTo: ms.clinic.Schedule().Clinic.Email, Language: language, Subject: subject, Text: text,
-		HTML: asHTML(language, subject, text, ""),
+		HTML: ms.asHTML(language, subject, text, ""),
 	}
 }

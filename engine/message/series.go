@@ -138,7 +138,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	m.Subject = words.Fill("mail.subject."+name, "day", day, "n", strconv.Itoa(len(list)))
 	m.Text = words.letter(m.ToName, opening) + "\n\n" + lines.String() + fill(words.Text("mail.details")+"\n", values) + "\n" +
 		fill(words.Text("mail.closing")+"\n", values)
-	m.HTML = asHTML(m.Language, m.Subject, m.Text, links...)
+	m.HTML = ms.asHTML(m.Language, m.Subject, m.Text, links...)
 }
 
 // remindedWith reports whether an earlier appointment of the same group visit has the same email address: one

@@ -1,0 +1,102 @@
+package message
+
+import (
+	"cmp"
+	"html"
+	"slices"
+	"strings"
+)
+
+// look is the design of an email as an HTML page. The page of a booked appointment has the same design: a large date,
+// the facts below it, and one primary action.
+type look struct {
+	clinic, accent string
+	day, clock     string // of the appointment, in large type; empty: none
+	details        string // the paragraph with the facts, which the card contains
+	action, to     string // the words and the link of the button; empty: none
+	cancelled      bool   // the date is struck through
+}
+
+// accents are the colours of the pages' hues. White text on each of them has a contrast of at least 5.8:1.
+var accents = map[string]string{
+	"kelp": "#0A655A", "ocean": "#1F56A6", "plum": "#7A3F93", "amber": "#8A4608", "rose": "#98304F", "olive": "#4F5D16",
+}
+
+// newLook returns the design with the clinic's name and colour.
+func (ms *Messages) newLook() look {
+	s := ms.clinic.Current()
+	return look{clinic: s.Clinic.Name, accent: cmp.Or(accents[s.Settings.Accent], accents["kelp"])}
+}
+
+// asHTML returns a text as an HTML page with the same content and without a card.
+func (ms *Messages) asHTML(language, title, text string, links ...string) string {
+	return ms.newLook().html(language, title, text, links...)
+}
+
+// html returns a text as an HTML page with the same content. The page loads nothing from other servers. Only the links
+// become markup; everything else in the text is escaped. Styles are inline, because mail programs drop style sheets.
+func (l look) html(language, title, text string, links ...string) string {
+	anchors := anchorsOf(links, l.accent)
+	var b strings.Builder
+	b.WriteString(`<!doctype html><html lang="` + html.EscapeString(language) + `"><head><meta charset="utf-8">` +
+		`<meta name="viewport" content="width=device-width"><title>` + html.EscapeString(title) + `</title></head>` +
+		`<body style="margin:0;padding:24px 16px;background:#F6F5F0;color:#14201E;` +
+		`font:16px/1.5 Figtree,-apple-system,'Segoe UI',Roboto,Arial,sans-serif">` +
+		`<div style="max-width:560px;margin:0 auto">`)
+	if l.clinic != "" {
+		b.WriteString(`<p dir="auto" style="margin:0 0 16px;font-weight:600">` + html.EscapeString(l.clinic) + `</p>`)
+	}
+	b.WriteString(`<div style="background:#FFFFFF;border:1px solid #D8D4C8;border-top:6px solid ` + l.accent +
+		`;border-radius:16px;padding:24px">`)
+	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		plain := strings.Trim(paragraph, "\n")
+		lines := strings.ReplaceAll(anchors.Replace(html.EscapeString(plain)), "\n", "<br>")
+		switch {
+		case l.details != "" && plain == l.details:
+			b.WriteString(l.card(lines))
+		case l.to != "" && strings.HasSuffix(plain, l.to):
+			b.WriteString(l.button() + `<p dir="auto" style="margin:0 0 16px;font-size:13px;color:#46534F;` +
+				`overflow-wrap:anywhere">` + lines + `</p>`)
+		default:
+			b.WriteString(`<p dir="auto" style="margin:0 0 16px">` + lines + `</p>`)
+		}
+	}
+	b.WriteString("</div></div></body></html>\n")
+	return b.String()
+}
+
+// card returns the date in large type, and the facts below it.
+func (l look) card(lines string) string {
+	line := ""
+	if l.cancelled {
+		line = ";text-decoration:line-through;color:#46534F"
+	}
+	date := ""
+	if l.day != "" {
+		date = `<p dir="auto" style="margin:0;font-size:17px;line-height:1.3` + line + `">` + html.EscapeString(l.day) +
+			`</p><p style="margin:0 0 16px;font-size:40px;line-height:1.2;font-weight:700;letter-spacing:-.02em` + line + `">` +
+			html.EscapeString(l.clock) + `</p>`
+	}
+	return `<div style="margin:8px 0 24px;padding:16px 0;border-top:1px solid #ECEAE3;border-bottom:1px solid #ECEAE3">` +
+		date + `<p dir="auto" style="margin:0;color:#46534F">` + lines + `</p></div>`
+}
+
+// button returns the primary action. Its address is below it as text, for mail programs that show no links.
+func (l look) button() string {
+	return `<p style="margin:0 0 12px"><a href="` + html.EscapeString(l.to) + `" style="display:inline-block;padding:14px 24px;` +
+		`border-radius:10px;background:` + l.accent + `;color:#FFFFFF;font-weight:600;text-decoration:none">` +
+		html.EscapeString(l.action) + `</a></p>`
+}
+
+// anchorsOf returns a replacer that makes anchors of links in an escaped text.
+func anchorsOf(links []string, colour string) *strings.Replacer {
+	// All in one pass, the longest first: one link can be a prefix of another.
+	slices.SortFunc(links, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, link := range links {
+		if to := html.EscapeString(link); to != "" {
+			pairs = append(pairs, to, `<a href="`+to+`" style="color:`+colour+`">`+to+`</a>`)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
