@@ -36,12 +36,21 @@ func TestDeskDetailsFit(t *testing.T) {
 	p.there(".side")
 	p.shot("detail-side-720")
 	inView := ask[bool](p, `(() => {
-		const side = document.querySelector('.side'), me = side.querySelector('.me').getBoundingClientRect()
-		return me.bottom <= innerHeight && side.querySelector('nav').getBoundingClientRect().bottom <= me.top
+		const side = document.querySelector('.side'), nav = side.querySelector('nav')
+		return nav.scrollHeight <= nav.clientHeight && side.querySelector('.fold').getBoundingClientRect().bottom <= innerHeight
 	})()`)
 	if !inView {
 		t.Error("the end of the side bar is cut off on a screen of 720 points")
 	}
+	if ask[float64](p, `document.querySelector('.toolbar').getBoundingClientRect().height`) > 60 {
+		t.Error("the toolbar takes two lines on a screen of 1280 points")
+	}
+	p.click(".side .fold")
+	p.until(`document.querySelector('.side').offsetWidth < 80 && document.querySelector('.side nav a').getAttribute('title') === 'Calendar'`)
+	p.accessible("the navigation of icons")
+	p.click(".side .fold")
+	p.until(`document.querySelector('.side').offsetWidth > 180`)
+	p.run(`document.querySelector('.board').focus()`)
 
 	p.downTo("09:00, Dr Ada Brandt")
 	p.key("lena vogt")

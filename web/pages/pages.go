@@ -111,6 +111,8 @@ func contentTypeOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
 	case ".html":
 		return "text/html; charset=utf-8"
 	}

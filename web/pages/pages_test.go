@@ -52,7 +52,7 @@ func TestFilesHaveContentTypes(t *testing.T) {
 	for name, want := range map[string]string{
 		"book/page.js": "text/javascript; charset=utf-8", "holdfast.css": "text/css; charset=utf-8",
 		"favicon.svg": "image/svg+xml", "book.html": "text/html; charset=utf-8",
-		"vendor/LICENSES": "text/plain; charset=utf-8",
+		"vendor/LICENSES": "text/plain; charset=utf-8", "vendor/figtree.woff2": "font/woff2",
 	} {
 		if x := f.File(name); x == nil || x.ContentType != want {
 			t.Errorf("%s: got %+v, want the type %s", name, x, want)

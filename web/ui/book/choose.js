@@ -5,6 +5,7 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
+import { Disc } from '../lib/disc.js'
 import { Name } from './shell.js'
 
 // From this number of entries on, a list has a search box and its groups are closed at first.
@@ -134,10 +135,14 @@ function Who({ people, who, setWho, place, setPlace }) {
               p => html`
                 <${Option} key=${p.id} name="who" value=${p.id} checked=${p.id === who} input=${setWho}>
                   ${
-                    p.picture &&
-                    html`
-                      <img src=${p.picture} alt="" loading="lazy" />
-                    `
+                    p.picture
+                      ? html`
+                          <img src=${p.picture} alt="" loading="lazy" />
+                        `
+                      : p.id &&
+                        html`
+                          <${Disc} name=${p.name} />
+                        `
                   }
                   <span>
                     <${Name} of=${p.name} />

@@ -3,6 +3,7 @@
 import { html, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
+import { Disc } from '../lib/disc.js'
 import { useHeading } from '../lib/router.js'
 import { Eyebrow, Name } from './shell.js'
 
@@ -44,7 +45,15 @@ const Plain = ({ typeId, who, choose, setWho }) => html`
                           checked=${p.id === who}
                           onChange=${() => setWho(p.id)}
                         />
-                        <span class="face"><${Name} of=${p.name} /></span>
+                        <span class="face">
+                          ${
+                            p.id &&
+                            html`
+                              <${Disc} name=${p.name} />
+                            `
+                          }
+                          <${Name} of=${p.name} />
+                        </span>
                       </label>
                     `,
                   )}

@@ -6,6 +6,7 @@ import { boot } from '../lib/boot.js'
 import { Problem, get, post } from '../lib/api.js'
 import { random } from '../lib/client.js'
 import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
+import { loadTypeface } from '../lib/typeface.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { say } from '../lib/say.js'
@@ -255,6 +256,7 @@ function Demo({ signedIn }) {
   `
 }
 
+loadTypeface()
 await words
 document.title = t('demo.title') + ' – ' + boot.clinic.name
 const me =

@@ -31,6 +31,7 @@ export function Field({
   input,
   type = 'text',
   rows,
+  as,
   children,
   ...rest
 }) {
@@ -77,9 +78,13 @@ export function Field({
           ? html`
               <textarea rows=${rows} ...${shared} />
             `
-          : html`
-              <input type=${type} ...${shared} />
-            `)
+          : as
+            ? html`
+                <${as} ...${shared} />
+              `
+            : html`
+                <input type=${type} ...${shared} />
+              `)
       }
     </div>
   `

@@ -17,6 +17,8 @@ const styles = {
   monthOnly: { month: 'long' },
   dayNumber: { weekday: 'short', day: 'numeric' },
   shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
+  shortYear: { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+  weekdayLong: { weekday: 'long' },
   shortLong: { weekday: 'short', day: 'numeric', month: 'long' },
   longDay: { weekday: 'long', day: 'numeric', month: 'long' },
   numeric: { day: '2-digit', month: '2-digit', year: 'numeric' },

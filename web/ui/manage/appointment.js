@@ -16,7 +16,7 @@ import { range, write } from '../lib/time.js'
 import { ProblemNotice } from '../book/problem.js'
 import { Name, PhoneLink, Shell } from '../book/shell.js'
 import { Change } from './change.js'
-import { Ticket, Zone } from './ticket.js'
+import { Leaf, Ticket, Zone } from './ticket.js'
 
 // The code for requests and for the waiting list is loaded when it is needed.
 const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
@@ -209,18 +209,21 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
             <span class="stamp" aria-hidden="true"><${Icon} name="check" /></span>
             <h1 tabindex="-1" ref=${heading}>${t(title)}</h1>
           </div>
-          <p class="ticket-said">
-            ${rich('booked.when', {
-              ...about(a),
-              range: html`
-                <span class="nowrap">${about(a).range}</span>
-              `,
-              who: html`
-                <${Name} of=${about(a).who} />
-              `,
-            })}
-            <${Zone} a=${a} />
-          </p>
+          <div class="ticket-date">
+            <${Leaf} at=${a.slotStartDate} />
+            <p class="ticket-said">
+              ${rich('booked.when', {
+                ...about(a),
+                range: html`
+                  <span class="nowrap">${about(a).range}</span>
+                `,
+                who: html`
+                  <${Name} of=${about(a).who} />
+                `,
+              })}
+              <${Zone} a=${a} />
+            </p>
+          </div>
         `
       }
     </${Ticket}>
@@ -228,7 +231,7 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
       !cancelled &&
       html`
         <div class="row">
-          <a class="btn" href=${ics} download="appointment.ics">
+          <a class="btn primary" href=${ics} download="appointment.ics">
             <${Icon} name="calendar" />
             ${t('manage.ics')}
           </a>

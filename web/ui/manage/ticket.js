@@ -2,6 +2,7 @@
 import { html } from '../lib/html.js'
 import { nameOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
+import { Disc } from '../lib/disc.js'
 import { foreignZone, range, write } from '../lib/time.js'
 import { Name, Where } from '../book/shell.js'
 
@@ -16,6 +17,15 @@ export function Zone({ a }) {
   )
 }
 
+// Leaf shows the date like the leaf of a calendar. It only repeats the text next to it.
+export const Leaf = ({ at }) => html`
+  <span class="leaf" aria-hidden="true">
+    <span>${write('weekday', at)}</span>
+    <b>${write('day', at)}</b>
+    <span>${write('monthOnly', at)}</span>
+  </span>
+`
+
 // Ticket shows the facts of the appointment, large enough to read across a room.
 export function Ticket({ a, children }) {
   const type = typeOf(a.appointmentTypeId),
@@ -26,11 +36,14 @@ export function Ticket({ a, children }) {
       ${
         children ||
         html`
-          <p class="ticket-when">
-            <span>${write('fullDay', a.slotStartDate)}</span>
-            <b>${range(a.slotStartDate, a.slotEndDate)}</b>
-            <${Zone} a=${a} />
-          </p>
+          <div class="ticket-date">
+            <${Leaf} at=${a.slotStartDate} />
+            <p class="ticket-when">
+              <span>${write('fullDay', a.slotStartDate)}</span>
+              <b>${range(a.slotStartDate, a.slotEndDate)}</b>
+              <${Zone} a=${a} />
+            </p>
+          </div>
         `
       }
       <dl>
@@ -48,7 +61,10 @@ export function Ticket({ a, children }) {
           html`
             <div>
               <dt>${t('summary.who')}</dt>
-              <dd><${Name} of=${who} /></dd>
+              <dd class="person">
+                <${Disc} name=${who} />
+                <${Name} of=${who} />
+              </dd>
             </div>
           `
         }

@@ -7,6 +7,7 @@ import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
 import { get, post } from '../lib/api.js'
 import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
+import { loadTypeface } from '../lib/typeface.js'
 import { Trouble } from '../lib/trouble.js'
 import { setZone } from '../lib/time.js'
 import { ready as client } from '../lib/client.js'
@@ -186,5 +187,6 @@ async function open() {
     show(problem.status === 410 ? 'done' : problem.status === 401 ? 'dead' : 'trouble', problem)
   }
 }
+loadTypeface()
 await Promise.all([words, client])
 await open()

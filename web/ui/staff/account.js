@@ -11,6 +11,7 @@ import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
+import { Language } from './language.js'
 import { Busy, Confirm, listed, Office, State, Trouble, useAsk, useSend } from './office.js'
 
 const least = 12
@@ -387,6 +388,10 @@ export function Page({ desk }) {
       lead=${t('me.lead', { name: user.name || user.email, email: user.email })}
       ask=${asked}
     >
+      <section class="plate">
+        <h2>${t('language')}</h2>
+        <${Language} />
+      </section>
       <${Password} desk=${desk} done=${done} />
       <${TwoSteps} desk=${desk} on=${user.totp} key=${String(user.totp)} done=${done} />
       ${

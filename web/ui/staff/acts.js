@@ -43,12 +43,10 @@ export function createActs(desk, grid) {
       if (!at) return desk.open('book', { name })
       if (!desk.reaches(at.specialistId)) return desk.toast('own.only')
       const there = h.stop.item?.of // a group session, or the ghost of a time being booked
-      desk.open('book', {
-        name,
-        start: there ? there.start : at.start,
-        specialistId: at.specialistId,
-        typeId: there?.typeId,
-      })
+      const wish = { name, start: there ? there.start : at.start, specialistId: at.specialistId, typeId: there?.typeId }
+      const form = desk.form()
+      if (form) form.pick(wish)
+      else desk.open('book', wish)
     },
     menu: () => grid.menu(),
     move: a => own(a) && desk.open('move', { id: a.id }),
@@ -158,7 +156,9 @@ export function createActs(desk, grid) {
     // tapped handles a press at a minute of a column. id is the pressed card, if any. sign is the attendance that its
     // icon sets, if the icon was pressed.
     tapped(col, minute, id, sign) {
+      if (grid.widen(col)) return
       grid.element().focus({ preventScroll: true })
+      grid.hover.set(() => null) // what opens can change the columns' width
       const a = id && find(desk.store.get(), id)
       const stop = id ? grid.look(col).items.find(i => i.id === id) : null
       grid.cursor.put(col, stop ? stop.from : Math.floor(minute / 15) * 15, id || '')

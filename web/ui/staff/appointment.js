@@ -1,6 +1,5 @@
 // One appointment: its details and the actions on it.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
 import { attendanceIcon } from '../lib/deskicons.js'
 import { Notice } from '../lib/notice.js'
@@ -13,6 +12,7 @@ import { Changes } from './changes.js'
 import { go } from './daybar.js'
 import { History } from './history.js'
 import { Intake } from './intake.js'
+import { Pane } from './pane.js'
 import { SeriesRow } from './series.js'
 import { appointmentOf, find } from './store.js'
 import { VisitRow } from './visit.js'
@@ -104,7 +104,7 @@ export function Appointment({ desk, id, close }) {
   }, [id])
   if (!a)
     return html`
-      <${Dialog} title=${t('card.gone')} close=${close}><p>${t('card.gone.body')}</p></${Dialog}>
+      <${Pane} title=${t('card.gone')} close=${close}><p>${t('card.gone.body')}</p></${Pane}>
     `
   const s = desk.store.get(),
     p = a.patient || {},
@@ -215,7 +215,7 @@ export function Appointment({ desk, id, close }) {
     ],
   ].filter(Boolean)
   return html`
-    <${Dialog}
+    <${Pane}
       title=${html`
         <bdi>${p.name || who(desk, a)}</bdi>
       `}
@@ -306,7 +306,7 @@ export function Appointment({ desk, id, close }) {
           </footer>
         `
       }
-    </${Dialog}>
+    </${Pane}>
   `
 }
 // word returns the text for a key of the server. A key without a text is shown unchanged: the server can be newer

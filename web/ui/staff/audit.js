@@ -4,6 +4,7 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Icon } from '../lib/icons.js'
 import { Field } from '../lib/form.js'
+import { DateInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, write, zone } from '../lib/time.js'
 import { whoDid } from './changes.js'
@@ -181,8 +182,8 @@ export function Page({ desk, rest }) {
             <${Patient} desk=${desk} choose=${choose} />
           `
         }
-        <${Field} id="from" label=${t('over.from')} type="date" value=${filter.from} input=${put('from')} />
-        <${Field} id="to" label=${t('over.to')} type="date" value=${filter.to} input=${put('to')} />
+        <${Field} id="from" label=${t('over.from')} as=${DateInput} value=${filter.from} input=${put('from')} />
+        <${Field} id="to" label=${t('over.to')} as=${DateInput} value=${filter.to} input=${put('to')} />
         <${Field} id="action" label=${t('audit.action')}>
           <${Select}
             id="action"

@@ -11,6 +11,7 @@ import { boot } from '../lib/boot.js'
 import { serverNow } from '../lib/clock.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
+import { DateInput, TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
@@ -245,30 +246,18 @@ function Form({ desk, specialistId = '', date }) {
           />
           <fieldset class="away-when">
             <legend>${t('block.from')}</legend>
-            <input
-              type="date"
-              aria-label=${t('away.from.day')}
-              value=${draft.from.date}
-              onInput=${when('from', 'date')}
-            />
-            <input
-              type="time"
-              aria-label=${t('away.from.time')}
-              value=${draft.from.time}
-              onInput=${when('from', 'time')}
-            />
+            <${DateInput} aria-label=${t('away.from.day')} value=${draft.from.date} onInput=${when('from', 'date')} />
+            <${TimeInput} aria-label=${t('away.from.time')} value=${draft.from.time} onInput=${when('from', 'time')} />
           </fieldset>
           <fieldset class="away-when">
             <legend>${t('block.to')}</legend>
-            <input
+            <${DateInput}
               id="away-until"
-              type="date"
               aria-label=${t('away.until.day')}
               value=${draft.until.date}
               onInput=${when('until', 'date')}
             />
-            <input
-              type="time"
+            <${TimeInput}
               aria-label=${t('away.until.time')}
               value=${draft.until.time}
               onInput=${when('until', 'time')}

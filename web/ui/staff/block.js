@@ -6,6 +6,7 @@ import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { newKey } from '../lib/api.js'
+import { TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, range as between, time, write, zone } from '../lib/time.js'
 import { dayIn, minutesOf, textOf } from './day.js'
@@ -51,10 +52,10 @@ export function Block({ desk, specialistId, start, minutes, close }) {
         <p class="fromto"><span>${write('longDay', draft.date)}</span></p>
         <div class="when">
           <${Field} id="block-from" label=${t('block.from')}>
-            <input id="block-from" type="time" step="300" value=${draft.from} onInput=${set('from')} />
+            <${TimeInput} id="block-from" step="300" value=${draft.from} onInput=${set('from')} />
           </${Field}>
           <${Field} id="block-to" label=${t('block.to')}>
-            <input id="block-to" type="time" step="300" value=${draft.to} onInput=${set('to')} />
+            <${TimeInput} id="block-to" step="300" value=${draft.to} onInput=${set('to')} />
           </${Field}>
         </div>
         ${

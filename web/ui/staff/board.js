@@ -15,6 +15,7 @@ import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 import { addDays, write, zone } from '../lib/time.js'
+import { Disc } from '../lib/disc.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { cell, isLoaded } from './store.js'
@@ -46,6 +47,30 @@ export function useNarrow() {
     return () => narrow.removeEventListener('change', look)
   }, [])
   return is
+}
+
+// isAbsent reports whether a specialist has neither opening time nor anything else on the date.
+const isAbsent = (s, column) => {
+  const { open, items, always } = columnIn(s, column.date, column.specialistId)
+  return !open.length && !items.length && !always
+}
+
+// Strip is the head of an absent specialist's column. A press widens the column.
+function Strip({ desk, column, widen }) {
+  const reason = useStore(desk.store, s => reasonOf(columnIn(s, column.date, column.specialistId)))
+  const why = reason ? closedWord(reason) : t('board.off')
+  return html`
+    <div class="head narrowed">
+      <button
+        type="button"
+        title=${`${column.name}, ${why}`}
+        aria-label=${t('board.widen', { name: column.name, why })}
+        onClick=${() => widen(column.id)}
+      >
+        <${Disc} name=${column.name} />
+      </button>
+    </div>
+  `
 }
 
 export function Head({ desk, column, children, away }) {
@@ -163,6 +188,17 @@ export function Page({ desk, rest }) {
   )
   const isRoom = c => list.find(x => x.id === c.specialistId)?.kind === 'resource'
   const columns = useMemo(() => (one ? all.slice(at, at + 1) : all), [one, all.map(c => c.id).join(), at, date])
+  // The columns of absent specialists are strips, unless every column would be one.
+  const [widened, setWidened] = useState([])
+  const absent = useStore(desk.store, s =>
+    columns
+      .filter(c => isAbsent(s, c))
+      .map(c => c.id)
+      .join(),
+  )
+  const strips = absent.split(',').filter(id => id && id !== desk.own && !widened.includes(date + id))
+  const narrowed = columns.length > 1 && absent.split(',').length < columns.length ? strips : []
+  const widen = id => setWidened(all => [...all, date + id])
   const side = by => setOnly(all[(at + by + all.length) % all.length].id)
   // An absence has a block, so a day without blocks has none.
   const blocked = useStore(desk.store, s => {
@@ -231,15 +267,21 @@ export function Page({ desk, rest }) {
               label=${t('board.label', { date: write('longDay', date) })}
               single=${one}
               side=${side}
-              heads=${columns.map(
-                c => html`
-                  <${Head}
-                    key=${'h' + c.id}
-                    desk=${desk}
-                    column=${c}
-                    away=${desk.front && date >= today() && !isRoom(c)}
-                  />
-                `,
+              strips=${narrowed}
+              widen=${widen}
+              heads=${columns.map(c =>
+                narrowed.includes(c.id)
+                  ? html`
+                      <${Strip} key=${'h' + c.id} desk=${desk} column=${c} widen=${widen} />
+                    `
+                  : html`
+                      <${Head}
+                        key=${'h' + c.id}
+                        desk=${desk}
+                        column=${c}
+                        away=${desk.front && date >= today() && !isRoom(c)}
+                      />
+                    `,
               )}
             />
           </div>

@@ -2,7 +2,6 @@
 // the time cannot be booked, the dialog shows why and what the desk can do: confirm a time outside the hours,
 // displace a patient's hold, or overbook a booked time with a reason.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
-import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
@@ -11,6 +10,7 @@ import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Tell } from './move.js'
+import { Pane, usePicking } from './pane.js'
 import { createDeskHold } from './deskhold.js'
 import { Asks, missing, said } from './asks.js'
 import { fit, several } from './fit.js'
@@ -74,20 +74,31 @@ function Types({ desk, list, typeId, set }) {
   `
 }
 
-export function Book({ desk, name = '', copy, of = '', start, specialistId, typeId: wanted, close }) {
+// The last form's input, for its return from a dialog that covered it.
+/** @type {any} */
+let stash = null
+
+export function Book({ desk, name = '', copy, of = '', start, specialistId, typeId: wanted, restore, close }) {
+  const old = restore ? stash : null
   const s = useStore(desk.store)
   const people = s.specialists.filter(x => x.active && x.kind !== 'resource' && desk.reaches(x.id))
   const hold = useMemo(() => createDeskHold(desk), [])
   const h = useStore(hold.store)
-  const [draft, setDraft] = useState(() => (copy ? { ...blank, ...known(copy), of } : { ...blank, name })),
+  const [draft, setDraft] = useState(
+      () => old?.draft || (copy ? { ...blank, ...known(copy), of } : { ...blank, name }),
+    ),
     [errors, setErrors] = useState({})
-  const [slot, setSlot] = useState(() => ({
-    ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)),
-    specialistId: specialistFor(s, people, specialistId),
-  }))
+  const [slot, setSlot] = useState(
+    () =>
+      old?.slot || {
+        ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)),
+        specialistId: specialistFor(s, people, specialistId),
+      },
+  )
   const list = choices(desk, slot, h.holdId)
   const [typeId, setType] = useState(
     () =>
+      old?.typeId ||
       wanted ||
       list.find(x => x.type.needs?.some(group => group.includes(specialistId)))?.type.id ||
       list[0]?.type.id ||
@@ -124,6 +135,25 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
   const can = type && !many && obstacle.start && !obstacle.asking && (!why || (insisted && why !== 'taken'))
 
   useEffect(() => hold.stop, [])
+  const input = useRef(null)
+  input.current = { draft, slot, typeId }
+  useEffect(
+    () => () => {
+      stash = input.current
+    },
+    [],
+  )
+  usePicking(
+    desk,
+    at => {
+      change({ ...slotOf(at.start), specialistId: specialistFor(s, people, at.specialistId) })
+      if (at.typeId) setType(at.typeId)
+      if (at.name) setDraft(d => ({ ...d, name: at.name }))
+      const field = document.getElementById('patient-name')
+      ;(field.value.trim() && !at.name ? field.form.querySelector('[type=submit]') : field).focus()
+    },
+    () => Boolean(draft.name.trim()),
+  )
   // The hold follows the dialog's type, specialist and time. A time with an obstacle is not held, unless the desk
   // insists.
   const wish =
@@ -282,7 +312,19 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
   }
   const unknown = failed && passing(failed)
   return html`
-    <${Dialog} title=${t('book.title')} wide kind="book" close=${close}>
+    <${Pane}
+      title=${t('book.title')}
+      lead=${
+        obstacle.start &&
+        html`
+          <b>${dayAndTime(obstacle.start)}</b>
+          <bdi>${specialistName(s, slot.specialistId)}</bdi>
+        `
+      }
+      wide
+      kind="book"
+      close=${close}
+    >
       <form class="book" onSubmit=${submit} novalidate>
         <div class="stack">
           <${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} />
@@ -400,6 +442,6 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
           <${Tell} email=${draft.email} sms=${agrees(draft)} value=${notify} set=${setNotify} />
         </footer>
       </form>
-    </${Dialog}>
+    </${Pane}>
   `
 }

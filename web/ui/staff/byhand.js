@@ -1,6 +1,7 @@
 // Enters appointments that the desk wrote on paper while the server was unreachable. A check shows the obstacles of
 // each line; it counts the lines above as booked. Then each line is booked separately under its own idempotency key,
 // so that pressing again does not book twice. A taken time can be overbooked, line by line, with a reason.
+import { DateInput } from '../lib/typed.js'
 import { html } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -236,7 +237,7 @@ export function Page({ desk }) {
         <${Field}
           id="byhand-date"
           label=${t('byhand.date')}
-          type="date"
+          as=${DateInput}
           disabled=${busy}
           value=${date}
           input=${x => {

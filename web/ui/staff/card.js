@@ -40,7 +40,8 @@ const sign = (desk, a) => {
     ? h('i', { class: 'sign', 'data-attend': next, title: t('att.' + next) }, icon(attendanceIcon[a.attendance]))
     : icon(attendanceIcon[a.attendance])
 }
-const flag = (name, key, params) => h('span', { class: 'flag' }, icon(name), t(key, params))
+// The space separates the words for screen readers.
+const flag = (name, key, params) => [h('span', { class: 'flag' }, icon(name), t(key, params)), ' ']
 // visitAt returns the appointment's position among the consecutive appointments of its group visit, and their number.
 const visitAt = (s, a) => {
   const all = Object.values(s.cells[cell(dateOf(a.start), a.specialistId)] || {})
@@ -72,7 +73,9 @@ export function card(desk, item, view) {
       style: styleOf(box),
       'data-id': item.id,
       role: 'button',
-      'aria-label': sayAppointment(desk, a, at) + (a.visitId ? ', ' + t('series.at', visitAt(s, a)) : ''),
+      'aria-label':
+        sayAppointment(desk, a, at, a.visitId && t('visit.at', visitAt(s, a))) +
+        (a.visitId ? ', ' + t('series.at', visitAt(s, a)) : ''),
       title: lanes > 1 || flat ? `${at} ${name}, ${type}` : undefined,
     },
     h('p', { class: 'appt-name' }, sign(desk, a), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)),

@@ -8,6 +8,7 @@ import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { newKey } from '../lib/api.js'
+import { DateInput, TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
@@ -130,15 +131,14 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
                 />
                 <div class="two">
                   <${Field} id="closing-from" label=${t('block.from')}>
-                    <input
+                    <${DateInput}
                       id="closing-from"
-                      type="date"
                       value=${draft.from}
                       onInput=${e => set({ from: e.currentTarget.value, to: draft.to < e.currentTarget.value ? e.currentTarget.value : draft.to })}
                     />
                   </${Field}>
                   <${Field} id="closing-to" label=${t('block.to')}>
-                    <input id="closing-to" type="date" value=${draft.to} min=${draft.from} onInput=${put('to')} />
+                    <${DateInput} id="closing-to" value=${draft.to} min=${draft.from} onInput=${put('to')} />
                   </${Field}>
                 </div>
                 <label class="check">
@@ -155,10 +155,10 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
                   html`
                     <div class="two">
                       <${Field} id="closing-start" label=${t('closing.start')}>
-                        <input id="closing-start" type="time" step="300" value=${draft.start} onInput=${put('start')} />
+                        <${TimeInput} id="closing-start" step="300" value=${draft.start} onInput=${put('start')} />
                       </${Field}>
                       <${Field} id="closing-end" label=${t('closing.end')}>
-                        <input id="closing-end" type="time" step="300" value=${draft.end} onInput=${put('end')} />
+                        <${TimeInput} id="closing-end" step="300" value=${draft.end} onInput=${put('end')} />
                       </${Field}>
                     </div>
                   `
@@ -186,9 +186,8 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
                         </select>
                       </${Field}>
                       <${Field} id="closing-until" label=${t('closing.until')}>
-                        <input
+                        <${DateInput}
                           id="closing-until"
-                          type="date"
                           value=${draft.until}
                           min=${draft.from}
                           onInput=${put('until')}

@@ -114,6 +114,7 @@ export function keysFor({ cursor, prefs, act }) {
     const free = h && (!item || (item.kind === 'ghost' && item.of.own))
     let run = plain[e.key]
     if (e.key === 'F10' && !e.shiftKey) return
+    if (e.key === 'Escape' && !cursor.store.get().span) return // the pane's, if one is open
     if (!run && card && e.key === 'Delete') run = () => act.cancel(card)
     if (!run && group && e.key === 'Delete') run = act.whole
     if (!run && prefs.get().keys) {

@@ -1,5 +1,6 @@
 // Import and export: the clinic file, and appointments as a spreadsheet. For an import, the server first checks the
 // file, and the page shows what would change before anything is written.
+import { DateInput } from '../lib/typed.js'
 import { html, useRef, useState } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -312,14 +313,14 @@ function Appointments({ desk }) {
         <${Field}
           id="export-from"
           label=${t('data.from')}
-          type="date"
+          as=${DateInput}
           value=${range.from}
           input=${from => setRange(r => ({ ...r, from }))}
         />
         <${Field}
           id="export-to"
           label=${t('data.to')}
-          type="date"
+          as=${DateInput}
           value=${range.to}
           error=${good ? undefined : t('data.to.err')}
           input=${to => setRange(r => ({ ...r, to }))}

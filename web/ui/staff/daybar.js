@@ -84,12 +84,12 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
         <${NewsButton} desk=${desk} />
         <button
           type="button"
-          class="btn quiet square"
-          aria-label=${t('find.title')}
+          class="btn quiet finding"
           title=${t('find.title') + ' (+)'}
           onClick=${() => desk.open('find')}
         >
           <${Icon} name="find" />
+          <span>${t('find.title')}</span>
         </button>
         <button
           type="button"

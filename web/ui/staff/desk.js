@@ -30,6 +30,8 @@ export function createDesk(me) {
   const role = me.user.role,
     own = role === 'specialist' ? me.user.specialistId : ''
 
+  let form = null
+
   // --- locking: the sign-in ended while the console was open
   let unlock, locked
   const lock = why => {
@@ -379,7 +381,16 @@ export function createDesk(me) {
     signedOut: () => kept(x => x.signedOut(me)),
 
     // --- dialogs and toasts
-    open: (kind, props) => patch({ dialog: { kind, ...props } }),
+    // A dialog over a form with input returns to that form when it closes.
+    open: (kind, props) =>
+      patch({
+        dialog: { kind, ...(kind !== 'book' && form?.dirty() && { back: { kind: 'book', restore: true } }), ...props },
+      }),
+    // picking names the open form whose time the board sets (pane.js), or removes it.
+    picking: (next, old) => {
+      if (next || form === old) form = next
+    },
+    form: () => form,
     close: () => patch({ dialog: null }),
     toast: (key, params, act) => patch({ toast: { key, params, act, n: performance.now() } }),
   }

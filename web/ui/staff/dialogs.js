@@ -60,7 +60,7 @@ export function Dialogs({ desk }) {
       ...${props}
       close=${why => {
         if (desk.store.get().dialog === dialog)
-          props.back && why !== 'leave' ? desk.open(props.back.kind, props.back) : desk.close()
+          props.back && why !== 'leave' ? desk.open(props.back.kind, { back: undefined, ...props.back }) : desk.close()
       }}
     />
   `

@@ -1,5 +1,6 @@
 // "When is the next free one?": the caller's wishes, and the times that match. One key holds a time while the caller
 // decides. Enter opens the booking, which takes over the hold.
+import { DateInput } from '../lib/typed.js'
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -121,9 +122,8 @@ export function Find({ desk, close }) {
             </select>
           </${Field}>
           <${Field} id="find-from" label=${t('find.from')}>
-            <input
+            <${DateInput}
               id="find-from"
-              type="date"
               min=${today()}
               value=${draft.from}
               onInput=${e => set({ from: e.currentTarget.value })}

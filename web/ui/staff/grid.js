@@ -163,7 +163,8 @@ function Hover({ grid, range, scale }) {
   )
 }
 
-export function Grid({ grid, columns, heads, label, single, side }) {
+// Grid shows the columns. strips are the ids of columns that are only a narrow strip; a press on one calls widen(id).
+export function Grid({ grid, columns, heads, label, single, side, strips = [], widen }) {
   const { desk } = grid
   const prefs = useStore(desk.prefs)
   const range = useStore(desk.store, s => {
@@ -175,6 +176,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
   grid.set({ columns, range })
   grid.single = () => single
   grid.side = side || (() => {})
+  grid.widen = id => strips.includes(id) && (widen(id), true)
   const ref = useRef()
   const [menu, setMenu] = useState(null)
   const pointer = useMemo(() => createPointer(grid), [grid])
@@ -216,7 +218,8 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     if (before.date === first && chosen) return
     const at = chosen && !today && isOpen(seen, c.at) ? c.at : opensAt(seen, today ? day.minuteOf(now) : null)
     opened.current = { date: first, at: Math.floor(at / step) * step }
-    grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : columns[0].id, opened.current.at)
+    const shown = columns.find(x => !strips.includes(x.id)) || columns[0]
+    grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : shown.id, opened.current.at)
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * 0.35)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, bare])
@@ -253,7 +256,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
         aria-label=${label}
         aria-describedby="board-help"
         aria-roledescription=${t('board.role')}
-        style=${{ '--n': columns.length, '--hour': 60 * scale + 'px', '--h': (range.to - range.from) * scale + 'px' }}
+        style=${{ '--cols': columns.map(c => (strips.includes(c.id) ? 'var(--strip)' : 'minmax(var(--least), 1fr)')).join(' '), '--hour': 60 * scale + 'px', '--h': (range.to - range.from) * scale + 'px' }}
         onKeyDown=${keys}
         onPointerDown=${pointer.down}
         onPointerMove=${pointer.hover}
@@ -288,6 +291,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
               specialistId=${c.specialistId}
               range=${range}
               scale=${scale}
+              strip=${strips.includes(c.id)}
               names=${prefs.names}
             />
           `,

@@ -13,6 +13,7 @@ import { dateOf, dayAndTime, time } from '../lib/time.js'
 import { several } from './fit.js'
 import { MovePlan, Scope, useMovePlan } from './series.js'
 import { find } from './store.js'
+import { Pane, usePicking } from './pane.js'
 import { offer } from './undo.js'
 import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
@@ -168,6 +169,12 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     setInsists({})
     change.forget()
   }
+  usePicking(desk, at =>
+    set({
+      ...slotOf(at.start),
+      specialistId: people.some(x => x.id === at.specialistId) ? at.specialistId : slot.specialistId,
+    }),
+  )
   const submit = e => {
     e.preventDefault()
     if (!can) return visit && way()?.focus()
@@ -189,7 +196,7 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
   const to =
     obstacle.start && (dateOf(obstacle.start) === dateOf(a.start) ? time(obstacle.start) : dayAndTime(obstacle.start))
   return html`
-    <${Dialog} title=${t('move.title', { name })} close=${close}>
+    <${Pane} title=${t('move.title', { name })} close=${close}>
       <form class="stack" onSubmit=${submit} novalidate>
         <p class="fromto">
           <span>
@@ -265,7 +272,7 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
           <${Tell} email=${a.patient?.email} sms=${boot.sms && a.intake?.sms} value=${notify} set=${setNotify} />
         </footer>
       </form>
-    </${Dialog}>
+    </${Pane}>
   `
 }
 

@@ -1,4 +1,5 @@
 // Days that differ from the weekly hours: closed, or with other hours. Specialists change their own days.
+import { DateInput } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -103,7 +104,7 @@ function Add({ desk, person, close, done }) {
           <${Field}
             id="from"
             label=${t('over.from')}
-            type="date"
+            as=${DateInput}
             value=${form.from}
             error=${sending.errors.from}
             input=${from => setForm(f => ({ ...f, from, to: f.to < from ? from : f.to }))}
@@ -112,7 +113,7 @@ function Add({ desk, person, close, done }) {
           <${Field}
             id="to"
             label=${t('over.to')}
-            type="date"
+            as=${DateInput}
             value=${form.to}
             error=${sending.errors.to}
             input=${put('to')}

@@ -6,6 +6,7 @@ import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { ready as client } from '../lib/client.js'
 import { ready as words, t } from '../lib/i18n.js'
+import { loadTypeface } from '../lib/typeface.js'
 import { useStore } from '../lib/store.js'
 import { Notice } from '../lib/notice.js'
 import { get, wait } from '../lib/api.js'
@@ -48,7 +49,8 @@ function Console({ desk, idle }) {
     addEventListener('hashchange', move)
     return () => removeEventListener('hashchange', move)
   }, [])
-  // The navigation shows the number of bookings to confirm on every page.
+  // The navigation shows on every page how many bookings, callers and outbound calls wait for the desk. The board is
+  // drawn before the numbers other than the bookings are fetched.
   useEffect(() => {
     const ask = () => {
       if (!document.hidden)
@@ -57,9 +59,23 @@ function Console({ desk, idle }) {
           () => {},
         )
     }
-    const timer = setInterval(ask, 20000)
+    const count = async () => {
+      if (document.hidden) return
+      const number = (path, of) => get(path).then(of, () => 0)
+      const [waitlist, queue, sessions] = await Promise.all([
+        desk.front && number('/v1/waitlist', x => x.waiting.length),
+        desk.front && number('/v1/queue-status?kind=all&limit=1', x => x.failed),
+        number('/v1/sessions?status=requested&limit=200', x => x.sessions.length),
+      ])
+      desk.patch({ counts: { waitlist, queue, sessions } })
+    }
+    const timers = [setInterval(ask, 20000), setInterval(count, 30000)],
+      first = setTimeout(count, 3000)
     ask()
-    return () => clearInterval(timer)
+    return () => {
+      timers.forEach(clearInterval)
+      clearTimeout(first)
+    }
   }, [])
   useEffect(() => {
     if (page.Page) return
@@ -126,6 +142,7 @@ function open(me) {
 }
 
 await Promise.all([words, client])
+loadTypeface()
 const me = await get('/v1/auth/me').catch(problem => problem)
 if (me.user) open(me)
 else if (me.code === 'unauthorized') {

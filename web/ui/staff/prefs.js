@@ -2,7 +2,7 @@
 import { createStore } from '../lib/store.js'
 
 const key = 'holdfast.desk'
-const usual = { names: true, keys: true, compact: false, hidden: [], place: '', seen: '', sound: false }
+const usual = { names: true, keys: true, compact: false, hidden: [], place: '', seen: '', sound: false, slim: false }
 
 const save = state => {
   try {

@@ -1,5 +1,6 @@
 // Reports by week or month: bookings by source, cancellations and no-shows, utilisation, lead time, waiting list. The
 // server counts; there is no data of patients on this page.
+import { DateInput } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -99,8 +100,8 @@ export function Page({ desk }) {
             options=${['week', 'month'].map(x => [x, t('report.by.' + x)])}
           />
         </${Field}>
-        <${Field} id="from" label=${t('over.from')} type="date" value=${from} input=${setFrom} />
-        <${Field} id="to" label=${t('report.to')} type="date" value=${to} input=${setTo} />
+        <${Field} id="from" label=${t('over.from')} as=${DateInput} value=${from} input=${setFrom} />
+        <${Field} id="to" label=${t('report.to')} as=${DateInput} value=${to} input=${setTo} />
       </form>
       <${Trouble} problem=${asked.problem} />
       ${

@@ -7,7 +7,7 @@ import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, near } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
-import { Language } from './language.js'
+import { Disc } from '../lib/disc.js'
 
 const Brand = () => html`
   <p class="brand">
@@ -24,76 +24,119 @@ const Brand = () => html`
   </p>
 `
 
-// The pages come in groups. A page that this role can't use is not shown.
-function Menu({ desk, pages, here, done }) {
-  const groups = [...new Set(pages.filter(p => p.group !== 'me').map(p => p.group))]
-  const { user } = useStore(desk.store, s => s.me),
-    asked = useStore(desk.store, s => s.asked),
-    plan = useStore(desk.store, s => s.plan)
+// waits returns how many things on a page wait for the desk. The menu shows the number.
+const waits = (s, id) => (id === 'requests' ? s.asked : s.counts?.[id]) || 0
+
+function Link({ desk, page, here, done }) {
+  const n = useStore(desk.store, s => waits(s, page.id)),
+    plan = useStore(desk.store, s => page.id === 'plan' && s.plan)
+  const since = plan?.madeAt && t('plan.since', { when: near(Date.parse(plan.madeAt), dateOf(serverNow())) })
   return html`
-    <${Brand} />
-    <nav aria-label=${t('nav.title')}>
-      ${groups.map(
-        group => html`
-          <ul key=${group} aria-label=${t('nav.' + group)}>
-            ${pages
-              .filter(p => p.group === group && p.icon)
-              .map(
-                p => html`
-                  <li key=${p.id}>
-                    <a
-                      href=${'#' + p.id}
-                      aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined}
-                      onClick=${done}
-                    >
-                      <${Icon} name=${p.icon} />
-                      ${t('nav.' + p.id)}${
-                        p.id === 'requests' &&
-                        asked > 0 &&
-                        html`
-                          ${' '}
-                          <span class="flag">${t('req.waiting', { n: asked })}</span>
-                        `
-                      }${
-                        p.id === 'plan' &&
-                        plan?.madeAt &&
-                        html`
-                          ${' '}
-                          <small class="since">
-                            ${t('plan.since', { when: near(Date.parse(plan.madeAt), dateOf(serverNow())) })}
-                          </small>
-                        `
-                      }
-                    </a>
-                  </li>
-                `,
-              )}
-          </ul>
-        `,
-      )}
-    </nav>
+    <li>
+      <a
+        href=${'#' + page.id}
+        title=${since ? `${t('nav.plan')}, ${since}` : t('nav.' + page.id)}
+        aria-current=${page.id === here || page.covers?.includes(here) ? 'page' : undefined}
+        onClick=${done}
+      >
+        <${Icon} name=${page.icon} />
+        <span class="nav-name">${t('nav.' + page.id)}</span>
+        ${
+          n > 0 &&
+          html`
+            <span class="flag">
+              <span aria-hidden="true">${n > 99 ? '99+' : n}</span>
+              <span class="sr">${', ' + t(page.id === 'requests' ? 'req.waiting' : 'nav.waits', { n })}</span>
+            </span>
+          `
+        }
+        ${
+          since &&
+          html`
+            <span class="sr">${', ' + since}</span>
+          `
+        }
+      </a>
+    </li>
+  `
+}
+
+// Me is the signed-in user: the way to the account, and the sign-out button.
+function Me({ desk, here, done }) {
+  const { user } = useStore(desk.store, s => s.me)
+  return html`
     <div class="me">
-      <p>
-        <a href="#account" aria-current=${here === 'account' ? 'page' : undefined} onClick=${done}>
+      <a href="#account" aria-current=${here === 'account' ? 'page' : undefined} onClick=${done}>
+        <${Disc} name=${user.name || user.email} />
+        <span class="nav-name">
           <b><bdi>${user.name || user.email}</bdi></b>
+          <span class="muted">${t('role.' + user.role)}</span>
           <span class="sr">, ${t('nav.account')}</span>
-        </a>
-        <span class="muted">${t('role.' + user.role)}</span>
-      </p>
-      <button type="button" class="btn quiet" onClick=${desk.signOut}>
+        </span>
+      </a>
+      <button
+        type="button"
+        class="btn quiet square"
+        aria-label=${t('sign.out')}
+        title=${t('sign.out')}
+        onClick=${desk.signOut}
+      >
         <${Icon} name="leave" flip />
-        ${t('sign.out')}
       </button>
-      <${Language} />
     </div>
   `
 }
 
+// The pages come in groups. A page that this role can't use is not shown.
+function Menu({ desk, pages, here, done }) {
+  const groups = [...new Set(pages.filter(p => p.group !== 'me').map(p => p.group))]
+  return html`
+    <${Brand} />
+    <${Me} desk=${desk} here=${here} done=${done} />
+    <nav aria-label=${t('nav.title')}>
+      ${groups.map(
+        group => html`
+          <div key=${group} class="nav-group">
+            <p class="nav-head" aria-hidden="true">${t('nav.' + group)}</p>
+            <ul aria-label=${t('nav.' + group)}>
+              ${pages
+                .filter(p => p.group === group && p.icon)
+                .map(
+                  p => html`
+                    <${Link} key=${p.id} desk=${desk} page=${p} here=${here} done=${done} />
+                  `,
+                )}
+            </ul>
+          </div>
+        `,
+      )}
+    </nav>
+  `
+}
+
+// Fold reduces the navigation to its icons, or shows its names again.
+function Fold({ desk, slim }) {
+  const label = t(slim ? 'nav.wide' : 'nav.slim')
+  return html`
+    <button
+      type="button"
+      class="btn quiet fold"
+      aria-pressed=${slim ? 'true' : 'false'}
+      title=${label}
+      onClick=${() => desk.prefs.set({ slim: !slim })}
+    >
+      <${Icon} name="fold" flip />
+      <span class="nav-name">${label}</span>
+    </button>
+  `
+}
+
 export function Shell({ desk, pages, here, children }) {
-  const open = useStore(desk.store, s => s.menu)
+  const open = useStore(desk.store, s => s.menu),
+    slim = useStore(desk.prefs, p => p.slim)
   const close = () => desk.patch({ menu: false })
   return html`
-    <div class="desk">
+    <div class=${'desk' + (slim ? ' slim' : '')}>
       <a
         class="skip"
         href="#main"
@@ -104,7 +147,10 @@ export function Shell({ desk, pages, here, children }) {
       >
         ${t('skip')}
       </a>
-      <aside class="side"><${Menu} desk=${desk} pages=${pages} here=${here} /></aside>
+      <aside class="side">
+        <${Menu} desk=${desk} pages=${pages} here=${here} />
+        <${Fold} desk=${desk} slim=${slim} />
+      </aside>
       ${
         open &&
         html`

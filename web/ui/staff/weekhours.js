@@ -1,5 +1,6 @@
 // Weekly hours as a form: the windows of each weekday in the browser's time inputs, and a bar that shows the day at a
 // glance. `hours` is as on the wire: [{weekday, start, end}].
+import { TimeInput } from '../lib/typed.js'
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
@@ -58,8 +59,7 @@ export function Windows({ id, name, windows, change }) {
       ${windows.map(
         (w, i) => html`
           <div class=${'window' + (bad[i] ? ' bad' : '')} key=${i}>
-            <input
-              type="time"
+            <${TimeInput}
               id=${`${id}-${i}-start`}
               aria-label=${t('hours.from', { day: name })}
               aria-invalid=${bad[i] ? 'true' : undefined}
@@ -69,8 +69,7 @@ export function Windows({ id, name, windows, change }) {
               onInput=${e => edit(i, 'start', e.currentTarget.value)}
             />
             <span aria-hidden="true">–</span>
-            <input
-              type="time"
+            <${TimeInput}
               id=${`${id}-${i}-end`}
               aria-label=${t('hours.to', { day: name })}
               aria-invalid=${bad[i] ? 'true' : undefined}

@@ -4,6 +4,7 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
+import { DateInput, TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { addDays, dateOf, dayAndTime, time, zone } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
@@ -27,12 +28,11 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
   return html`
     <div class="when">
       <${Field} id="when-date" label=${t('when.date')}>
-        <input id="when-date" type="date" value=${slot.date} onInput=${change('date')} required />
+        <${DateInput} id="when-date" value=${slot.date} onInput=${change('date')} required />
       </${Field}>
       <${Field} id="when-time" label=${t('when.time')}>
-        <input
+        <${TimeInput}
           id="when-time"
-          type="time"
           step="300"
           value=${slot.time}
           autofocus=${autofocus}

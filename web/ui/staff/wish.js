@@ -3,6 +3,7 @@
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
+import { DateInput } from '../lib/typed.js'
 import { addDays, write } from '../lib/time.js'
 import { today } from './daybar.js'
 import { specialistName } from './words.js'
@@ -44,7 +45,7 @@ export function WishFields({ s, type, draft, set, error, last }) {
       <${Field}
         id="wl-from"
         label=${t('find.from')}
-        type="date"
+        as=${DateInput}
         min=${today()}
         max=${last}
         value=${draft.from}
@@ -54,7 +55,7 @@ export function WishFields({ s, type, draft, set, error, last }) {
       <${Field}
         id="wl-to"
         label=${t('wish.to')}
-        type="date"
+        as=${DateInput}
         min=${draft.from}
         max=${last}
         value=${draft.to}

@@ -31,10 +31,11 @@ export const closedWord = word =>
 // users of voice control can name the card by what they see.
 const attended = {},
   lasts = new Map()
-export function sayAppointment(desk, a, at = time(a.start)) {
+export function sayAppointment(desk, a, at = time(a.start), visit = '') {
   if (a.busy) return [range(a.start, a.end), who(desk, a)].join(', ')
   return [
     `${at} ${who(desk, a)}`,
+    visit,
     a.overbook && t('card.overbook'),
     a.upstreamState === 'failed' && t('card.upstream'),
     typeName(desk.store.get(), a.appointmentTypeId),

@@ -1,0 +1,57 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestBoardSetsTimeOfPane: on a wide screen the booking form is next to the board. A press on a cell sets its time, and
+// an appointment that the desk opens in between loses nothing of what was typed.
+func TestBoardSetsTimeOfPane(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1440, 900)
+	other := p.appointment("Per Lind", "karim", "15:00")
+	p.downTo("09:00, Dr Ada Brandt")
+	p.key("lena vogt")
+	p.there("dialog.pane .holding.held")
+	p.until(`document.querySelector('.board').getBoundingClientRect().right <= document.querySelector('.pane').getBoundingClientRect().left`)
+	p.accessible("a booking next to the board")
+	p.shot("pane-book")
+
+	p.run(`document.querySelector('.board').scrollTop = 0`)
+	x, y := p.place("[data-col=karim]")
+	p.mouse(mouseDown, x, y)
+	p.mouse(mouseUp, x, y)
+	p.until(`document.querySelector('#when-who').value === 'karim' && document.querySelector('#patient-name').value === 'lena vogt'`)
+
+	p.run(`document.querySelector('` + card(other) + `').click()`)
+	p.there("dialog.pane .attendance")
+	p.accessible("an appointment next to the board")
+	p.click("dialog.pane .dialog-head .btn")
+	p.until(`document.querySelector('#patient-name')?.value === 'lena vogt'`)
+	p.set("#when-date", "nonsense")
+	p.set("#when-time", "1630")
+	p.until(`document.querySelector('.pane-lead') === null || !document.querySelector('.pane-lead').innerText`)
+	p.set("#when-date", h.date)
+	p.set("#when-who", "ada")
+	p.set("#patient-phone", "030 1112233")
+	p.there(".holding.held")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.cursor("16:30 lena vogt")
+}
+
+// TestAbsentColumnIsStrip: the column of a specialist who is away is a narrow strip, which a press widens.
+func TestAbsentColumnIsStrip(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.date, "closed": true, "reason": "Sick"}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.until(`document.querySelector('[data-col=ada]').offsetWidth < 80 && document.querySelector('[data-col=karim]').offsetWidth > 200`)
+	p.accessible("a board with a narrow column")
+	p.click(".head.narrowed button")
+	p.until(`document.querySelector('[data-col=ada]').offsetWidth > 150`)
+}
