@@ -40,7 +40,7 @@ type MailOptions struct {
 	URL string
 	// Dir is the folder for .eml files. It is created if it is missing.
 	Dir string
-	// Timeout of one delivery. Default 20 s.
+	// Timeout of one delivery, and of the wait for one of the connections. Default 20 s.
 	Timeout time.Duration
 	// Roots are the certificate authorities trusted for mail servers. Nil: those that this machine trusts.
 	Roots *x509.CertPool
@@ -89,14 +89,14 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	if r.broken != nil {
 		return &Unreachable{r.broken}
 	}
+	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
+	defer cancel()
 	select {
 	case m.places <- struct{}{}:
 		defer func() { <-m.places }()
 	case <-ctx.Done():
-		return &Unreachable{errors.New("the server stopped before the email was sent")}
+		return &Unreachable{errors.New("no connection to the mail server was free in time")}
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
-	defer cancel()
 	for {
 		session, fresh, err := m.session(ctx, r)
 		switch {

@@ -93,6 +93,21 @@ func TestSendUsesTwoSessions(t *testing.T) {
 	}
 }
 
+// An email that a person waits for must not wait for all deliveries to a server that hangs.
+func TestSendStopsWaitingForSession(t *testing.T) {
+	m, heard := startScript(t, 0)
+	m.options.Timeout = time.Millisecond
+	for range maxSessions {
+		m.places <- struct{}{}
+	}
+	if err := m.Send(context.Background(), letter()); !IsUnreachable(err) {
+		t.Errorf("all connections are in use: got %v, want unreachable", err)
+	}
+	if n := heard.count("GREETING"); n != 0 {
+		t.Errorf("all connections are in use: %d more were opened", n)
+	}
+}
+
 func TestIdleSessionEnds(t *testing.T) {
 	m, heard := startScript(t, 0)
 	sendAll(t, m, 1)
