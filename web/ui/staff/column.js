@@ -46,7 +46,7 @@ export function columnIn(s, date, specialistId) {
       always: true,
       closed: column.closed.filter(c => c.word !== 'closed' && c.word !== 'break'),
     })
-  if (kept.size > 200) kept.clear()
+  if (kept.size > 1000) kept.clear()
   kept.set(key, { appointments, hours, types, holds, column })
   return column
 }

@@ -14,10 +14,12 @@ export const go = (...parts) => {
   location.hash = parts.map(encodeURIComponent).join('/')
 }
 
-// by is the number of days that an arrow button moves: 1, or 7 for the week. extra is shown after the dates.
-export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra }) {
+// by is the number of days that an arrow button moves: 1, or 7 for the week. shift replaces it for months. extra is shown after the dates.
+export function DayBar({ desk, view, date, title, by = 1, shift, rest = [], book, extra }) {
   const picker = useRef()
-  const to = day => go(view, day, ...rest)
+  const to = day => go(view, day, ...rest),
+    step = n => to(shift ? shift(n) : addDays(date, n * by)),
+    unit = shift ? 'month' : by === 7 ? 'week' : 'day'
   const names = useStore(desk.prefs, p => p.names)
   return html`
     <${Toolbar} desk=${desk} title=${title} name=${view} kind=${extra ? 'picked' : ''}>
@@ -31,20 +33,10 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
           ${t('day.today')}
         </button>
         <span class="pair">
-          <button
-            type="button"
-            class="btn square"
-            aria-label=${t(by === 7 ? 'week.before' : 'day.before')}
-            onClick=${() => to(addDays(date, -by))}
-          >
+          <button type="button" class="btn square" aria-label=${t(unit + '.before')} onClick=${() => step(-1)}>
             <${Icon} name="back" flip />
           </button>
-          <button
-            type="button"
-            class="btn square"
-            aria-label=${t(by === 7 ? 'week.after' : 'day.after')}
-            onClick=${() => to(addDays(date, by))}
-          >
+          <button type="button" class="btn square" aria-label=${t(unit + '.after')} onClick=${() => step(1)}>
             <${Icon} name="next" flip />
           </button>
         </span>
@@ -73,7 +65,7 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
       <div class="tools">
         <${LinkState} desk=${desk} />
         <nav class="seg" aria-label=${t('view.title')}>
-          ${['day', 'week', 'list'].map(
+          ${['day', 'week', 'month', 'list'].map(
             v => html`
               <a key=${v} href=${'#' + v + '/' + date} aria-current=${v === view ? 'page' : undefined}>
                 ${t('view.' + v)}

@@ -99,6 +99,10 @@ export function reasonsIn({ closed, items }) {
     .filter(part => part.to - part.from >= step)
 }
 
+// freeIn returns the open minutes of a column, from a minute of the day on, that no item covers.
+export const freeIn = ({ open, items }, from = 0) =>
+  items.reduce(subtract, subtract(open, { from: 0, to: from })).reduce((n, w) => n + w.to - w.from, 0)
+
 // --- lanes: items at the same time share the width of their column
 export function intoLanes(items) {
   const sorted = [...items].sort((a, b) => a.from - b.from || b.to - a.to || (a.id < b.id ? -1 : 1))

@@ -18,13 +18,15 @@ import { Shell, Toast } from './shell.js'
 import { ownerPages } from './owner.js'
 import { Page as Day } from './board.js'
 import { Page as List } from './list.js'
+import { Page as Month } from './month.js'
 import { Page as Week } from './week.js'
 
 const everybody = ['owner', 'reception', 'specialist']
 
 export const pages = [
-  { id: 'day', group: 'desk', icon: 'calendar', roles: everybody, covers: ['week', 'list'], Page: Day },
+  { id: 'day', group: 'desk', icon: 'calendar', roles: everybody, covers: ['week', 'month', 'list'], Page: Day },
   { id: 'week', group: 'desk', roles: everybody, Page: Week },
+  { id: 'month', group: 'desk', roles: everybody, Page: Month },
   { id: 'list', group: 'desk', roles: everybody, Page: List },
   ...ownerPages,
 ]

@@ -1,7 +1,8 @@
-// A week of one specialist: seven columns, with the same cards, keys and drags as the day view.
+// A week of one specialist, or of several side by side on each day, with the same cards, keys and drags as the day
+// view. The address has their ids: #week/2026-11-23/ada,karim.
 import { html, useEffect, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
-import { locale, t } from '../lib/i18n.js'
+import { list as joined, locale, t } from '../lib/i18n.js'
 import { addDays, write } from '../lib/time.js'
 import { Notice } from '../lib/notice.js'
 import { mondayOf } from './day.js'
@@ -18,24 +19,34 @@ export function Page({ desk, rest }) {
     monday = mondayOf(date)
   const list = useStore(desk.store, s => s.specialists)
   const people = list.filter(x => x.active && desk.reaches(x.id))
-  const person = people.find(x => x.id === rest[1]) || people[0]
+  const asked = (rest[1] || '').split(',')
+  const chosen = people.filter(x => asked.includes(x.id))
+  if (!chosen.length) chosen.push(...people.slice(0, 1))
+  const [person] = chosen,
+    ids = chosen.map(x => x.id).join(),
+    scope = chosen.length > 1 ? desk.own : person?.id
   const grid = useGrid(desk)
   useEffect(() => {
-    if (person) desk.show({ from: monday, to: addDays(monday, 7), specialistId: person.id })
-  }, [monday, person?.id])
-  const ready = useStore(desk.store, s => Boolean(s.ready && person && isLoaded(s, monday, person.id)))
+    if (person) desk.show({ from: monday, to: addDays(monday, 7), specialistId: scope })
+  }, [monday, ids])
+  const ready = useStore(desk.store, s => Boolean(s.ready && person && isLoaded(s, monday, scope)))
   const known = useStore(desk.store, s => s.ready)
   const columns = useMemo(
     () =>
       person
-        ? Array.from({ length: 7 }, (_, i) => {
-            const day = addDays(monday, i)
-            return { id: day, date: day, specialistId: person.id, name: write('shortDay', day) }
-          })
+        ? Array.from({ length: 7 }, (_, i) => addDays(monday, i)).flatMap(day =>
+            chosen.map(x => ({
+              id: chosen.length > 1 ? day + ' ' + x.id : day,
+              date: day,
+              specialistId: x.id,
+              name: chosen.length > 1 ? `${write('shortDay', day)}, ${x.name}` : write('shortDay', day),
+              who: x.name,
+            })),
+          )
         : [],
-    [monday, person?.id],
+    [monday, ids],
   )
-  grid.go = by => go('week', by ? addDays(date, 7 * by) : today(), person.id)
+  grid.go = by => go('week', by ? addDays(date, 7 * by) : today(), ids)
   const pick =
     person &&
     html`
@@ -44,21 +55,48 @@ export function Page({ desk, rest }) {
         <select value=${person.id} onChange=${e => go('week', date, e.currentTarget.value)}>
           ${people.map(
             x => html`
-              <option key=${x.id} value=${x.id}>${x.name}</option>
+              <option key=${x.id} value=${x.id} selected=${x.id === person.id}>${x.name}</option>
             `,
           )}
         </select>
       </label>
+      ${
+        people.length > 1 &&
+        html`
+          <label class="pick">
+            <span class="sr">${t('week.with')}</span>
+            <select
+              id="week-with"
+              value=""
+              onChange=${e => {
+                const id = e.currentTarget.value,
+                  now = ids.split(',')
+                e.currentTarget.value = ''
+                go('week', date, (now.includes(id) ? now.filter(x => x !== id) : [...now, id]).join())
+              }}
+            >
+              <option value="">${chosen.length > 1 ? t('week.people', { n: chosen.length }) : t('week.with')}</option>
+              ${people
+                .filter(x => x !== person)
+                .map(
+                  x => html`
+                    <option key=${x.id} value=${x.id}>${chosen.includes(x) ? '✓ ' : ''}${x.name}</option>
+                  `,
+                )}
+            </select>
+          </label>
+        `
+      }
     `
   const title = span.formatRange(Date.parse(monday), Date.parse(addDays(monday, 6)))
   return html`
-    <div class="page-day week">
+    <div class=${'page-day week' + (chosen.length > 1 ? ' several' : '')} style=${{ '--each': chosen.length }}>
       <${DayBar}
         desk=${desk}
         view="week"
         date=${date}
         by=${7}
-        rest=${person ? [person.id] : []}
+        rest=${person ? [ids] : []}
         title=${title}
         extra=${pick}
         book=${() => grid.act.book('')}
@@ -79,13 +117,20 @@ export function Page({ desk, rest }) {
             <${Grid}
               grid=${grid}
               columns=${columns}
-              label=${t('week.label', { who: person.name, date: write('longDay', monday) })}
+              label=${t('week.label', { who: joined(chosen.map(x => x.name)), date: write('longDay', monday) })}
               heads=${columns.map(
                 c => html`
                   <${Head} key=${'h' + c.id} desk=${desk} column=${c}>
                     <a href=${'#day/' + c.date} class=${c.date === today() ? 'today' : ''}>
                       ${write('shortDay', c.date)}
                     </a>
+                    ${
+                      chosen.length > 1 &&
+                      html`
+                        ${' '}
+                        <small><bdi>${c.who}</bdi></small>
+                      `
+                    }
                   </${Head}>
                 `,
               )}
@@ -96,7 +141,7 @@ export function Page({ desk, rest }) {
       ${
         ready &&
         html`
-          <${PrintSheet} desk=${desk} date=${monday} columns=${columns.map(c => ({ ...c, name: person.name }))} />
+          <${PrintSheet} desk=${desk} date=${monday} columns=${columns.map(c => ({ ...c, name: c.who }))} />
         `
       }
       ${

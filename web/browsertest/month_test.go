@@ -1,0 +1,58 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestMonthShowsDays: the month shows what is booked and free on each day, and why a day is closed, also while it is on
+// the screen. One press opens the day.
+func TestMonthShowsDays(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1440, 900)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	p.open("/staff?lang=en#month/" + h.date)
+	p.until(`!document.querySelector('.months.loading')`)
+	cell := `document.querySelector('.months a[href="#day/` + h.date + `"]')`
+	p.until(cell + `.innerText.includes('1 booked') && ` + cell + `.innerText.includes('19.5 h free')`)
+	p.accessible("a month")
+	p.shot("month")
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "longer", "specialistId": "karim",
+		"slotStartDate": h.at("12:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112234"}}, asAdmin)
+	p.until(cell + `.innerText.includes('2 booked')`) // from the stream
+	p.set(".pick select", "karim")
+	p.until(cell + `.innerText.includes('1 booked') && ` + cell + `.innerText.includes('9 h free')`)
+	for _, who := range []string{"ada", "karim"} {
+		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": h.date, "closed": true, "reason": "Fair"}, asAdmin)
+	}
+	p.until(cell + `.innerText.includes('1 booked') && ` + cell + `.innerText.includes('Fair')`)
+	p.size(390, 844)
+	p.accessible("a month on a phone")
+	p.shot("month-phone")
+	p.click(`.months a[href="#day/` + h.date + `"]`)
+	p.until(`location.hash === '#day/` + h.date + `'`)
+	p.there(".board")
+}
+
+// TestWeekComparesPeople: two people's weeks are side by side, day by day, and stay so in the next week.
+func TestWeekComparesPeople(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1440, 900)
+	id := p.appointment("Lena Vogt", "karim", "09:00")
+	p.open("/staff?lang=en#week/" + h.date + "/ada")
+	p.there("#week-with")
+	p.set("#week-with", "karim")
+	p.there(card(id))
+	p.until(`document.querySelectorAll('[data-col]').length >= 14 && !document.querySelector('.busywrap.loading')`)
+	p.accessible("the weeks of two people")
+	p.shot("week-people")
+	p.click(`.pair .btn:last-child`)
+	p.until(`location.hash.endsWith('ada%2Ckarim') && !document.querySelector('.busywrap.loading') && document.querySelectorAll('[data-col]').length >= 14`)
+	p.set("#week-with", "karim")
+	p.until(`location.hash.endsWith('/ada')`)
+}
