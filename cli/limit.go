@@ -64,14 +64,14 @@ func streamsWithin(limit int) int {
 	return min(limit, roomForStreams(files))
 }
 
-// fitStreams lowers the limit on streams to room. It logs a warning only if the operator set the limit.
+// fitStreams lowers the limit on streams to room. It logs a warning if the operator set the limit, otherwise a line for debugging.
 func (c *config) fitStreams(log *slog.Logger, room int) {
 	if room >= c.limits.Streams {
 		return
 	}
 	level := slog.LevelWarn
 	if c.given["max-streams"].from == "default" {
-		level = slog.LevelInfo
+		level = slog.LevelDebug
 	}
 	log.Log(context.Background(), level,
 		"fewer live streams than --max-streams allowed, to leave descriptors for bookings; raise ulimit -n",

@@ -33,7 +33,7 @@ func TestDefaultsCauseNoWarning(t *testing.T) {
 		level string // empty: nothing is said
 		want  int
 	}{
-		"by default":              {nil, 15_000, "INFO", 15_000},
+		"by default":              {nil, 15_000, "", 15_000},
 		"by default, with room":   {nil, 20_000, "", 20_000},
 		"by hand":                 {[]string{"--max-streams", "18000"}, 15_000, "WARN", 15_000},
 		"by hand, with room":      {[]string{"--max-streams", "12000"}, 15_000, "", 12_000},

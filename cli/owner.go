@@ -238,20 +238,20 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		if err != nil {
 			return fmt.Errorf("create the first owner from --owner-email and --owner-password: %w", err)
 		}
-		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, h.base())
+		_, err = fmt.Fprintf(w, "%s can sign in as owner at %s/staff\n\n", cfg.ownerEmail, h.base())
 		return err
 	}
 	if cfg.logFormat == "json" { // such output is collected and stored, and the link gives access to the clinic
-		_, err = fmt.Fprintln(w,
-			"\nThe clinic has no users yet. To print the setup link, run on this machine: holdfast setup-url")
+		_, err = fmt.Fprint(w,
+			"The clinic has no users yet. To print the setup link, run on this machine: holdfast setup-url\n\n")
 		return err
 	}
 	token, err := h.engine.Account.NewSetupToken(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w,
-		"\nThe clinic has no users yet. Set it up with this link, which works once and for 30 minutes:\n\n  %s\n",
+	_, err = fmt.Fprintf(w, "\n  %s\n\n"+
+		"Open this link to set the clinic up. It works once and for 30 minutes. For a new one: holdfast setup-url\n\n",
 		setupURL(h.base(), token))
 	return err
 }

@@ -75,8 +75,8 @@ func serveCommand(p process) *cobra.Command {
 				return errors.Join(err, h.close())
 			}
 			h.listens(listener.Addr())
-			printTree(p.stdout, h)
 			err = firstRun(c.Context(), p.stdout, h, cfg)
+			printTree(p.stdout, h)
 			if errors.Is(err, store.ErrFull) { // the server still serves reads
 				h.log.Warn("setup link not created; restart when the disk has room", "error", err)
 				err = nil
@@ -200,7 +200,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
 		Demo: o.demo, DemoCluster: o.demoCluster, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
 		LastBackup: h.lastBackup, LastCopy: h.backups.LastCopy,
-		Certificates: func() []certificate.Status { return h.entrance.status() },
+		Certificates: func() []certificate.Status { return h.entrance.status() }, LogClientAddress: cfg.logClientAddress,
 	})
 	return h, err
 }
@@ -401,7 +401,7 @@ func printTree(w io.Writer, h *house) {
 	schedule, base := h.engine.Clinic.Schedule(), h.base()
 	clinic := schedule.Clinic.Name
 	if len(schedule.Specialists) == 0 {
-		clinic = "no clinic yet: holdfast import clinic.json"
+		clinic = "no clinic yet"
 	}
 	_, _ = fmt.Fprintf(w, `Holdfast · %s
 ├─ book    %s/

@@ -38,6 +38,7 @@ type config struct {
 	adminKey          string // empty: none
 	timeslotsCacheTTL time.Duration
 	logFormat         string // text or json
+	logClientAddress  bool
 	logLevel          slog.Level
 	ownerEmail        string // of the owner to create if there is none; empty: by the setup link
 	ownerPassword     string
@@ -260,6 +261,15 @@ func settings() []setting {
 					return err
 				}
 				return c.logLevel.UnmarshalText([]byte(v))
+			},
+		}, {
+			name: "log-client-address", fallback: "false", yes: true, audience: forServing, group: "Basics", value: "true|false",
+			help: "add the network address of the client to the log line of each request",
+			more: "Network addresses are personal data: state in the privacy policy how long the log is stored. " +
+				"Behind a proxy, set `--trusted-proxies` as well.",
+			set: func(c *config, v string) error {
+				c.logClientAddress = v == "true"
+				return oneOf(v, "true", "false")
 			},
 		}, {
 			name: "redis", secret: true, audience: forServing, common: true, group: "Cluster", value: "URL",

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,4 +48,15 @@ func ReadMigrations(files fs.FS) ([]Migration, error) {
 		all = append(all, Migration{i + 1, name, string(text), hex.EncodeToString(sum[:])})
 	}
 	return all, nil
+}
+
+// LogMigrations logs in one line which of the known migrations an open has applied. Nothing is logged if there was none.
+func LogMigrations(log *slog.Logger, known, applied []Migration) {
+	switch {
+	case len(applied) == 0:
+	case len(applied) == len(known):
+		log.Info("database created", "schema", len(known))
+	default:
+		log.Info("migrations applied", "from", applied[0].Name, "to", applied[len(applied)-1].Name, "schema", len(known))
+	}
 }

@@ -381,6 +381,9 @@ func (c *call) said(took time.Duration) []slog.Attr {
 	if c.trace != "" {
 		all = append(all, slog.String("trace", c.trace[3:35]))
 	}
+	if c.options.LogClientAddress {
+		all = append(all, slog.String("client", c.address(c.r).String()))
+	}
 	return all
 }
 

@@ -294,3 +294,17 @@ func TestNetworkStreamLimit(t *testing.T) {
 	}
 	h.eventually("who leaves makes room", func() bool { return open("203.0.113.7").StatusCode == 200 })
 }
+
+// TestLogHasClientAddressOnDemand: the log line of a request has the client's address only if the operator wants it.
+func TestLogHasClientAddressOnDemand(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		h := newHouse(t, func(o *web.Options) {
+			o.LogClientAddress = wanted
+			o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+		})
+		h.do("GET", "/v1/clinic", nil, from("198.51.100.77")).want(200)
+		if got := strings.Contains(h.log.String(), `"client":"198.51.100.77"`); got != wanted {
+			t.Errorf("LogClientAddress %v: the log has the address: %v\n%s", wanted, got, h.log.String())
+		}
+	}
+}

@@ -66,6 +66,8 @@ type Options struct {
 	Ping time.Duration
 	// Logger receives every request and every failure. Default: discard.
 	Logger *slog.Logger
+	// LogClientAddress adds to the log line of a request the address of its client, which is personal data.
+	LogClientAddress bool
 
 	sweep time.Duration // between two looks at the streams; zero: the default of package stream
 }

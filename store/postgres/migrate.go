@@ -92,12 +92,13 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 			return err
 		}
 	}
-	for _, m := range known[len(applied):] {
+	due := known[len(applied):]
+	for _, m := range due {
 		if err := applyInTurn(ctx, c, m, of); err != nil {
 			return fmt.Errorf("migration %s (rolled back): %w", m.Name, translate(err))
 		}
-		log.Info("migration applied", "migration", m.Name)
 	}
+	store.LogMigrations(log, known, due)
 	return refuseWeak(ctx, c, source(known))
 }
 

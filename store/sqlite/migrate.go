@@ -71,8 +71,8 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		if err := apply(c, m); err != nil {
 			return fmt.Errorf("migration %s (rolled back): %w", m.Name, err)
 		}
-		log.Info("migration applied", "migration", m.Name)
 	}
+	store.LogMigrations(log, known, due)
 	return nil
 }
 
