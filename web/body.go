@@ -15,6 +15,7 @@ import (
 
 	"holdfast/engine/record"
 	"holdfast/engine/sheet"
+	"holdfast/web/fhir"
 )
 
 // Limits of a body. A slow one is given up after bodyTime.
@@ -238,7 +239,7 @@ func jsonContent(contentType string, plain bool) bool {
 		return true
 	}
 	media, parameters, err := mime.ParseMediaType(contentType)
-	if err != nil || media != "application/json" && !(plain && media == "text/plain") {
+	if err != nil || media != "application/json" && media != fhir.ContentType && !(plain && media == "text/plain") {
 		return false
 	}
 	charset := parameters["charset"]

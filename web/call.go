@@ -257,7 +257,9 @@ func (c *call) flush() {
 		c.sayChange()
 	}
 	if len(c.out) > 0 {
-		if h["Content-Type"] == nil {
+		if h["Content-Type"] == nil && c.isFHIR() {
+			h["Content-Type"] = fhirType
+		} else if h["Content-Type"] == nil {
 			h["Content-Type"] = jsonType
 		}
 		h["Content-Length"] = []string{strconv.Itoa(len(c.out))}

@@ -14,8 +14,8 @@ import (
 	"holdfast/web/fhir"
 )
 
-// FHIR R4 for reading: which specialist can be booked for which type (Schedule), the free times (Slot), and, with a
-// key, the appointments (Appointment). Slots are computed and not stored; their ids are derived from their contents,
+// FHIR R4: which specialist can be booked for which type (Schedule), the free times (Slot), and, with a key, the
+// appointments (Appointment), which can be booked and cancelled. Slots are computed and not stored; their ids are derived from their contents,
 // and stay the same.
 
 var (
@@ -68,12 +68,16 @@ func (s *Server) heedReads(c *call) error {
 func (c *call) fhirQuery(known ...string) *query {
 	q := c.query()
 	for name := range q.values {
-		if name != "_format" && !slices.Contains(known, name) {
-			q.add(name, "is not a parameter of this search; it has "+strings.Join(known, ", "))
+		if name != "_format" && name != "_summary" && !slices.Contains(known, name) {
+			q.add(name, "is not a parameter here; known are "+strings.Join(append(known, "_format", "_summary"), ", "))
 		}
 	}
 	if f := q.text("_format"); f != "" && f != "json" && f != fhir.ContentType && f != "application/json" {
 		q.add("_format", "must be json")
+	}
+	if kinds := []string{fhir.Whole, fhir.SummaryTrue, fhir.SummaryText, fhir.SummaryData, fhir.JustCount}; q.text("_summary") != "" &&
+		!slices.Contains(kinds, q.text("_summary")) {
+		q.add("_summary", "must be one of "+strings.Join(kinds, ", "))
 	}
 	return q
 }
@@ -205,6 +209,9 @@ func (c *call) page(q *query, total int, resource func(i int) (id string, resour
 	base := c.base() + c.r.URL.Path
 	b := fhir.Found(base + "?" + q.values.Encode())
 	b.Total = &total
+	if q.text("_summary") == fhir.JustCount {
+		return c.sayFHIR(http.StatusOK, b)
+	}
 	for i := from; i < min(total, from+count); i++ {
 		id, r := resource(i)
 		b.Add(base+"/"+id, r)
@@ -229,7 +236,9 @@ func (s *Server) searchSchedules(c *call) error {
 		return id != "" && o.id != id || service != "" && o.t.ID != service || active == "false"
 	})
 	base, now := c.base(), time.Now()
-	return c.page(q, len(all), func(i int) (string, any) { return all[i].id, scheduleOf(base, &all[i], now) })
+	return c.page(q, len(all), func(i int) (string, any) {
+		return all[i].id, scheduleOf(base, &all[i], now).Summary(q.text("_summary"))
+	})
 }
 
 func (s *Server) offer(id string) (*offer, error) {
@@ -242,11 +251,15 @@ func (s *Server) offer(id string) (*offer, error) {
 }
 
 func (s *Server) readSchedule(c *call) error {
+	q := c.fhirQuery()
+	if err := q.err(); err != nil {
+		return err
+	}
 	o, err := s.offer(c.param("id"))
 	if err != nil {
 		return err
 	}
-	return c.sayFHIR(http.StatusOK, scheduleOf(c.base(), o, time.Now()))
+	return c.sayFHIR(http.StatusOK, scheduleOf(c.base(), o, time.Now()).Summary(q.text("_summary")))
 }
 
 // searchSlots lists the free and held slots of some schedules over some days.
@@ -320,5 +333,5 @@ func (s *Server) searchSlots(c *call) error {
 			}
 		}
 	}
-	return c.page(q, len(found), func(i int) (string, any) { return found[i].ID, found[i] })
+	return c.page(q, len(found), func(i int) (string, any) { return found[i].ID, found[i].Summary(q.text("_summary")) })
 }

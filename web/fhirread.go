@@ -17,16 +17,14 @@ func (s *Server) readSlot(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err
 	}
-	schedule, at, _ := strings.Cut(c.param("id"), "-")
-	seconds, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || seconds < 0 || seconds > 1<<33 || strconv.FormatInt(seconds, 10) != at {
-		return errNotFound.with("There is no such resource.")
+	q := c.fhirQuery()
+	if err := q.err(); err != nil {
+		return err
 	}
-	o, err := s.offer(schedule)
+	o, start, err := s.slot(c.param("id"))
 	if err != nil {
 		return err
 	}
-	start := time.Unix(seconds, 0).UTC()
 	said, err := s.engine.Booking.Explain(c.ctx(), o.t.ID, o.p.ID, start)
 	if err != nil {
 		return err
@@ -43,7 +41,18 @@ func (s *Server) readSlot(c *call) error {
 	case x.Reason == availability.ReasonTaken:
 		status = fhir.Busy
 	}
-	return c.sayFHIR(http.StatusOK, slotOf(c.base(), o, start, status))
+	return c.sayFHIR(http.StatusOK, slotOf(c.base(), o, start, status).Summary(q.text("_summary")))
+}
+
+// slot returns the schedule and the start that the id of a slot names.
+func (s *Server) slot(id string) (*offer, time.Time, error) {
+	schedule, at, _ := strings.Cut(id, "-")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || seconds < 0 || seconds > 1<<33 || strconv.FormatInt(seconds, 10) != at {
+		return nil, time.Time{}, errNotFound.with("There is no such resource.")
+	}
+	o, err := s.offer(schedule)
+	return o, time.Unix(seconds, 0).UTC(), err
 }
 
 // fhirStatus returns the one FHIR word for an appointment's status and outcome.
@@ -106,11 +115,15 @@ func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appoint
 }
 
 func (s *Server) readFHIRAppointment(c *call) error {
+	q := c.fhirQuery()
+	if err := q.err(); err != nil {
+		return err
+	}
 	a, err := s.engine.Booking.Appointment(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
-	return c.sayFHIR(http.StatusOK, s.fhirAppointment(c.base(), &a))
+	return c.sayFHIR(http.StatusOK, s.fhirAppointment(c.base(), &a).Summary(q.text("_summary")))
 }
 
 func (s *Server) searchFHIRAppointments(c *call) error {
@@ -118,6 +131,9 @@ func (s *Server) searchFHIRAppointments(c *call) error {
 	zone, err := time.LoadLocation(s.engine.Clinic.Schedule().Clinic.Timezone)
 	if err != nil {
 		return err
+	}
+	if q.text("_summary") == fhir.JustCount {
+		q.add("_summary", "the server does not count appointments; use true, text, data or false")
 	}
 	f := store.AppointmentFilter{Cursor: q.text("_page"), Limit: q.between("_count", 1, maxFHIRCount, fhirCount)}
 	f.From, f.To = q.dates("date", zone)
@@ -147,7 +163,7 @@ func (s *Server) searchFHIRAppointments(c *call) error {
 	b := fhir.Found(base + "/fhir/Appointment?" + q.values.Encode())
 	for i := range list {
 		if r := s.fhirAppointment(base, &list[i]); len(status) == 0 || slices.Contains(status, r.Status) {
-			b.Add(base+"/fhir/Appointment/"+r.ID, r)
+			b.Add(base+"/fhir/Appointment/"+r.ID, r.Summary(q.text("_summary")))
 		}
 	}
 	if next != "" {
@@ -173,10 +189,11 @@ func (s *Server) fhirMetadata(c *call) error {
 		Versioning    string        `json:"versioning"`
 		SearchParam   []param       `json:"searchParam"`
 	}
-	both := []interaction{{"read"}, {"search-type"}}
+	reading := []interaction{{"read"}, {"search-type"}}
+	writing := append(slices.Clone(reading), interaction{"create"}, interaction{"update"})
 	base := c.base()
 	return c.sayFHIR(http.StatusOK, map[string]any{
-		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
+		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-26", "kind": "instance",
 		"fhirVersion": "4.0.1", "format": []string{"json", fhir.ContentType},
 		"software": map[string]string{"name": "Holdfast"}, // which version is for who operates it
 		"implementation": map[string]string{"description": s.engine.Clinic.Schedule().Clinic.Name, "url": base +
@@ -187,12 +204,12 @@ func (s *Server) fhirMetadata(c *call) error {
 				"description": "Schedule and Slot are public. Appointment needs an API key with the scope admin as Authorization: Bearer hfk_….",
 			},
 			"resource": []resource{
-				{"Schedule", "Who can be booked for what.", both, "no-version",
+				{"Schedule", "Who can be booked for what.", reading, "no-version",
 					[]param{{"_id", "token"}, {"service-type", "token"}, {"active", "token"}}},
-				{"Slot", "Free and held times of up to 20 schedules over up to 31 days.", both, "no-version",
+				{"Slot", "Free and held times of up to 20 schedules over up to 31 days.", reading, "no-version",
 					[]param{{"schedule", "reference"}, {"service-type", "token"}, {"start", "date"},
 						{"status", "token"}}},
-				{"Appointment", "Appointments with their patients.", both, "versioned",
+				{"Appointment", "Appointments with their patients. create books; update only cancels.", writing, "versioned",
 					[]param{{"date", "date"}, {"status", "token"}}},
 			},
 		}},

@@ -3,6 +3,8 @@
 // standard has it.
 package fhir
 
+import "strings"
+
 // ContentType is the media type of resources.
 const ContentType = "application/fhir+json"
 
@@ -39,10 +41,18 @@ type Period struct {
 	End   string `json:"end"`
 }
 
-// Meta is which version of a resource this is.
+// Meta has the version of a resource. Tag marks a resource of which a summary was requested.
 type Meta struct {
-	VersionID   string `json:"versionId,omitempty"`
-	LastUpdated string `json:"lastUpdated,omitempty"`
+	VersionID   string   `json:"versionId,omitempty"`
+	LastUpdated string   `json:"lastUpdated,omitempty"`
+	Profile     []string `json:"profile,omitempty"`
+	Tag         []Coding `json:"tag,omitempty"`
+}
+
+// Narrative is a resource as text for people. The server reads it in requests and ignores it.
+type Narrative struct {
+	Status string `json:"status"`
+	Div    string `json:"div"`
 }
 
 // Extension is an element that the standard leaves to others.
@@ -57,6 +67,7 @@ type Extension struct {
 type ContactPoint struct {
 	System string `json:"system"` // phone, email, url
 	Value  string `json:"value"`
+	Use    string `json:"use,omitempty"`
 }
 
 // Address is a postal address.
@@ -79,9 +90,10 @@ type Location struct {
 type Schedule struct {
 	ResourceType    string            `json:"resourceType"`
 	ID              string            `json:"id"`
+	Meta            *Meta             `json:"meta,omitempty"`
 	Identifier      []Identifier      `json:"identifier,omitempty"`
-	Active          bool              `json:"active"`
-	ServiceType     []CodeableConcept `json:"serviceType"`
+	Active          bool              `json:"active,omitempty"` // the server lists active ones only
+	ServiceType     []CodeableConcept `json:"serviceType,omitempty"`
 	Actor           []Reference       `json:"actor"`
 	PlanningHorizon *Period           `json:"planningHorizon,omitempty"`
 }
@@ -98,6 +110,7 @@ const (
 type Slot struct {
 	ResourceType string            `json:"resourceType"`
 	ID           string            `json:"id"`
+	Meta         *Meta             `json:"meta,omitempty"`
 	ServiceType  []CodeableConcept `json:"serviceType,omitempty"`
 	Schedule     Reference         `json:"schedule"`
 	Status       string            `json:"status"`
@@ -106,9 +119,20 @@ type Slot struct {
 	Extension    []Extension       `json:"extension,omitempty"`
 }
 
-// HumanName is a person's name.
+// HumanName is a person's name, as one text or in parts.
 type HumanName struct {
-	Text string `json:"text"`
+	Use    string   `json:"use,omitempty"`
+	Text   string   `json:"text,omitempty"`
+	Family string   `json:"family,omitempty"`
+	Given  []string `json:"given,omitempty"`
+}
+
+// Full returns the name as one text.
+func (n *HumanName) Full() string {
+	if n.Text != "" {
+		return n.Text
+	}
+	return strings.TrimSpace(strings.Join(n.Given, " ") + " " + n.Family)
 }
 
 // Patient is a person, contained in an appointment.
@@ -122,8 +146,9 @@ type Patient struct {
 
 // Participant takes part in an appointment.
 type Participant struct {
-	Actor  Reference `json:"actor"`
-	Status string    `json:"status"`
+	Actor    Reference `json:"actor"`
+	Required string    `json:"required,omitempty"`
+	Status   string    `json:"status"`
 }
 
 // Appointment is an appointment with its patient.
@@ -131,6 +156,8 @@ type Appointment struct {
 	ResourceType      string            `json:"resourceType"`
 	ID                string            `json:"id"`
 	Meta              *Meta             `json:"meta,omitempty"`
+	Language          string            `json:"language,omitempty"` // of a request: the language of messages to the patient
+	Text              *Narrative        `json:"text,omitempty"`
 	Contained         []Patient         `json:"contained,omitempty"`
 	Identifier        []Identifier      `json:"identifier,omitempty"`
 	Status            string            `json:"status"`
@@ -167,6 +194,7 @@ type Bundle struct {
 	Total        *int    `json:"total,omitempty"` // of all pages, where that is known
 	Link         []Link  `json:"link"`
 	Entry        []Entry `json:"entry,omitempty"`
+	Meta         *Meta   `json:"meta,omitempty"`
 }
 
 // Found begins the answer to a search.
