@@ -13,6 +13,11 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}"
 FROM scratch
 COPY --from=build /out/ /
 COPY --from=build --chown=65532:65532 /owned/ /
+ARG VERSION=dev
+LABEL org.opencontainers.image.title="Holdfast" \
+      org.opencontainers.image.description="Appointment server in one binary" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}"
 USER 65532:65532
 ENV HOLDFAST_LISTEN=0.0.0.0:8788 HOLDFAST_DATA=/data
 VOLUME ["/data"]

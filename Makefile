@@ -15,6 +15,7 @@
 # make cluster       two nodes, PostgreSQL, Redis and nginx on loopback, until Ctrl-C
 # make systemd       the life of the Debian package and of holdfast service under a real systemd, in a throwaway machine; root only
 # make dist          what is given away: an archive for each system in dist/, with licences, bills of materials and sums
+# make sign          signs dist/SHA256SUMS with the owner's key, KEY=minisign.key; docs/install.md shows how to create and check
 # make cross         compiles for systems that nobody here has
 # make pages         joins and compresses web/ui and the description of the API into what is embedded, and committed; after a
 #                    change of them, and a test says so
@@ -22,6 +23,7 @@
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+MINISIGN    := aead.dev/minisign/cmd/minisign@v0.3.0
 LDFLAGS     := -s -w -X main.version=$(VERSION)
 # 32 MB, stripped. A larger program has lost the linker's pruning, or gained a dependency.
 MAX_BINARY  := 32000000
@@ -49,7 +51,7 @@ MOST   ?=
 RECORD ?=
 RESUME ?=
 
-.PHONY: quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
+.PHONY: quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages clients pruned clean
 
 quick:
 	@.ci/quick
@@ -116,6 +118,10 @@ dist:
 	rm -rf dist
 	.ci/clients dist
 	go run ./deploy/dist -version '$(VERSION)'
+
+sign:
+	@[ -n "$(KEY)" ] || { echo 'usage: make sign KEY=minisign.key; to create a key: go run $(MINISIGN) -G -s minisign.key -p holdfast.pub'; exit 1; }
+	go run $(MINISIGN) -S -s '$(KEY)' -m dist/SHA256SUMS
 
 cross:
 	GOOS=windows GOARCH=amd64 go build -trimpath -o /dev/null .

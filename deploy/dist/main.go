@@ -192,12 +192,10 @@ func (o *options) make(ctx context.Context, t target) (made []string, err error)
 		archive, pack = filepath.Join(o.into, name+".zip"), packZip
 	}
 	made = []string{archive, bills}
-	if machine := debMachines[t]; machine != "" {
-		deb := filepath.Join(o.into, fmt.Sprintf("holdfast_%s_%s.deb", debVersion(o.version), machine))
-		made = append(made, deb)
-		if err := packDeb(deb, o, machine, program, parts); err != nil {
-			return nil, err
-		}
+	packed, err := o.packages(ctx, t, program, parts)
+	if err != nil {
+		return nil, err
 	}
+	made = append(made, packed...)
 	return made, pack(archive, name, content, o.at)
 }

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
 
-// TestDpkgAcceptsPackage: dpkg unpacks the package, and each file is at its path. The program in it is a stand-in.
-func TestDpkgAcceptsPackage(t *testing.T) {
+// TestPackagesInstallFiles: dpkg and rpm read the packages, and each file is at its path. The program is a stand-in.
+func TestPackagesInstallFiles(t *testing.T) {
+	clitest.Long(t, "nfpm is compiled")
 	dpkg, err := exec.LookPath("dpkg-deb")
 	if err != nil {
 		t.Skip("there is no dpkg-deb")
@@ -22,15 +25,16 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho made\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	deb := filepath.Join(t.TempDir(), "holdfast.deb")
 	o := &options{
-		version: "v1.2.0-3-gabcdef0", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
+		version: "v1.2.0-3-gabcdef0", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), into: t.TempDir(),
 		manual: []entry{{name: "./usr/share/man/man1/holdfast.1", content: []byte(".TH HOLDFAST 1\n"), mode: 0o644}},
 	}
-	if err := packDeb(deb, o, "amd64", program,
-		[]part{{path: "example.org/x", licences: []licence{{"LICENSE", "do as you like", "MIT"}}}}); err != nil {
-		t.Fatal(err)
+	made, err := o.packages(t.Context(), target{"linux", "amd64"}, program,
+		[]part{{path: "example.org/x", licences: []licence{{"LICENSE", "do as you like", "MIT"}}}})
+	if err != nil || len(made) != 2 {
+		t.Fatal(made, err)
 	}
+	deb, rpm := made[0], made[1]
 	field := func(name string) string {
 		out, err := exec.Command(dpkg, "--field", deb, name).CombinedOutput()
 		if err != nil {
@@ -64,12 +68,27 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 			t.Errorf("%s: %v %s", script, err, out)
 		}
 	}
+
+	if _, err := exec.LookPath("rpm"); err != nil {
+		t.Skip("there is no rpm")
+	}
+	out, err := exec.Command("rpm", "-qp", "--nosignature", "--queryformat",
+		"%{VERSION} %{ARCH}\n[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]", rpm).CombinedOutput()
+	if err != nil {
+		t.Fatalf("rpm: %v\n%s", err, out)
+	}
+	for _, want := range []string{"1.2.0+3+gabcdef0 x86_64", "-rwxr-xr-x root /usr/bin/holdfast", "-rw-r--r-- root /etc/default/holdfast",
+		"-rw-r--r-- root /usr/lib/systemd/system/holdfast.service", "-rw-r--r-- root /usr/share/man/man1/holdfast.1.gz"} {
+		if !strings.Contains(string(out), want+"\n") {
+			t.Errorf("the RPM package lacks %q:\n%s", want, out)
+		}
+	}
 }
 
-func TestDebVersionsAreOrdered(t *testing.T) {
+func TestPackageVersionsAreOrdered(t *testing.T) {
 	for given, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0-3-gabc": "1.2.0+3+gabc",
 		"abc123-dirty": "0+abc123+dirty", "dev": "0+dev", "v1.2.0-rc.1": "1.2.0~rc.1"} {
-		if got := debVersion(given); got != want {
+		if got := packageVersion(given); got != want {
 			t.Errorf("%q: got %s, want %s", given, got, want)
 		}
 	}
