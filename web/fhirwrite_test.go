@@ -56,8 +56,8 @@ func TestFHIRBooksAndCancels(t *testing.T) {
 		"no slot":          {"slot": []any{}, "start": h.at(90)},
 		"an unknown slot":  {"slot": []any{map[string]any{"reference": "Slot/none"}}},
 		"a proposal":       {"status": "proposed"},
-		"nobody":           {"contained": []any{}},
-		"nobody refers":    {"participant": []any{}},
+		"no patient":       {"contained": []any{}},
+		"no reference":     {"participant": []any{}},
 		"another resource": {"resourceType": "Slot"},
 	} {
 		if o := send(422, "POST", "/fhir/Appointment", changed(with), asAdmin); o["resourceType"] != "OperationOutcome" {
