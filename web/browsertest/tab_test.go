@@ -195,16 +195,18 @@ func (p *tab) run(script string) {
 	ask[nothing](p, script+"\n;void 0")
 }
 
-// until waits for a condition of the page. The page checks it itself every 25 ms. If the page is left in the
-// meantime, the next page checks it.
+// until waits for a condition of the page. The page checks it itself, first every 25 ms, and less and less often during
+// a long wait: reading the text of a page costs its layout. If the page is left in the meantime, the next page checks
+// it.
 func (p *tab) until(condition string) {
 	p.t.Helper()
 	script := `new Promise(done => {
 		const end = Date.now() + 2000
+		let pause = 20
 		const look = async () => {
 			let is = false
 			try { is = Boolean(await (` + condition + `)) } catch {}
-			is || Date.now() > end ? done(is) : setTimeout(look, 25)
+			is || Date.now() > end ? done(is) : setTimeout(look, pause = Math.min(pause * 1.25, 200))
 		}
 		look()
 	})`
