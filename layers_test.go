@@ -17,8 +17,9 @@ import (
 	"testing"
 )
 
-// layers is the import diagram of docs/architecture.md: what each directory may import of this module. A key or an
-// entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
+// layers is the import diagram of docs/architecture.md: the packages of this module that each directory may
+// import. A key or an entry that ends in /... stands for the directories below. A directory's own key counts
+// before one above it.
 var layers = map[string][]string{
 	".":           {"cli"},
 	"cli/clitest": {},                                                                  // the built program, free ports, and which tests belong to which run
@@ -27,13 +28,13 @@ var layers = map[string][]string{
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
-	"web/stream": {"web/instant", "engine/timed", "holds"}, // is given functions of the engine and does not know it
+	"web/stream": {"web/instant", "engine/timed", "holds"}, // receives functions of the engine and does not import it
 	"web/pages":  {"engine/words"}, "web/instant": {},      // in tests
-	"web/pages/join":           {"engine/words"}, // a program of its own, run when web/ui or a text changes
+	"web/pages/join":           {"engine/words"}, // a separate program, run when web/ui or a text changes
 	"web/certificate/acmetest": {"cli/clitest"},
-	"web/...":                  {}, // web/simulation/referee too: who judges the product has nothing of it
+	"web/...":                  {}, // web/simulation/referee too: the judge of the product must not use its code
 	"docs":                     {}, // embeds the manual that the server shows
-	"docs/site":                {}, // a program of its own, run when the manual changes
+	"docs/site":                {}, // a separate program, run when the manual changes
 
 	// The packages of the engine: each imports only those after it, and record.
 	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/absence", "engine/waitlist", "engine/report", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/group", "engine/practice", "engine/agent", "engine/request", "engine/rule", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
@@ -76,12 +77,13 @@ var layers = map[string][]string{
 	"store/postgres":        {"store", "store/pool", "store/table"},
 	"store/...":             {"store"},
 	"holds/redis/redistest": {"cli/clitest", "holds/node/nodetest"},
-	"holds/...":             {"holds", "holds/broadcast", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
+	// one log of events for all backends, and the code that several of them share
+	"holds/...": {"holds", "holds/broadcast", "holds/node", "store/pool"},
 
-	"deploy": {}, "clients": {}, // files for those who operate it, and for those who program against it, and their tests
-	"deploy/systemd": {}, "deploy/dist": {}, // dist is a program of its own, which makes the archives that are given away
+	"deploy": {}, "clients": {}, // files for operators and for client programs, and their tests
+	"deploy/systemd": {}, "deploy/dist": {}, // dist is a separate program, which creates the release archives
 
-	// The load driver measures everything, from outside of it.
+	// The load driver measures everything from outside.
 	"bench":     {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 	"bench/...": {"bench/planted", "web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 }
@@ -92,7 +94,8 @@ var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storete
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
 
-// owners says which one directory imports a third-party module. What only tests use has its owner here too.
+// owners lists the one directory that imports each third-party module. Modules that only tests use have
+// their owner here too.
 var owners = map[string]string{
 	"github.com/spf13/cobra": "cli", "github.com/spf13/pflag": "cli",
 	"github.com/julienschmidt/httprouter": "web",
@@ -113,7 +116,8 @@ var owners = map[string]string{
 	"github.com/redis/go-redis/v9": "holds/redis", "github.com/jackc/puddle/v2": "store/pool",
 }
 
-// coOwners says which second directory imports a module. Neither of the two may import the other.
+// coOwners lists the second directory that imports a module. Neither of the two may import the
+// other.
 var coOwners = map[string]string{"github.com/jackc/pgx/v5": "holds/postgres", "golang.org/x/crypto": "web/certificate", "github.com/aws/aws-sdk-go-v2": "store/bucket/buckettest"}
 
 // testModules may be imported by the tests of any directory that is not standardLibraryOnly.
@@ -121,11 +125,11 @@ var testModules = []string{
 	"github.com/alicebob/miniredis/v2",
 	"github.com/anishathalye/porcupine",
 	"github.com/chromedp/cdproto", "github.com/chromedp/chromedp",
-	"github.com/getkin/kin-openapi", "github.com/teambition/rrule-go", // what package busytime is compared with
+	"github.com/getkin/kin-openapi", "github.com/teambition/rrule-go", // package busytime is compared with it
 	"pgregory.net/rapid",
 }
 
-// peers are measured against by the benchmarks, which import them besides their owners.
+// peers are measured against by the benchmarks, which import them in addition to their owners.
 var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", "go.etcd.io/bbolt", "modernc.org/sqlite"}
 
 // long lists the files that may be longer than maxLines, each with its reason.
@@ -304,7 +308,8 @@ func moduleOf(modules []string, importPath string) (module string) {
 	return module
 }
 
-// TestThirdPartyModuleHasOneOwner: what is imported from one place can be replaced in one place.
+// TestThirdPartyModuleHasOneOwner: a module that is imported in one place can be replaced in one
+// place.
 func TestThirdPartyModuleHasOneOwner(t *testing.T) {
 	modules := requirements(t)
 	for _, s := range sources(t) {
@@ -346,7 +351,7 @@ func TestWebIsNeverGivenAStore(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNouns: a drawer for everything is where nobody looks.
+// TestPackagesAreNouns: code in a package for everything is hard to find.
 func TestPackagesAreNouns(t *testing.T) {
 	drawers := []string{"util", "utils", "common", "helper", "helpers", "types", "model", "models", "misc", "shared", "base"}
 	for _, s := range sources(t) {
@@ -356,7 +361,8 @@ func TestPackagesAreNouns(t *testing.T) {
 	}
 }
 
-// TestFilesStayShort: past maxLines a file is two nouns, unless long says why not.
+// TestFilesStayShort: a file with more than maxLines lines covers two nouns, unless long gives a
+// reason.
 func TestFilesStayShort(t *testing.T) {
 	for _, file := range tree(t, ".go", ".js") {
 		b, err := os.ReadFile(file)
@@ -381,9 +387,9 @@ func TestFilesStayShort(t *testing.T) {
 	}
 }
 
-// TestBinaryStaysSmall keeps out what makes the linker keep every exported method (8 MB of them), and what would put
-// handlers on the default mux. cobra and go-mail import the template packages for calls we do not make, which the linker
-// prunes; make build checks that it did.
+// TestBinaryStaysSmall keeps out code that makes the linker keep every exported method (8 MB of them), and code that
+// would register handlers on the default mux. cobra and go-mail import the template packages for calls that we do not
+// make, which the linker prunes; make build checks that it did.
 func TestBinaryStaysSmall(t *testing.T) {
 	forbidden := []string{"text/template", "html/template", "net/http/pprof", "expvar", "testing", "net/http/httptest"}
 	for _, s := range sources(t) {

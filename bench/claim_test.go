@@ -12,9 +12,9 @@ import (
 	"holdfast/holds/memory"
 )
 
-// BenchmarkClaim takes holds from 32 goroutines in process, and the same from a redis-server beside it: SET NX with a
-// time to live, and for who got it SADD, PEXPIRE and PUBLISH in one pipeline. They take turns of a hundred live holds
-// for each of 200 specialists, and both begin each turn with none.
+// BenchmarkClaim takes holds from 32 goroutines in process, and compares this with a redis-server next to it: SET NX
+// with a time to live, and for each winner SADD, PEXPIRE and PUBLISH in one pipeline. The two take turns. A turn has
+// a hundred live holds for each of 200 specialists and begins with none.
 func BenchmarkClaim(b *testing.B) {
 	client := redisServer(b)
 	live := memory.New(memory.Options{})

@@ -64,7 +64,7 @@ func BenchmarkInsert(b *testing.B) {
 			n := max(b.N*200, 2000)
 			for b.Loop() {
 				var ours, theirs time.Duration
-				for range 3 { // turns, so that a noisy neighbour hits both
+				for range 3 { // in turns, so that a noisy neighbour affects both
 					first := used
 					used += n
 					theirs += together(x.callers, n, func(i int) {
@@ -98,7 +98,8 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// appointment is the nth of a full calendar: half an hour each, one after another, dealt out over the specialists.
+// appointment is the nth of a full calendar: half an hour each, one after another, distributed over the
+// specialists.
 func appointment(n int) store.Appointment {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n/specialists) * 30 * time.Minute)
 	end := start.Add(30 * time.Minute)

@@ -1,9 +1,10 @@
-// Package bench measures Holdfast beside the servers that people would otherwise use, in one run on the same machine:
-// shared machines are noisy, and only the ratio of two neighbours means anything. RESULTS.md has the figures reached and
-// the commands.
+// Package bench measures Holdfast against servers that people would otherwise use, in one run on the same machine:
+// shared machines are noisy, so only the ratio of two runs side by side is meaningful. RESULTS.md has the measured
+// figures and the commands.
 //
-// The peers are started here, on loopback, with temporary data, and stopped again. Where one is not installed its
-// benchmark says so and is skipped; `make bench` installs them from Debian's packages when it may.
+// The peers are started here, on loopback, with temporary data, and stopped afterwards. If one of them is not
+// installed, its benchmark reports that and is skipped; `make bench` installs them from Debian's packages if it
+// has permission.
 package bench
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// port finds a free one below the range from which the system takes its own.
+// port finds a free port below the range from which the system assigns ports.
 func port(b *testing.B) int {
 	b.Helper()
 	for p := 20000 + os.Getpid()%5000; p < 32000; p++ {
@@ -36,7 +37,8 @@ func port(b *testing.B) int {
 	return 0
 }
 
-// start runs a server until the benchmark ends. As root it runs as the user named, for PostgreSQL refuses root.
+// start runs a server until the benchmark ends. As root, it runs as the named user, because PostgreSQL refuses
+// root.
 func start(b *testing.B, user, name string, args ...string) {
 	b.Helper()
 	if user != "" && os.Getuid() == 0 {
@@ -54,7 +56,7 @@ func start(b *testing.B, user, name string, args ...string) {
 	})
 }
 
-// until repeats what a starting server refuses at first.
+// until repeats a request that a starting server refuses at first.
 func until(b *testing.B, what string, try func(context.Context) error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -133,7 +135,8 @@ func postgresServer(b *testing.B) (connect func(conns int) *pgxpool.Pool) {
 	}
 }
 
-// together runs do from this many callers until n calls were made, and returns how long it took.
+// together runs do from this many callers until n calls have been made, and returns how long it
+// took.
 func together(callers, n int, do func(i int)) time.Duration {
 	next := make(chan int, n)
 	for i := range n {

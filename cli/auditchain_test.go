@@ -55,7 +55,7 @@ func TestVerifyKnowsNotedLink(t *testing.T) {
 	}
 }
 
-// TestVerifyNamesTheBrokenEntry that somebody changed in the file.
+// TestVerifyNamesTheBrokenEntry: an entry was changed in the file.
 func TestVerifyNamesTheBrokenEntry(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

@@ -40,7 +40,8 @@ func backingUp(t *testing.T, dir string, args ...string) (*house, *transcript) {
 	return h, log
 }
 
-// TestRestoreListsBackups by hand and by itself, in the data directory and in a backup destination, the newest first.
+// TestRestoreListsBackups made by hand and automatically, in the data directory and in a backup destination, newest
+// first.
 func TestRestoreListsBackups(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -52,7 +53,7 @@ func TestRestoreListsBackups(t *testing.T) {
 	if strings.Index(said, dir) > strings.Index(said, old) {
 		t.Errorf("the newest is not first:\n%s", said)
 	}
-	// The clock was set back between the first trail and the second.
+	// The clock was set back between the first incremental backup and the second.
 	for number, made := range map[int]string{1: "2026-03-09T09:00:00Z", 2: "2026-03-08T09:00:00Z"} {
 		step := filepath.Join(second, fmt.Sprintf("trail-%06d-a", number), "000000.step")
 		if err := errors.Join(os.Mkdir(filepath.Dir(step), 0o700), os.WriteFile(step, nil, 0o600),

@@ -11,13 +11,14 @@ import (
 	"testing"
 )
 
-// TestGuessedBaseURLIsLogged: an email has no link to 127.0.0.1, which leads nowhere, and the log explains it.
+// TestGuessedBaseURLIsLogged: an email contains no link to 127.0.0.1, which would not work elsewhere, and the
+// log explains this.
 func TestGuessedBaseURLIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, listens, baseURL string
 		warned                 bool
-		link                   string // what links of mails begin with
+		link                   string // the start of links in emails
 	}{
 		{"this machine alone", "127.0.0.1", "", false, "http://127.0.0.1:8788"},
 		{"every network", "0.0.0.0", "", true, ""},
@@ -47,7 +48,8 @@ func TestGuessedBaseURLIsLogged(t *testing.T) {
 	}
 }
 
-// TestSetupStoresBaseURL: the next start uses the address that the setup stored, unless a setting gives another one.
+// TestSetupStoresBaseURL: the next start uses the address that was stored during setup, unless a setting gives
+// another one.
 func TestSetupStoresBaseURL(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -83,7 +85,7 @@ func TestSetupStoresBaseURL(t *testing.T) {
 	}
 }
 
-// TestMailFromNobodyIsRefused: as soon as a mail server is set, a sender below .invalid is a mistake to be told at the start.
+// TestMailFromNobodyIsRefused: if a mail server is set, a sender below .invalid is reported as a mistake at start.
 func TestMailFromNobodyIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the kernel kill a child process when this one dies, also by SIGKILL, so that none is left behind.
+// dieWithParent makes the kernel kill a child process when this one dies, even by SIGKILL, so that no child is left
+// running.
 func dieWithParent(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

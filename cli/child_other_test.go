@@ -4,5 +4,5 @@ package cli
 
 import "os/exec"
 
-// dieWithParent: only Linux can have a child die with its parent; elsewhere the clean-up of the test has to do.
+// dieWithParent: only Linux can stop a child with its parent; on other systems the test's clean-up does it.
 func dieWithParent(*exec.Cmd) {}

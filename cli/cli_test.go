@@ -11,11 +11,11 @@ import (
 	"holdfast/store/bolt"
 )
 
-// asMain makes the test binary be holdfast itself, for what only a process of its own can show: signals and exit codes.
+// asMain makes the test binary act as holdfast itself, to test what needs a separate process: signals and exit codes.
 const asMain = "CLI_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	bolt.CheckMain() // this binary is also the child that checks the queue's file
+	bolt.CheckMain() // this binary is also the child process that checks the queue's file
 	if os.Getenv(asMain) != "" {
 		os.Exit(Main("test"))
 	}
@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ran is what one command did.
+// ran is the result of one command.
 type ran struct {
 	code           int
 	stdout, stderr string
 }
 
-// command runs one command to its end. The environment holds what is given and nothing else.
+// command runs one command until it ends. The environment contains only the given variables.
 func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	t.Helper()
-	// What should have refused and serves instead fails the test rather than holding it up.
+	// If a command that should refuse serves instead, the test fails instead of hanging.
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
@@ -46,7 +46,7 @@ func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	return ran{code, out.String(), errs.String()}
 }
 
-// must is command for one that has to succeed; it returns what was printed.
+// must is like command, for a command that must succeed; it returns the output.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	got := command(t, nil, "", args...)

@@ -41,7 +41,7 @@ func TestCommandListIsComplete(t *testing.T) {
 	}
 }
 
-// TestTorture finds nothing that overlaps, and leaves nothing behind.
+// TestTorture finds no overlaps and leaves no files behind.
 func TestTorture(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	said := must(t, "torture", "--for", "300ms")
@@ -54,7 +54,8 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// TestWhy says the reason in a sentence: asked over HTTP, through the data directory beside the server, and without one.
+// TestWhy prints the reason as a sentence: over HTTP, through the data directory of a running server, and without a
+// server.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
@@ -89,7 +90,7 @@ func TestWhy(t *testing.T) {
 	}
 	askAll("over HTTP", overHTTP)
 	askAll("beside the server", onDisk)
-	// What only the server knows, the directory's answer knows too.
+	// The answer through the data directory includes the facts that only the server has.
 	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup",
 		"clientId": "a-client-secret-0001", "slotStartDate": day + "T12:00:00Z"}, nil)
 	if status >= 300 {
@@ -110,7 +111,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestOpenAPIAndMigrate print what they are for.
+// TestOpenAPIAndMigrate: both commands print their output.
 func TestOpenAPIAndMigrate(t *testing.T) {
 	t.Parallel()
 	if got := must(t, "openapi"); got != string(docs.OpenAPI()) {

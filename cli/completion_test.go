@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestCompletionKnowsTheValues: what a shell offers behind each of these lines; a colon and a number after it say whether files
-// are offered as well (0), directories alone (16) or neither (4).
+// TestCompletionKnowsTheValues lists the completions that a shell offers after each of these lines. A colon and a
+// number after them show whether the shell also offers files (0), only directories (16) or neither (4).
 func TestCompletionKnowsTheValues(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"serve --log-format ":            "text json :4",
 		"serve --rate-limit ":            "default off :4",
-		"serve --webhook-allow-private ": ":4", // may stand alone: what follows is not its value
+		"serve --webhook-allow-private ": ":4", // may stand alone: the next word is not its value
 		"serve --webhook-allow-private=": "true false :4",
 		"serve --base-url ":              ":4",
 		"serve --data ":                  ":16",

@@ -297,7 +297,8 @@ func unquote(v string) string {
 	return v
 }
 
-// didYouMean suggests the setting whose name is most similar to key, if at most 3 edits differ.
+// didYouMean suggests the setting whose name is most similar to key, if they differ by at most 3
+// edits.
 func didYouMean(table []setting, key string) string {
 	near := slices.MinFunc(table, func(a, b setting) int {
 		return cmp.Compare(distance(a.env(), key), distance(b.env(), key))

@@ -122,7 +122,7 @@ func TestImportReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// TestSecretsComeFromFilesToo, and are never printed.
+// TestSecretsComeFromFilesToo: they are never printed.
 func TestSecretsComeFromFilesToo(t *testing.T) {
 	t.Parallel()
 	path := write(t, longEnough+"\n")
@@ -148,14 +148,15 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "given twice") {
 		t.Errorf("both given: got %v, want a complaint", err)
 	}
-	// A flag is nearer than the environment, in whichever form.
+	// A flag takes precedence over the environment, in either form.
 	if got, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + strings.Repeat("x", 30)}, "--admin-key-file",
 		path); err != nil || got.adminKey != longEnough {
 		t.Errorf("flag over environment: got %q, %v", got.adminKey, err)
 	}
 }
 
-// TestUnknownEnvironmentWarns, and what Kubernetes sets beside a service of this name does not.
+// TestUnknownEnvironmentWarns about unknown variables, but not about those that Kubernetes sets for
+// a service of this name.
 func TestUnknownEnvironmentWarns(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := resolved(t, []string{
@@ -180,7 +181,7 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 	}
 }
 
-// TestUnknownLineIsLogged: an unknown setting in the file is logged with its line, as one in the environment is. A
+// TestUnknownLineIsLogged: an unknown setting in the file is logged with its line, like one in the environment. A
 // line without a setting is refused.
 func TestUnknownLineIsLogged(t *testing.T) {
 	t.Parallel()
@@ -220,7 +221,7 @@ func TestUnknownLineIsLogged(t *testing.T) {
 	contains(t, "a file that is not there", err.Error(), "flag --config", "there is no file", "nowhere")
 }
 
-// TestConfigPrintCanBeReadBack: what is printed is itself a file of settings.
+// TestConfigPrintCanBeReadBack: the output is itself a valid file of settings.
 func TestConfigPrintCanBeReadBack(t *testing.T) {
 	t.Parallel()
 	args := []string{"--listen", "127.0.0.1:9", "--base-url", "https://book.example.org/", "--trusted-proxies",
@@ -242,7 +243,7 @@ func TestConfigPrintCanBeReadBack(t *testing.T) {
 	}
 }
 
-// FuzzFileOfSettings: no file makes it fail in another way than with a list of mistakes.
+// FuzzFileOfSettings: for any file, the only possible failure is a list of mistakes.
 func FuzzFileOfSettings(f *testing.F) {
 	f.Add("HOLDFAST_LISTEN=127.0.0.1:1\n")
 	f.Add("=\n==\n'\n\"=\"\nlisten='\n")

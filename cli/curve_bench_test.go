@@ -22,8 +22,9 @@ import (
 
 var mostAppointments = flag.Int("appointments", 10_000, "how many appointments BenchmarkCurveOfAppointments goes up to, by tens and at last five millions")
 
-// BenchmarkCurveOfAppointments is a clinic of twenty specialists that grows old: 5,000 appointments are to come, all others are over.
-// What one caller, 32 callers, the desk and the keeper of its copies wait for is to depend on what is to come, not on what is over.
+// BenchmarkCurveOfAppointments measures a clinic of twenty specialists as it grows old: 5,000 appointments are in the
+// future, all others in the past. The waiting times of one caller, of 32 callers, of the desk and of the backups
+// should depend on future appointments, not on past ones.
 func BenchmarkCurveOfAppointments(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000, 5_000_000} {
 		if n > max(*mostAppointments, 10_000) {
@@ -40,9 +41,9 @@ func BenchmarkCurveOfAppointments(b *testing.B) {
 	}
 }
 
-// growOld adds appointments that are over, a quarter of an hour each of twenty specialists, of people who had four each, by one statement:
-// booking five millions takes too long. The triggers that check each are away meanwhile, so it is verify, after each point of the curve,
-// that says whether these keep what they promise.
+// growOld adds past appointments of 15 minutes for twenty specialists, with four appointments per patient, in one
+// statement: booking five million would take too long. The triggers that check each row are disabled during that
+// time, so verify checks after each point of the curve that the rows are valid.
 func growOld(b *testing.B, path string, over int) {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -110,7 +111,8 @@ func growOld(b *testing.B, path string, over int) {
 	run("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// bornOn returns the date of birth of a numbered patient. About 1 in 25,000 patients has the same.
+// bornOn returns the date of birth of a numbered patient. About 1 in 25,000 patients has the same
+// date.
 func bornOn(n int) string {
 	return time.Date(1940, time.January, 1+n%25_000, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
@@ -192,7 +194,7 @@ func oldClinic(b *testing.B, dir string, n int) {
 	}
 }
 
-// median is the middle of so many times, in milliseconds.
+// median returns the median of these times, in milliseconds.
 func median(times int, once func() time.Duration) float64 {
 	took := make([]time.Duration, times)
 	for i := range took {
@@ -202,7 +204,7 @@ func median(times int, once func() time.Duration) float64 {
 	return float64(took[times/2].Microseconds()) / 1000
 }
 
-// serve starts a server on the directory, and stops it when it is told to, which may be told twice.
+// serve starts a server on the directory, and stops it when stop is called, which may happen twice.
 func (m *mixedLoad) serve(flags ...string) (stop func()) {
 	m.b.Helper()
 	address := freeAddress(m.b)
@@ -227,7 +229,7 @@ func (m *mixedLoad) serve(flags ...string) (stop func()) {
 	}
 }
 
-// resident is the memory of the server, in MB; nothing where there is no /proc.
+// resident returns the memory of the server, in MB; zero if there is no /proc.
 func (m *mixedLoad) resident() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.server.Process.Pid))
 	if err != nil {

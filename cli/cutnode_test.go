@@ -16,11 +16,11 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestNodeCutFromDatabaseLeavesNothingProcessing cuts one of two nodes off from PostgreSQL for 3 s while it delivers.
+// TestNodeCutFromDatabaseLeavesNothingProcessing cuts one of two nodes off from PostgreSQL for 3 s during deliveries.
 // The call that is in progress ends during the cut, so its outcome cannot be stored at first. Afterwards every
 // operation is completed, and each appointment is upstream once.
 func TestNodeCutFromDatabaseLeavesNothingProcessing(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	var slow atomic.Bool
 	slow.Store(true)
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(call upstreamtest.Call) upstreamtest.Step {

@@ -61,7 +61,7 @@ func TestMissingDatabaseIsNamed(t *testing.T) {
 	}
 }
 
-// TestOpenWaitsForDatabaseInCreation: a script's commands can follow the first start at once.
+// TestOpenWaitsForDatabaseInCreation: a script's commands can immediately follow the first start.
 func TestOpenWaitsForDatabaseInCreation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

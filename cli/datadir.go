@@ -88,7 +88,8 @@ func openDataDir(path string, now time.Time, patience time.Duration) (*dataDir, 
 
 func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// close unlocks the directory. The lock file stays: the next process may have locked it already.
+// close unlocks the directory. The lock file is not deleted: the next process may have locked it
+// already.
 func (d *dataDir) close() error {
 	return errors.Join(d.lock.Truncate(0), unlockFile(d.lock), d.lock.Close())
 }
@@ -120,8 +121,8 @@ const (
 	moveTime  = 7 * 24 * time.Hour
 )
 
-// removeHalfMade removes what a killed process left while it made or copied a backup, restored one, wrote the keys,
-// tried an upgrade or moved a clinic here. It ignores errors: leftover files do no harm.
+// removeHalfMade removes the files that a killed process left while it created or copied a backup, restored one,
+// wrote the keys, tried an upgrade or moved a clinic here. It ignores errors: leftover files do no harm.
 func (d *dataDir) removeHalfMade(now time.Time) {
 	for _, dir := range []string{d.path, d.file(backupsDir)} {
 		for _, pattern := range halfMade {

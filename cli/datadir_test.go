@@ -52,7 +52,8 @@ func TestServeCreatesDataDirectory(t *testing.T) {
 	}
 }
 
-// TestServeRefusesDirectoryInUse: the error names the process. After that process ends, the directory is free.
+// TestServeRefusesDirectoryInUse: the error names the process. After that process ends, the directory can be
+// used.
 func TestServeRefusesDirectoryInUse(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -120,8 +121,8 @@ func TestPartialFilesAreRemoved(t *testing.T) {
 	must(t, "verify", made)
 }
 
-// TestTrialLeavesServerAlone: a start does not remove the files of an upgrade or restore that is running. It removes
-// old ones, whose process was killed, because a copy has the database and the keys in the clear.
+// TestTrialLeavesServerAlone: a start does not remove the files of a running upgrade or restore. It removes old ones
+// whose process was killed, because a copy contains the database and the keys unencrypted.
 func TestTrialLeavesServerAlone(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -149,7 +150,7 @@ func TestTrialLeavesServerAlone(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesReadableSecretKey: other users who can read the key can forge links.
+// TestLoadRefusesReadableSecretKey: other users who can read the key could forge links.
 func TestLoadRefusesReadableSecretKey(t *testing.T) {
 	t.Parallel()
 	for _, loose := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
@@ -197,7 +198,7 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	if strings.Contains(err.Error(), "not a key\n") {
 		t.Errorf("the file's content stands in the message: %v", err)
 	}
-	// The refusal let go of the lock.
+	// The refusal released the lock.
 	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	}
 	secret := bytes.LastIndexByte(whole[:bytes.LastIndex(whole, []byte("\n#"))], ' ') + 8
 	flipped := bytes.Clone(whole)
-	if flipped[secret] = 'A'; whole[secret] == 'A' { // both are letters that a secret may have
+	if flipped[secret] = 'A'; whole[secret] == 'A' { // both are letters that a secret may contain
 		flipped[secret] = 'B'
 	}
 	if err := os.WriteFile(path, flipped, 0o600); err != nil {
@@ -241,7 +242,7 @@ func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	}
 }
 
-// TestKeyFileRefusesStrayLine: the error says that removing the line is enough, and it is.
+// TestKeyFileRefusesStrayLine: the error states that removing the line is enough, and that is true.
 func TestKeyFileRefusesStrayLine(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -286,7 +287,7 @@ func TestOpenRefusesDamagedDatabase(t *testing.T) {
 	if got := must(t, "export", "--data", dir); got != before {
 		t.Errorf("after the restore: got %s, want %s", got, before)
 	}
-	// Of a damaged backup it would be no help.
+	// A damaged backup would be no help.
 	if err := os.WriteFile(filepath.Join(backup, databaseFile), []byte(strings.Repeat("no database ", 1000)),
 		0o600); err != nil {
 		t.Fatal(err)
@@ -296,7 +297,8 @@ func TestOpenRefusesDamagedDatabase(t *testing.T) {
 	}
 }
 
-// TestDamagedPagesAreRefused, wherever they are met while the parts are put together, with the newest backup by its name.
+// TestDamagedPagesAreRefused, wherever they are found while the parts are wired together; the error names the newest
+// backup.
 func TestDamagedPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]int64{"all but the first page": 1, "the later pages": 12} {

@@ -23,7 +23,7 @@ import (
 func TestDemoStartsWithActiveQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
+		time.Sleep(72 * time.Hour) // the bubble begins in the year 2000, and so do the bookable times
 		cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--admin-key", longEnough)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,8 @@ func TestDemoStartsWithActiveQueue(t *testing.T) {
 	})
 }
 
-// The demo's patients are invented and everybody can read its password, so it sends no email and only this machine reaches it.
+// The demo's patients are invented and its password is public, so it sends no email and can be reached only from this
+// machine.
 func TestDemoRefusesMailServerAndNetwork(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// childrenOf are the processes that a process has started.
+// childrenOf returns the processes that a process has started.
 func childrenOf(t *testing.T, pid int) (children []int) {
 	t.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -37,7 +37,8 @@ func gone(t *testing.T, pid int) {
 	for deadline := time.Now().Add(time.Minute); !errors.Is(syscall.Kill(pid, 0),
 		syscall.ESRCH); time.Sleep(20 * time.Millisecond) {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if _, after, _ := strings.Cut(string(state), ") "); strings.HasPrefix(after, "Z") { // ended, and nobody has asked how
+		// it has ended, and its parent has not waited for it
+		if _, after, _ := strings.Cut(string(state), ") "); strings.HasPrefix(after, "Z") {
 			return
 		}
 		if time.Now().After(deadline) {

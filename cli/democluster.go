@@ -84,8 +84,8 @@ func (p process) seedCluster(ctx context.Context, cfg config, database string, l
 	cfg.data, cfg.database = nodeDir(cfg.data, 0), database
 	var h *house
 	var err error
-	// StartPostgres has opened the database exclusively to see whether it is up. On a busy machine, PostgreSQL
-	// notices late that this connection is closed.
+	// StartPostgres has opened the database exclusively to check whether it is up. On a busy machine,
+	// PostgreSQL notices late that this connection is closed.
 	if waited := demo.UntilUp(ctx, "the database", func(context.Context) bool {
 		h, err = openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true,
 			line: line})

@@ -10,15 +10,15 @@ import (
 	"holdfast/store/backup"
 )
 
-// TestEarlierStatesAreListedAndExpire: restore --list shows the snapshot before an upgrade and what a restore replaced. The
-// nightly work deletes them when they are older than --backup-keep, and no other file.
+// TestEarlierStatesAreListedAndExpire: restore --list shows the snapshot made before an upgrade, and the files that a
+// restore replaced. The nightly task deletes them when they are older than --backup-keep, and no other file.
 func TestEarlierStatesAreListedAndExpire(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	here := filepath.Join(dir, backupsDir)
 	now := time.Now().UTC()
 	stamp := func(days int) string { return now.AddDate(0, 0, -days).Format(backup.StampFormat) }
-	names := map[string]bool{ // by name: whether it outlives the night
+	names := map[string]bool{ // by name: whether it survives the night
 		"before-0004-" + stamp(13) + ".db": true, "before-0009-" + stamp(15) + ".db": false,
 		"replaced-" + stamp(13): true, "replaced-" + stamp(15): false,
 		"replaced-by-hand": true, "before-tomorrow.db": true, stamp(15): true,

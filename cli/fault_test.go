@@ -23,13 +23,13 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestTwoNodesUnderFaults is a clinic on two nodes or more during one fault after another. Patients, the desk and agents
-// book, cancel, hold, wait and list at any node, and repeat with their key a request that got no answer. Nothing
-// acknowledged is lost or doubled, no client loses its own time, a refusal has its reason, the queue ends empty, every
-// webhook arrives in order, every open page equals its list, and the memory of a node stays flat. At the end PostgreSQL
-// fails over to its standby.
+// TestTwoNodesUnderFaults runs a clinic on two or more nodes during one fault after another. Patients, the desk and
+// agents book, cancel, hold, wait and list at any node, and if a request gets no answer, they repeat it with its
+// key. No acknowledged write is lost or doubled, no client loses its own time, every refusal has its reason, the
+// queue ends up empty, every webhook arrives in order, every open page equals its list, and the memory of a node
+// stays flat. At the end PostgreSQL fails over to its standby.
 //
-// The ordinary run has two faults, and patients only. The storm has all of it, for longer:
+// The ordinary run has two faults and only patients. The storm has everything, for longer:
 //
 //	HOLDFAST_FAULTS=120       the number of faults, one every 30 s
 //	HOLDFAST_STORM_EVERY=10s  the time between them
@@ -44,7 +44,7 @@ import (
 // Storms with consecutive seeds continue each other: together they strike every kind of fault equally often.
 func TestTwoNodesUnderFaults(t *testing.T) {
 	if os.Getenv("HOLDFAST_STORM_CLOCKS") != "on" { // each process gets the file of its clock from the environment
-		t.Parallel() // it waits for processes of its own
+		t.Parallel() // it waits for separate processes
 	}
 	faults, every := 2, 3*time.Second
 	if os.Getenv("HOLDFAST_FAULTS") != "" {
@@ -91,14 +91,14 @@ func (s *storm) kindOf(n uint64) int {
 	return rand.New(rand.NewPCG(n/kinds, 1)).Perm(len(s.faults))[n%kinds]
 }
 
-// goesOn notes the fault that begins now. victim is the node that it strikes, or -1 for all of them.
+// goesOn notes the fault that begins now. victim is the affected node, or -1 for all nodes.
 func (s *storm) goesOn(fault string, victim int, losesHolds bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault, s.victim, s.losesHolds = fault, victim, losesHolds
 }
 
-// fault is something that goes wrong for a time, at one node or at all.
+// fault is a temporary failure, at one node or at all of them.
 type fault struct {
 	name        string
 	at          place
@@ -107,14 +107,14 @@ type fault struct {
 	losesHolds  bool // the storage of the holds crashes, so held times are free
 }
 
-// place is where a fault strikes.
+// place is the scope of a fault.
 type place int
 
 const (
-	all   place = iota // every node, or what they share
+	all   place = iota // all nodes, or the servers that they share
 	one                // any node
 	first              // the node that is never killed
-	other              // any node but the first: it can be killed
+	other              // any node except the first, so that it can be killed
 )
 
 func (f *fault) victim(random *rand.Rand, nodes int) int {
@@ -129,7 +129,7 @@ func (f *fault) victim(random *rand.Rand, nodes int) int {
 	return -1
 }
 
-// line is the links of one node.
+// line contains the links of one node.
 type line struct {
 	redis  *redistest.Proxy // nil without Redis
 	record *nodetest.Proxy
@@ -197,7 +197,7 @@ func newStorm(t *testing.T) *storm {
 	}
 	s.nodes = newNodesOf(t, count, practice, databaseAt(filepath.Dir(s.primary.Socket())), func(node int) []string {
 		if s.clocks != "" {
-			t.Setenv("HOLDFAST_CLOCK", s.clock(node)) // of the process that starts next
+			t.Setenv("HOLDFAST_CLOCK", s.clock(node)) // of the next process
 		}
 		flags := []string{"--database", s.urls[node], "--webhook-allow-private"}
 		if l := s.lines[node]; l.redis != nil {
@@ -361,7 +361,7 @@ func (s *storm) ofRedis(server *redistest.Server) []fault {
 	}
 }
 
-// recover waits until the nodes book again and report that they are ready.
+// recover waits until the nodes accept bookings again and report that they are ready.
 func (s *storm) recover(after, fault string, before int64) {
 	began, tick := time.Now(), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()

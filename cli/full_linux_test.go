@@ -10,7 +10,7 @@ import (
 )
 
 // TestStartOnFullDiskServesReads: after a clean stop and after a kill, the server refuses writes and accepts them
-// again when there is room. The test needs a file system of its own, which only root can create.
+// again when there is room. The test needs a separate file system, which only root can create.
 func TestStartOnFullDiskServesReads(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
@@ -55,6 +55,6 @@ func TestStartOnFullDiskServesReads(t *testing.T) {
 			t.Errorf("writing when there is room: got %d %s", status, body)
 		}
 		stop(s, syscall.SIGTERM)
-		stop(start(), syscall.SIGKILL) // there is room: the reserve is made again
+		stop(start(), syscall.SIGKILL) // there is room: the reserve is created again
 	}
 }

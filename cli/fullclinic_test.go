@@ -19,11 +19,11 @@ var (
 	tallyColumns = []string{"key", "at", "n"}
 )
 
-// awkward is a text that a careless copy would lose something of.
+// awkward is a text of which a careless copy would lose a part.
 const awkward = "Zoë \"O'Hara\"\t\\N\\ \r\n日本 🦷 ; -- '); DROP"
 
-// fullClinic is rows of every table, with everything that is hard to carry: what is nothing, bytes, odd texts, a seat that was sold before
-// the capacity was lowered, appointments outside the guarantee, numbers with gaps.
+// fullClinic contains rows of every table, including everything that is hard to carry: NULLs, bytes, odd texts, a
+// seat that was booked before the capacity was lowered, appointments outside the guarantee, numbers with gaps.
 var fullClinic = map[string][]map[string]any{
 	"clinic": {{"id": int64(1), "name": awkward, "timezone": "Europe/Berlin", "settings": nil}},
 	"specialists": {
@@ -74,7 +74,8 @@ func seat(id string, n int64, status string, overbook, row int64) map[string]any
 		"source": "agent", "upstream_state": "needs_review", "cancelled_at": nil, "version": int64(8), "row_number": row, "locale": "es", "resources": "", "visit_id": "v1"}
 }
 
-// withRoom has an appointment take the room as well: its time is not carried, the database it comes to makes it.
+// withRoom makes an appointment take the room too: the time of the room is not carried, because the target
+// database computes it.
 func withRoom(a map[string]any) map[string]any {
 	a["resources"] = `["room"]`
 	return a

@@ -22,8 +22,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// fence is one fenced block of a page: "sh run" is run, an "answer" after it is what it has to print, a "call" is what a webhook
-// brings, a "receiver" is a program that takes webhooks.
+// fence is one fenced block of a page: "sh run" is executed, an "answer" after it is the expected output, a "call" is
+// a webhook, and a "receiver" is a program that receives webhooks.
 type fence struct{ language, purpose, text string }
 
 var fences = regexp.MustCompile("(?ms)^```([a-z]+)(?: ([a-z]+))?\n(.*?)^```$")
@@ -40,8 +40,8 @@ func fencesOf(t *testing.T, page string) (all []fence) {
 	return all
 }
 
-// told reports what a page tells that is not in what came: "…" is anything, an object may have more fields and a list more entries,
-// but an empty list is empty.
+// told reports the parts of a page's example that the actual output lacks. "…" matches anything; an object may have
+// more fields and a list more entries, but an empty list must be empty.
 func told(page, came any) error {
 	switch want := page.(type) {
 	case map[string]any:
@@ -53,7 +53,8 @@ func told(page, came any) error {
 			if _, there := got[name]; !there {
 				return fmt.Errorf("%s is missing", name)
 			}
-			if left, whole := got[name], value; name == "ttlMs" { // what is left of the hold by the time it is answered
+			// the remaining life of the hold when the answer is sent
+			if left, whole := got[name], value; name == "ttlMs" {
 				if is, ok := left.(float64); !ok || is <= whole.(float64)/2 || is > whole.(float64) {
 					return fmt.Errorf("%s: got %v, want what is left of %v", name, left, whole)
 				}
@@ -82,7 +83,7 @@ func told(page, came any) error {
 	return nil
 }
 
-// documentsOf reads JSON documents that stand one after the other.
+// documentsOf reads JSON documents that follow one another.
 func documentsOf(text string) (all []any, err error) {
 	for d := json.NewDecoder(strings.NewReader(text)); ; {
 		var one any
@@ -95,7 +96,7 @@ func documentsOf(text string) (all []any, err error) {
 	}
 }
 
-// toldAll compares what a page tells with what was printed: JSON by its parts, text by its lines, in this order.
+// toldAll compares a page's example with the actual output: JSON by its parts, text by its lines, in this order.
 func toldAll(answer fence, printed string) error {
 	if answer.language == "json" {
 		page, err := documentsOf(answer.text)
@@ -120,7 +121,8 @@ func toldAll(answer fence, printed string) error {
 	return nil
 }
 
-// tool finds a program that an example needs, or says loudly what is not tried without it.
+// tool finds a program that an example needs, or prints a prominent message about what is not
+// tested without it.
 func tool(t *testing.T, name, what string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -150,7 +152,8 @@ func TestGuideExamplesWork(t *testing.T) {
 	}
 }
 
-// examples runs the commands of a page and compares what it tells of their answers; it returns how many.
+// examples runs the commands of a page and compares their output with the page; it returns the number of
+// commands.
 func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 	t.Helper()
 	shell := tool(t, "bash", "docs/"+page)
@@ -191,7 +194,7 @@ func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 	return answers
 }
 
-// receivers are how the programs of the guide are run, by language.
+// receivers are the commands that run the guide's programs, by language.
 var receivers = map[string]func(t *testing.T, file string) *exec.Cmd{
 	"go": func(t *testing.T, file string) *exec.Cmd {
 		binary := strings.TrimSuffix(file, ".go")
@@ -282,7 +285,8 @@ func TestGuideReceiversVerifySignatures(t *testing.T) {
 	}
 }
 
-// receives posts one signed message, and returns the status of the answer; 0 where nobody listens.
+// receives posts one signed message and returns the status of the answer; 0 if no server is
+// listening.
 func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	body := []byte(`{"type":"tried"}`)
 	signature, err := notice.Sign(secret, "msg-1", at, body)
@@ -306,7 +310,7 @@ func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	return answer.StatusCode
 }
 
-// waitFor waits until something is so that a process of somebody else's does.
+// waitFor waits until a condition that depends on another process is true.
 func waitFor(t *testing.T, printed *transcript, so func() bool) {
 	t.Helper()
 	for end := time.After(time.Minute); !so(); {

@@ -58,7 +58,8 @@ func healthcheck(ctx context.Context, base string) error {
 	return nil
 }
 
-// reachable converts the address on which a server listens to an address at which its own machine reaches it.
+// reachable converts the address on which a server listens to an address at which its own machine can reach
+// it.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// asked sends a request, with a JSON body unless that is nil, and returns the answer.
+// asked sends a request, with a JSON body unless it is nil, and returns the answer.
 func asked(t *testing.T, method, url string, body any, header map[string]string) (status int, answer string) {
 	t.Helper()
 	var content io.Reader
@@ -41,7 +41,7 @@ func asked(t *testing.T, method, url string, body any, header map[string]string)
 	return reply.StatusCode, string(b)
 }
 
-// bearer is the header of an API key; none where there is no key.
+// bearer returns the header for an API key; none if there is no key.
 func bearer(key string) map[string]string {
 	if key == "" {
 		return nil

@@ -41,8 +41,9 @@ func browser(at string, trusts *x509.CertPool, protocol string) *http.Client {
 	}
 }
 
-// TestHTTPSByItself: with --domain and nothing else a server has a certificate that browsers believe, speaks HTTP/2, leads plain HTTP to it, and
-// everything that depends on how it is reached follows: cookies, links, what browsers are told. Live streams go on over both protocols, and are told of the end.
+// TestHTTPSByItself: with only --domain, a server gets a certificate that browsers trust, speaks HTTP/2 and redirects
+// plain HTTP to it. Everything that depends on the address follows: cookies, links, and headers for browsers. Live
+// streams continue over both protocols, and receive the end frame.
 func TestHTTPSByItself(t *testing.T) {
 	t.Parallel()
 	secure, plain, local := clitest.Port(t), clitest.Port(t), clitest.Port(t)
@@ -119,10 +120,10 @@ func TestHTTPSByItself(t *testing.T) {
 	}
 }
 
-// expectLine reads a stream up to a line that has this in it.
+// expectLine reads a stream up to a line that contains a text.
 func expectLine(t *testing.T, protocol string, lines *bufio.Scanner, part string) {
 	t.Helper()
-	for began := time.Now(); lines.Scan() && time.Since(began) < 4*time.Minute; { // a ping comes every 15 s
+	for began := time.Now(); lines.Scan() && time.Since(began) < 4*time.Minute; { // a ping arrives every 15 s
 		if strings.Contains(lines.Text(), part) {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDataIsPrintedAsJSON by every command that prints data, empty lists as lists.
+// TestDataIsPrintedAsJSON: every command that prints data can print JSON, empty lists as lists.
 func TestDataIsPrintedAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -33,7 +33,7 @@ func TestDataIsPrintedAsJSON(t *testing.T) {
 	}
 }
 
-// TestExitCodes: 0 done, 1 it failed, 2 the command line is wrong.
+// TestExitCodes: 0 for success, 1 for a failure, 2 for a wrong command line.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int{

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestShutdownIgnoresHungBackupDestination also holds if the storage failed.
+// TestShutdownIgnoresHungBackupDestination even if the storage failed.
 func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 	t.Parallel()
 	for _, failed := range []error{nil, errors.New("the disk went away")} {
@@ -39,7 +39,7 @@ func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 	}
 }
 
-// TestKeepersGetReasonOfStop: after a failure of the storage, the Follower must write nothing.
+// TestKeepersGetReasonOfStop: after a storage failure, the Follower must not write.
 func TestKeepersGetReasonOfStop(t *testing.T) {
 	t.Parallel()
 	h := &house{}

@@ -26,19 +26,21 @@ import (
 	"holdfast/store"
 )
 
-// HOLDFAST_KILLS is another number of kills than an ordinary run has, however long they take, and HOLDFAST_KILL_SEED what they are drawn from.
+// HOLDFAST_KILLS sets another number of kills than in an ordinary run, without a time limit, and HOLDFAST_KILL_SEED
+// the seed from which they are drawn.
 //
-// The whole flow under kill -9: voice agents and web visitors book in a real process, in front of a practice system that
-// loses answers, and the process is killed at any moment, again and again. What was acknowledged is there; nothing
-// overlaps; a repeat under its key is the same appointment; and upstream each appointment is once, or a person is asked.
+// The whole flow under kill -9: voice agents and web visitors book in a real process, in front of a practice system
+// that loses answers, and the process is killed repeatedly at random moments. All acknowledged bookings exist; none
+// overlap; a repeat with the same key returns the same appointment; and upstream, each appointment exists once, or a
+// person is asked.
 
 const (
 	killRounds = 12
-	killTime   = 6 * time.Second // no more rounds after it, if there were enough to prove anything
+	killTime   = 6 * time.Second // no more rounds after this time, if there were enough for the test
 	enough     = 4
 )
 
-// intent is one booking that somebody wants. It is tried under one key until there is an answer.
+// intent is one booking that a client wants. It is tried with one key until there is an answer.
 type intent struct {
 	agent      bool
 	key        string // Idempotency-Key
@@ -46,14 +48,14 @@ type intent struct {
 	start      time.Time
 	patient    map[string]any
 	tries      int
-	lost       int // tries without an answer
+	lost       int // attempts without an answer
 	answered   bool
 	booked     bool   // it was acknowledged
 	id         string // of the web appointment
 	answerBody string
 }
 
-// killed is the story: the practice system, the data directory and everything that was wanted.
+// killed is the state of the test: the practice system, the data directory and all wanted bookings.
 type killed struct {
 	t       *testing.T
 	dir     string
@@ -76,7 +78,7 @@ func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) { killAgainAndAgain(t, "--database", postgresURL(t)) })
 }
 
-// killAgainAndAgain is the story with a database; the flags name it.
+// killAgainAndAgain runs the test with the database that the flags name.
 func killAgainAndAgain(t *testing.T, database ...string) {
 	seed := uint64(numberOf(t, "HOLDFAST_KILL_SEED", 7))
 	chances := rand.New(rand.NewPCG(seed, 1))
@@ -119,7 +121,8 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 		s = started(t, k.args...)
 	}
 
-	// Who has no answer yet gets one now. Of those who had one, these and some others ask once more.
+	// Clients without an answer get one now. Clients with an answer, and some others, repeat their
+	// request.
 	for i, x := range k.intents {
 		if !x.answered && !k.try(s.base, x) {
 			t.Errorf("%s has no answer from a server that nobody kills", x.key)
@@ -149,7 +152,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	contains(t, "verify", must(t, append([]string{"verify", "--data", dir}, database...)...), "sound")
 }
 
-// numberOf is what the environment says, or an ordinary number.
+// numberOf returns the number in the environment variable, or the default.
 func numberOf(t *testing.T, name string, ordinary int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -163,7 +166,7 @@ func numberOf(t *testing.T, name string, ordinary int) int {
 	return n
 }
 
-// openClinic is the clinic of testdata with one chair, known upstream, that never closes.
+// openClinic is the clinic in testdata with one chair that is known upstream and never closes.
 func openClinic(t *testing.T) clinic.File {
 	f := knownUpstream(t)
 	f.Specialists = f.Specialists[:1]
@@ -198,7 +201,8 @@ func (k *killed) identify(base string) {
 		"lastName": "Roe", "sessionId": "call"})
 }
 
-// run lets five agents and a web visitor book until the process is killed, at some moment, and waits for its end.
+// run lets five agents and a web visitor book until the process is killed at a random moment, and waits for its
+// end.
 func (k *killed) run(s *server, life time.Duration) {
 	stop := make(chan struct{})
 	var callers sync.WaitGroup
@@ -226,7 +230,8 @@ func (k *killed) run(s *server, life time.Duration) {
 	callers.Wait()
 }
 
-// next is something that has no answer yet, or something new: sometimes for a time that another one wants.
+// next returns an intent that has no answer yet, or a new one: sometimes for a time that another client
+// wants.
 func (k *killed) next(agent bool) *intent {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -277,7 +282,7 @@ func (k *killed) try(base string, x *intent) bool {
 	x.tries++
 	answer, err := k.http.Do(r)
 	if err != nil {
-		x.lost++ // whether it was booked is not known
+		x.lost++ // it is not known whether it was booked
 		return false
 	}
 	defer answer.Body.Close()
@@ -324,7 +329,7 @@ func (k *killed) all(base string) (list []here) {
 	}
 }
 
-// check compares what was acknowledged, what is here, and what is upstream.
+// check compares the acknowledged bookings with those here and upstream.
 func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
 	t, list := k.t, k.all(base)
 	slices.SortFunc(list, func(a, b here) int { return cmp.Compare(a.SlotStartDate.Unix(), b.SlotStartDate.Unix()) })

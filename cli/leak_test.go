@@ -19,14 +19,14 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// Nothing personal leaks when everything outside fails, either: the practice system, the mail server and the receiver of
-// webhooks refuse, and each puts into its refusal all that it was sent.
+// No personal data leaks when all external systems fail: the practice system, the mail server and the receiver of
+// webhooks refuse, and each of them repeats in its refusal everything that it was sent.
 
-// canaries are what people typed and the secrets of programs, as they must be found nowhere.
+// canaries are entered texts and secrets of programs that must not be found anywhere.
 var canaries = []string{"Canaryname", "Canarychild", "canarymail", "5550123", "1961-07-04", "07/04/1961", "canarynote",
 	"canaryclient", "canarypassword", "canarysmtp"}
 
-// gossip is a practice system that repeats in its answers whatever it was told.
+// gossip is a practice system that repeats in its answers everything that it was sent.
 func gossip(t *testing.T) *httptest.Server {
 	value := regexp.MustCompile(`>([^<>]+)<`)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,14 +51,14 @@ func gossip(t *testing.T) *httptest.Server {
 	return s
 }
 
-// notAtHome is what a mail server says that gossips.
+// notAtHome is the answer of a mail server that repeats its input.
 func notAtHome(line string) string {
 	return "450 Canaryname Surname, canarynote: " + line + " is not at home"
 }
 
 func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	t.Parallel()
-	var told transcript // what the receiver of webhooks was sent
+	var told transcript // the data that the receiver of webhooks was sent
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = told.Write(body)
@@ -113,7 +113,8 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 		t.Fatalf("settings: %d %s", status, body)
 	}
 
-	// A visitor whose patient the practice system refuses; the mail and the webhook about it fail, too.
+	// A visitor whose patient the practice system refuses; the email and the webhook about the booking
+	// fail too.
 	noon := enginetest.Noon(time.UTC, 3)
 	person := map[string]any{"name": "Canaryname Surname", "email": "canarymail@example.org", "phone": "0170 5550123",
 		"birthDate": "1961-07-04", "notes": "canarynote"}
@@ -124,7 +125,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	if public = append(public, body); status != 201 {
 		t.Fatalf("book: %d %s", status, body)
 	}
-	// A caller of an agent who is refused, and one whose booking waits in the queue until it fails.
+	// An agent's caller who is refused, and one whose booking waits in the queue until it fails.
 	caller := map[string]any{"firstName": "Canaryname", "lastName": "Surname", "birthDate": "1961-07-04",
 		"phone": "0170 5550123", "email": "canarymail@example.org"}
 	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 422 && status != 503 {
@@ -174,7 +175,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	}
 }
 
-// overhear writes down what a stream tells until ctx ends.
+// overhear records what a stream sends until ctx ends.
 func overhear(t *testing.T, ctx context.Context, url string, to io.Writer) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStreamsLeaveDescriptorsForBookings whatever the limit of the process is.
+// TestStreamsLeaveDescriptorsForBookings: this applies whatever the limit of the process is.
 func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	t.Parallel()
 	for files, want := range map[uint64]int{0: 1, 64: 1, 100: 36, 256: 192, 1024: 768, 20_000: 15_000,
@@ -30,7 +30,7 @@ func TestDefaultsCauseNoWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		args  []string
 		room  int
-		level string // empty: nothing is said
+		level string // empty: there is no message
 		want  int
 	}{
 		"by default":              {nil, 15_000, "", 15_000},

@@ -13,7 +13,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// inPostgres starts a server with the clinic of openClinic in a new PostgreSQL, and opens the live state beside it.
+// inPostgres starts a server with the clinic of openClinic in a new PostgreSQL, and also opens the live state.
 func inPostgres(t *testing.T, more ...string) (base string, hold func(client string) int, beside *postgres.Backend) {
 	t.Helper()
 	url := postgresURL(t)
@@ -40,7 +40,7 @@ func inPostgres(t *testing.T, more ...string) (base string, hold func(client str
 	}, beside
 }
 
-// storageMode waits until the server says that this is where live state is.
+// storageMode waits until the server reports this mode of the live state.
 func storageMode(t *testing.T, base, want string) {
 	t.Helper()
 	eventually(t, "storage mode "+want, func() bool {
@@ -49,7 +49,7 @@ func storageMode(t *testing.T, base, want string) {
 	})
 }
 
-// TestHoldsAreInPostgresWithoutRedis: two nodes find each other's holds there.
+// TestHoldsAreInPostgresWithoutRedis: two nodes see each other's holds there.
 func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	base, hold, beside := inPostgres(t)

@@ -111,7 +111,7 @@ func TestServeWithRedis(t *testing.T) {
 	}
 }
 
-// TestRedisRefusesSecondDatabase: the error names the solution.
+// TestRedisRefusesSecondDatabase: the error says what to do.
 func TestRedisRefusesSecondDatabase(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])

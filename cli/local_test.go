@@ -11,7 +11,7 @@ import (
 
 const harbour = "../testdata/clinic/harbour.json"
 
-// clinicDir is a data directory with the clinic of testdata in it and no server.
+// clinicDir is a data directory that contains the clinic of testdata, without a server.
 func clinicDir(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data")
@@ -27,7 +27,8 @@ func decoded(t *testing.T, text string) (v map[string]any) {
 	return v
 }
 
-// TestImportAndExportRoundTrip: what is exported imports to the same clinic, elsewhere and again.
+// TestImportAndExportRoundTrip: an exported file imports to the same clinic, on another server and
+// repeatedly.
 func TestImportAndExportRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{harbour, "../testdata/clinic/zones.json", "demo/clinic.json"} {
@@ -61,7 +62,7 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 	}
 }
 
-// TestImportRefusesWholeFile: the errors have the place of each mistake.
+// TestImportRefusesWholeFile: the errors contain the position of each mistake.
 func TestImportRefusesWholeFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -155,7 +156,7 @@ func TestLongDirectoryGetsShortSocket(t *testing.T) {
 	}
 }
 
-// TestBackupAndRestore: what a backup holds comes back, and what it replaced is kept.
+// TestBackupAndRestore: the contents of a backup are restored, and the replaced files are kept.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -193,7 +194,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("after the restore: got %s, want %s", got, before)
 	}
 
-	// What was replaced is a backup too: the way back.
+	// The replaced files are a backup too, so there is a way back.
 	replaced, err := filepath.Glob(filepath.Join(dir, backupsDir, "replaced-*"))
 	if err != nil || len(replaced) != 1 {
 		t.Fatalf("replaced: got %v, %v, want one directory", replaced, err)

@@ -62,7 +62,7 @@ func TestHungServerSendsNoWatchdog(t *testing.T) {
 	})
 }
 
-// TestServeNotifiesServiceManager starts a server under a socket like that of systemd.
+// TestServeNotifiesServiceManager starts a server with a socket like that of systemd.
 func TestServeNotifiesServiceManager(t *testing.T) {
 	t.Parallel()
 	short, err := os.MkdirTemp("", "notify") // the path of a socket has at most 107 bytes

@@ -17,7 +17,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// servedClinic is a data directory that was served once and has a backup in it.
+// servedClinic is a data directory that was served once and contains a backup.
 func servedClinic(t *testing.T) (dir, backup string) {
 	t.Helper()
 	dir = clinicDir(t)
@@ -41,8 +41,8 @@ func copied(t *testing.T, from, to string) {
 	}
 }
 
-// TestLostDatabaseIsRefused covers a database that is missing, empty, older than the acknowledged changes, or another
-// one. serve and verify refuse it and name a restore command, and that command works.
+// TestLostDatabaseIsRefused covers a database that is missing, empty, older than the acknowledged changes, or a
+// different one. serve and verify refuse it and name a restore command, and that command works.
 func TestLostDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestLostDatabaseIsRefused(t *testing.T) {
 				if got.code != 1 {
 					t.Fatalf("%v: got %+v, want exit code 1", args, got)
 				}
-				if args[0] == "serve" || name != "missing" { // of which every command says that there is none
+				if args[0] == "serve" || name != "missing" { // every command reports that there is none
 					contains(t, args[0], got.stderr, c.says, "holdfast restore --data "+dir+" "+backup, queueFile+
 						" away")
 				}

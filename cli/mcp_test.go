@@ -10,10 +10,11 @@ import (
 	"holdfast/engine/enginetest"
 )
 
-// inTwoDays is a date that lies ahead, all of it, in every zone.
+// inTwoDays is a date that is entirely in the future in every zone.
 func inTwoDays() string { return enginetest.Noon(time.UTC, 2).Format(time.DateOnly) }
 
-// TestMCPOnStandardInput: an assistant says hello, lists the tools and finds times, one message a line.
+// TestMCPOnStandardInput: an assistant initializes, lists the tools and finds times, one message per
+// line.
 func TestMCPOnStandardInput(t *testing.T) {
 	t.Parallel()
 	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
@@ -44,7 +45,7 @@ func TestMCPOnStandardInput(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &a); err != nil {
 			t.Fatalf("%v in the line %q", err, line)
 		}
-		id, _ := a["id"].(float64) // null of what could not be read
+		id, _ := a["id"].(float64) // null for a request that could not be read
 		answers[id] = a
 	}
 	if len(answers) != 7 {

@@ -20,7 +20,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := make(map[string]bool) // whether it changes nothing, by tool
+	table := make(map[string]bool) // whether it only reads, by tool
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|.*\\| ([a-z ]+) \\|$").FindAllStringSubmatch(string(b), -1) {
 		table[row[1]] = row[2] == "nothing"
 	}
@@ -84,7 +84,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 	}
 }
 
-// toolsOf says of each tool in an answer whether it only reads.
+// toolsOf returns for each tool in an answer whether it only reads.
 func toolsOf(t *testing.T, answer string) map[string]bool {
 	t.Helper()
 	var list struct {

@@ -24,10 +24,10 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkMixedLoad is a busy clinic of 100 specialists: visitors book and cancel, pages list a week of all of them, agents
-// find, hold and book for callers, every change is mailed and told to a webhook, and streams are open. It reports the most
-// memory and disk that the server had, which are to stay flat however long it goes on: ten minutes with HOLDFAST_BENCH_FULL,
-// else ten seconds.
+// BenchmarkMixedLoad simulates a busy clinic of 100 specialists: visitors book and cancel, pages list a week of all
+// specialists, agents find, hold and book for callers, every change sends an email and a webhook, and streams are
+// open. It reports the maximum memory and disk space of the server, which should stay flat however long the run is:
+// ten minutes with HOLDFAST_BENCH_FULL, otherwise ten seconds.
 func BenchmarkMixedLoad(b *testing.B) {
 	length := 10 * time.Second
 	if os.Getenv("HOLDFAST_BENCH_FULL") != "" {
@@ -90,7 +90,7 @@ func newMixedLoad(b *testing.B) *mixedLoad {
 	return m
 }
 
-// run keeps everybody busy for a while, and notes the most that the server had every second.
+// run runs all clients for the given time, and records the server's maximum usage every second.
 func (m *mixedLoad) run(length time.Duration) {
 	var all sync.WaitGroup
 	until := time.Now().Add(length)
@@ -130,7 +130,7 @@ func (m *mixedLoad) visit() {
 	}
 }
 
-// list is a page that shows a week of everybody.
+// list simulates a page that shows a week of all specialists.
 func (m *mixedLoad) list() {
 	from := store.DateOf(m.first).AddDays(rand.IntN(54))
 	m.must("GET", "/v1/appointment-types/checkup/timeslots?from="+from.String()+"&to="+from.AddDays(6).String(), "",
@@ -160,7 +160,7 @@ func (m *mixedLoad) call() {
 	}
 }
 
-// look notes what the server has.
+// look records the server's current usage.
 func (m *mixedLoad) look() {
 	note := func(name string, value float64) { m.most[name] = max(m.most[name], value) }
 	answer, err := m.client.Get(m.url + "/metrics")

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMigrateRestartsAfterChange: a repeated migrate copies everything again if the clinic changed after the
-// interruption, also in the part that was already copied, or if the partial target belongs to another clinic.
+// interruption, even in the part that was already copied, or if the partial target belongs to another clinic.
 func TestMigrateRestartsAfterChange(t *testing.T) {
 	url, dir := postgresURL(t), movableDir(t)
 	discard := slog.New(slog.DiscardHandler)

@@ -21,7 +21,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// inTheWay has somebody else's transaction hold what a statement takes, in the way of whoever needs it, until free is called.
+// inTheWay makes another transaction hold a lock that a statement needs, until free is called.
 func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) (free func()) {
 	t.Helper()
 	c := server.Tool("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url)
@@ -54,8 +54,8 @@ func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) 
 	return free
 }
 
-// killedMoving runs migrate in a process of its own and kills it when it has moved the appointments. It cannot be through before that,
-// however long the killer is kept waiting itself: what it needs later somebody else has.
+// killedMoving runs migrate in a separate process and kills it when it has moved the appointments. migrate cannot
+// finish before that, however long the test is delayed, because another transaction holds a lock that it needs later.
 func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args ...string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], append([]string{"migrate"}, args...)...)
@@ -91,7 +91,7 @@ func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args .
 func TestKilledMigrateResumes(t *testing.T) {
 	t.Parallel()
 	const rows, stuck = 5_000, 3_200
-	server, err := postgrestest.Start() // on which nobody else is
+	server, err := postgrestest.Start() // which no other program uses
 	if err != nil {
 		t.Skip("SKIPPED:", err)
 	}
@@ -101,7 +101,7 @@ func TestKilledMigrateResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var many []store.Row // so that there is something to do after the appointments
+	var many []store.Row // so that work remains after the appointments
 	for i := range rows {
 		many = append(many, store.Row{fmt.Sprintf("network-%05d", i), int64(i), int64(1)})
 	}

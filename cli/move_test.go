@@ -84,7 +84,7 @@ func duplicate(t *testing.T, from, to string) {
 	}
 }
 
-// failing is a target that breaks down at a row.
+// failing is a target that fails at a row.
 type failing struct {
 	*postgres.Carrier
 	table string
@@ -161,7 +161,7 @@ func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 func TestMovedClinicPassesVerify(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), clinicDir(t)
-	key := func(name string, more ...string) { // an entry of the audit
+	key := func(name string, more ...string) { // an entry of the audit log
 		t.Helper()
 		must(t, append([]string{"apikey", "create", "--data", dir, "--name", name, "--scope", "admin"}, more...)...)
 	}
@@ -195,7 +195,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := movableDir(t)
-	// as a version wrote it that did not replace such bytes
+	// as written by a version that did not replace such bytes
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(zero, databaseFile))
 	if err != nil {
 		t.Fatal(err)

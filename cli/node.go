@@ -79,7 +79,7 @@ func (s *sharedRedis) join(ctx context.Context) error {
 
 // agreeOnKeys returns an error if this node and the other nodes would refuse each other's links and tokens. A node
 // whose key was rotated from the other nodes' key is accepted: their key is valid until it expires, and the operator
-// copies the new one to them. If no other node runs, this node's key replaces the known one, with a warning.
+// copies the new one to them. If no other node is running, this node's key replaces the known one, with a warning.
 func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 	mine := h.dir.keys.Fingerprints()
 	replaced := ""

@@ -22,36 +22,37 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// nodes are several servers, each in a process of its own, on one PostgreSQL, one Redis and one practice system.
+// nodes are several servers, each in a separate process, on one PostgreSQL, one Redis and one practice system.
 type nodes struct {
 	t      *testing.T
-	shared []string                // flags that all are started with
-	own    func(node int) []string // more flags, of one node; nil: none
+	shared []string                // flags for all nodes
+	own    func(node int) []string // additional flags for one node; nil: none
 	dirs   []string
 	all    []*server
 	// the program that start starts next; empty: this one
 	program string
 }
 
-// newNodes starts so many with the clinic of openClinic and one secret.key. With a practice system they write to it.
+// newNodes starts n nodes with the clinic of openClinic and one secret.key. If there is a practice system, they
+// write to it.
 func newNodes(t *testing.T, n int, practice *httptest.Server) *nodes {
 	t.Helper()
 	return newNodesWith(t, n, practice, "--redis", redistest.Start(t, redistest.Programs(t)[0]).URL())
 }
 
-// newNodesWith is newNodes with these flags in place of a Redis.
+// newNodesWith is like newNodes, with these flags instead of a Redis.
 func newNodesWith(t *testing.T, n int, practice *httptest.Server, flags ...string) *nodes {
 	t.Helper()
 	return newNodesOn(t, n, practice, postgresURL(t), flags...)
 }
 
-// newNodesOn is newNodesWith on this database.
+// newNodesOn is like newNodesWith, on this database.
 func newNodesOn(t *testing.T, n int, practice *httptest.Server, url string, flags ...string) *nodes {
 	t.Helper()
 	return newNodesOf(t, n, practice, url, nil, flags...)
 }
 
-// newNodesOf is newNodesOn with more flags for each node.
+// newNodesOf is like newNodesOn, with additional flags for each node.
 func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own func(node int) []string,
 	flags ...string) *nodes {
 	t.Helper()
@@ -105,7 +106,7 @@ func (c *nodes) run(args ...string) {
 	}
 }
 
-// start starts a node that does not run.
+// start starts a node that is not running.
 func (c *nodes) start(i int) {
 	c.t.Helper()
 	var own []string
@@ -161,7 +162,8 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 	if status, body := bookAt(t, b.base, 1); status != http.StatusCreated && !strings.Contains(body, "taken") {
 		t.Errorf("the same time at another node: got %d %s, want it refused", status, body)
 	}
-	// A node of which Redis was not heard for a moment holds elsewhere meanwhile; then it is asked about the next time of the day.
+	// If a node has briefly not reached Redis, it holds times elsewhere during that time; then the test asks it for
+	// the next time of the day.
 	away := func() int {
 		return strings.Count(a.stderr.String()+b.stderr.String(), "live state moved to the fallback")
 	}
@@ -214,7 +216,7 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	began, tick := time.Now(), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
 	for !done() {
-		if <-tick.C; time.Since(began) > time.Minute { // the lease of what was in hand lapses first
+		if <-tick.C; time.Since(began) > time.Minute { // the lease of the running operations expires first
 			_, body := get(t, c.all[1].base+"/v1/queue-status", longEnough)
 			t.Fatalf("the queue is not worked off: %s", body)
 		}
@@ -224,7 +226,8 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	}
 }
 
-// bookWithKey books like bookAt, so that it can be repeated; an error if nobody answers.
+// bookWithKey books like bookAt, but so that it can be repeated; it returns an error if there is no
+// answer.
 func bookWithKey(base string, n int) (status int, err error) {
 	body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
 		n, enginetest.Noon(time.UTC, 2).Add(time.Duration(n)*30*time.Minute).Format(time.RFC3339))

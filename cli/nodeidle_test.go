@@ -15,10 +15,10 @@ import (
 const mostIdle = 5
 
 // TestIdleNodesAreIdle counts the transactions of one and two idle nodes, with Redis and without. A slow machine only
-// makes the count smaller. The nodes are idle once they have finished what a start begins, so the test waits for the
+// makes the count smaller. The nodes are idle once they have finished their start-up work, so the test waits for the
 // first 10 seconds with few transactions.
 func TestIdleNodesAreIdle(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	for _, nodes := range []int{1, 2} {
 		for _, withRedis := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d nodes, Redis %v", nodes, withRedis), func(t *testing.T) {
@@ -66,10 +66,10 @@ func transactions(t *testing.T, server *postgrestest.Server) int {
 	return n
 }
 
-// TestEmptiedRedisGetsPresenceBack empties the Redis of two nodes. The specialist who is online at one node is bookable
-// at both again, long before the presence is reconciled with the record (after 5 minutes).
+// TestEmptiedRedisGetsPresenceBack empties the Redis of two nodes. A specialist who is online at one node is
+// available at both again long before presence is reconciled with the record (after 5 minutes).
 func TestEmptiedRedisGetsPresenceBack(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	redis := redistest.Start(t, redistest.Programs(t)[0])
 	c := newNodesWith(t, 2, nil, "--redis", redis.URL())
 	for _, node := range c.all {

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// withKey is a new data directory with the secret.key of a node; without it if there is none to be copied.
+// withKey is a new data directory with the secret.key of a node; without it if there is none to copy.
 func withKey(t *testing.T, from string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -27,9 +27,10 @@ func withKey(t *testing.T, from string) string {
 	return dir
 }
 
-// TestNodeWithOtherSecretKeyIsRefused: also a node with a key that was replaced. A node with the new key starts.
+// TestNodeWithOtherSecretKeyIsRefused: even a node with a key that has been replaced. A node with the new key
+// starts.
 func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	c := newNodesWith(t, 1, nil)
 	begin := func(dir string) ran {
 		t.Helper()
@@ -53,7 +54,7 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
 	c.start(1)
 
-	// It is the nodes that are there who decide, not one that has gone: a lost key does not end a clinic.
+	// The nodes that are running decide, not one that has stopped: a lost key does not disable a clinic.
 	for i, s := range c.all {
 		if err := s.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,7 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 // TestNodeOnOtherRedisIsRefused while other nodes run. A node on their Redis starts, although that Redis is empty
 // after a restart.
 func TestNodeOnOtherRedisIsRefused(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	ours := redistest.Start(t, redistest.Programs(t)[0])
 	c := newNodesWith(t, 1, nil, "--redis", ours.URL())
 	elsewhere := redistest.Start(t, redistest.Programs(t)[0])
@@ -88,7 +89,7 @@ func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 	c.start(1)
 	storageMode(t, c.all[1].base, "redis")
 
-	// Nodes that were started while their Redis was away come to it all the same.
+	// Nodes that were started while Redis was unreachable still start to use it afterwards.
 	ours.Kill()
 	for i, s := range c.all {
 		if err := s.Process.Kill(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The commands about who signs in, about the keys, and about what was found damaged.
+// The commands for staff accounts, for the keys, and for damaged files.
 
 // signIn tries to sign in over HTTP and returns the status.
 func signIn(t *testing.T, base, email, password string) int {
@@ -18,7 +18,8 @@ func signIn(t *testing.T, base, email, password string) int {
 	return status
 }
 
-// TestOwnersFromTheCommandLine: the first one without a server, the others beside it; a lost password is replaced.
+// TestOwnersFromTheCommandLine: the first owner is created without a server, the others while it runs; a lost
+// password is replaced.
 func TestOwnersFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -108,7 +109,7 @@ func TestSetupLinkCommand(t *testing.T) {
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	link := func() string {
 		t.Helper()
-		// The server says where it is, whatever these settings would make of it.
+		// The server reports its address, whatever these settings are.
 		printed := strings.TrimSpace(must(t, "setup-url", "--data", dir, "--listen", "127.0.0.1:1"))
 		token, found := strings.CutPrefix(printed, s.base+"/setup#")
 		if !found {
@@ -154,7 +155,8 @@ func TestSetupLinkCommand(t *testing.T) {
 	}
 }
 
-// TestKeysRotate: what the old key has signed still works, beside the server and after a restart, and the file has both.
+// TestKeysRotate: signatures of the old key stay valid, with the running server and after a restart, and the file
+// contains both keys.
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -208,7 +210,7 @@ func TestKeysRotate(t *testing.T) {
 		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one that only its owner reads", err,
 			!bytes.Equal(after, before), mode(t, filepath.Join(dir, secretFile)))
 	}
-	// Without a server, too.
+	// The same without a server.
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-// terminal is a pseudo-terminal: what is written to typing is typed by somebody, and what somebody sees is read from it.
+// terminal is a pseudo-terminal: text written to typing is typed by a user, and the output that the user sees is read
+// from it.
 type terminal struct {
 	typing, program *os.File
 	mu              sync.Mutex
@@ -33,7 +34,8 @@ func newTerminal(t *testing.T) *terminal {
 		t.Fatal(err)
 	}
 	p := &terminal{typing: typing, program: program, closed: make(chan struct{})}
-	t.Cleanup(func() { _ = errors.Join(program.Close(), typing.Close()) }) // again, unless the test got that far
+	// a second time, unless the test has failed before
+	t.Cleanup(func() { _ = errors.Join(program.Close(), typing.Close()) })
 	go func() {
 		defer close(p.closed)
 		b := make([]byte, 1024)
@@ -57,14 +59,14 @@ func ioctl(t *testing.T, f *os.File, request uintptr, value unsafe.Pointer) {
 	}
 }
 
-// echoes reports whether the terminal shows what is typed.
+// echoes reports whether the terminal shows typed text.
 func (p *terminal) echoes(t *testing.T) bool {
 	var state syscall.Termios
 	ioctl(t, p.program, syscall.TCGETS, unsafe.Pointer(&state))
 	return state.Lflag&syscall.ECHO != 0
 }
 
-// enter types a line once the terminal has stopped showing what is typed.
+// enter types a line once the terminal has stopped showing typed text.
 func (p *terminal) enter(t *testing.T, line string) {
 	t.Helper()
 	eventually(t, "the terminal hides what is typed", func() bool { return !p.echoes(t) })

@@ -13,8 +13,9 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// BenchmarkPeople fills the index of people of a clinic that grew old (growOld) and searches it, with SQLite and with
-// PostgreSQL. Each person had four appointments, and a seventh of all people has the name of the first search.
+// BenchmarkPeople fills and searches the index of people of a clinic with many past appointments (growOld), with
+// SQLite and with PostgreSQL. Each person had four appointments, and a seventh of all people has the name of the
+// first search.
 func BenchmarkPeople(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000, 5_000_000} {
 		if n > max(*mostAppointments, 10_000) {
@@ -53,7 +54,7 @@ func BenchmarkPeople(b *testing.B) {
 	}
 }
 
-// growOldPostgres is growOld without the triggers and foreign keys of the appointments.
+// growOldPostgres is like growOld, without the triggers and foreign keys of the appointments.
 func growOldPostgres(b *testing.B, run func(statement string), over int) {
 	b.Helper()
 	first := time.Now().UTC().Truncate(time.Hour).Add(-time.Duration((over+19)/20) * 15 * time.Minute)
@@ -74,7 +75,7 @@ func growOldPostgres(b *testing.B, run func(statement string), over int) {
 }
 
 // findOldPeople indexes the people, and reports how long each search takes then. If scan is set, it also reports how
-// long a search takes before.
+// long a search takes before that.
 func findOldPeople(b *testing.B, db store.Store, n int, scan bool) {
 	b.Helper()
 	people := person.New(person.Options{Store: db})

@@ -18,10 +18,11 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// everybodys is the PostgreSQL of all tests here that do it no harm. It is started for the first that asks, and TestMain stops it.
+// everybodys is the PostgreSQL for all tests here that do not damage it. It is started for the first test that needs
+// it, and TestMain stops it.
 var everybodys = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
 
-// postgresServer is everybodys for a test that cannot do without it.
+// postgresServer returns everybodys for a test that cannot run without it.
 func postgresServer(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	server, err := everybodys()
@@ -35,7 +36,7 @@ func postgresServer(t testing.TB) *postgrestest.Server {
 	return server
 }
 
-// everybodysAsked: there is something to stop.
+// everybodysAsked: a server was started and must be stopped.
 var everybodysAsked atomic.Bool
 
 // postgresURL is a new database.
@@ -44,7 +45,8 @@ func postgresURL(t testing.TB) string {
 	return postgresServer(t).Create(t)
 }
 
-// booked books a check-up at an hour of the day after tomorrow. A busy server says that a booking is safe to repeat: it is repeated.
+// booked books a check-up at an hour of the day after tomorrow. If a busy server answers that a booking can be
+// repeated safely, it is repeated.
 func booked(t *testing.T, base string, hour int, client string) int {
 	t.Helper()
 	start := enginetest.Noon(time.UTC, 2).Add(time.Duration(hour-12) * time.Hour)
@@ -155,7 +157,7 @@ func TestServeWithPostgres(t *testing.T) {
 	}
 }
 
-// appointments lists what is booked, as the server says it.
+// appointments lists the booked appointments that the server returns.
 func appointments(t *testing.T, base, key string) []here {
 	t.Helper()
 	k := &killed{t: t, key: key}
@@ -167,7 +169,8 @@ func clinicBackup(t *testing.T) string {
 	return strings.TrimSpace(must(t, "backup", "--data", clinicDir(t)))
 }
 
-// TestDatabasePasswordIsHidden in config print and in the error of an unreachable server.
+// TestDatabasePasswordIsHidden in the output of config print and in the error about an unreachable
+// server.
 func TestDatabasePasswordIsHidden(t *testing.T) {
 	t.Parallel()
 	const password = "canary-of-a-password"
@@ -187,10 +190,10 @@ func TestDatabasePasswordIsHidden(t *testing.T) {
 	}
 }
 
-// TestNodeResumesAfterCutFromPostgres: during the cut, the node reports it and refuses with the action to take.
+// TestNodeResumesAfterCutFromPostgres: during the cut, the node reports it, and its refusals say what to do.
 // Afterwards it serves again without a restart, and so does its queue.
 func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	database, line := behindLine(t)
 	s := newNodesOn(t, 1, nil, database).all[0]
 	if status, body := bookAt(t, s.base, 0); status != http.StatusCreated {
@@ -206,7 +209,7 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 		t.Errorf("a booking: got %d %s, want a 503 that says what to do", status, body)
 	}
 	eventually(t, "its queue has noticed", func() bool {
-		said := s.stderr.String() // the second, where the start of the queue was not through yet
+		said := s.stderr.String() // the second time, because the start of the queue was not complete yet
 		return strings.Contains(said, "due operations not read") ||
 			strings.Contains(said, "queue not synchronized with the outbox")
 	})
@@ -220,7 +223,7 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	}
 }
 
-// behindLine is the URL of a new database behind a line that obeys the test.
+// behindLine is the URL of a new database behind a connection that the test controls.
 func behindLine(t *testing.T) (string, *nodetest.Proxy) {
 	t.Helper()
 	direct, err := url.Parse(postgresURL(t))

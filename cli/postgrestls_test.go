@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The server warns if patients' data can cross the network without TLS, and names the host and no password.
+// The server warns if patients' data can cross the network without TLS, and names the host but no password.
 func TestDatabaseWithoutTLSIsWarnedAbout(t *testing.T) {
 	for url, host := range map[string]string{
 		"postgres://jo:canary@db.example.org/clinic":                                    "db.example.org",

@@ -86,7 +86,7 @@ func (p process) watched(ctx context.Context, do func(context.Context) error) er
 func (p process) watchedAt(ctx context.Context, admin *adminClient, do func(context.Context) error) error {
 	return p.showing(ctx, func(ctx context.Context) (b progressBody) {
 		if err := admin.call(ctx, http.MethodGet, "/local/progress", nil, &b); err != nil {
-			return progressBody{} // a server of an earlier version, or one that has just ended
+			return progressBody{} // a server of an earlier version, or one that has just stopped
 		}
 		return b
 	}, do)

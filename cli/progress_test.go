@@ -50,7 +50,7 @@ func TestProgressIsShown(t *testing.T) {
 	}
 }
 
-// TestBackupReportsProgress: each step of a backup has a size, and is never over it.
+// TestBackupReportsProgress: each step of a backup has a size, and never exceeds it.
 func TestBackupReportsProgress(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

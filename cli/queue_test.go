@@ -22,7 +22,8 @@ import (
 	"holdfast/store"
 )
 
-// The settings of the practice system: a whole one serves, half of one is refused with its names.
+// The settings of the practice system: with complete ones the server starts, and incomplete ones
+// are refused with their names.
 func TestUpstreamSettings(t *testing.T) {
 	t.Parallel()
 	whole := []string{"--upstream-url", "https://pms.example/GetData.ashx", "--upstream-client-id", "c",
@@ -30,7 +31,7 @@ func TestUpstreamSettings(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-		says string // empty: it is taken
+		says string // empty: it is accepted
 	}{
 		{"all of it", whole, ""},
 		{"with its times", append([]string{"--upstream-spacing", "1s", "--upstream-retry-delay=10ms",
@@ -62,7 +63,7 @@ func TestUpstreamSettings(t *testing.T) {
 	}
 }
 
-// A flag that is true or false may stand alone, before an equals sign, or before its value.
+// A boolean flag can stand alone, before an equals sign, or before its value.
 func TestTrueOrFalse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -158,7 +159,8 @@ func TestQueueListAndRetry(t *testing.T) {
 	contains(t, "queue list without a server", listed(), id, "1 failed")
 	contains(t, "queue retry without a server", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	if got := listed(); !regexp.MustCompile(regexp.QuoteMeta(id) + ` +upstream\.book +pending `).MatchString(got) {
-		t.Errorf("then: got %s, want %s to wait", got, id) // and perhaps a mail that was not tried before the end
+		// and possibly an email that was not attempted before the end
+		t.Errorf("then: got %s, want %s to wait", got, id)
 	}
 	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 ||
 		got.stderr != "holdfast: there is no operation op-1-unknown. See: holdfast queue list\n" {
@@ -175,7 +177,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	}
 }
 
-// knownUpstream is the clinic of testdata with ada and the check-up known to the practice system.
+// knownUpstream is the clinic in testdata in which the practice system knows ada and the check-up.
 func knownUpstream(t *testing.T) clinic.File {
 	t.Helper()
 	text, err := os.ReadFile(harbour)
@@ -201,7 +203,7 @@ func postAgent(t *testing.T, base, path string, body map[string]any) map[string]
 	return decoded(t, answer)
 }
 
-// with is the patient and token of an answer, with more.
+// with returns the patient and token of an answer, together with other fields.
 func with(who, more map[string]any) map[string]any {
 	body := map[string]any{"patientGUID": who["patientGUID"], "bookingAuthToken": who["bookingAuthToken"]}
 	for k, v := range more {
@@ -221,7 +223,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// The demo's practice system knows what the demo's clinic says it knows, and its agent books there.
+// The demo's practice system knows the ids that the demo's clinic uses, and the demo's agent books
+// there.
 func TestDemoAgentBooks(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key",

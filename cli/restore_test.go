@@ -13,7 +13,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// inDatabase runs fn on a data directory that nobody serves.
+// inDatabase runs fn on a data directory without a server.
 func inDatabase(t *testing.T, dir string, fn func(ctx context.Context, s *sqlite.Store) error) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, databaseFile)})
@@ -75,7 +75,7 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	})
 }
 
-// TestRestoreRefusesOtherFiles: also a pipe, without waiting for it.
+// TestRestoreRefusesOtherFiles, including a pipe, without waiting for it.
 func TestRestoreRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

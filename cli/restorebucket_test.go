@@ -11,20 +11,21 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// inBucket is a place in a bucket of a service that runs until the test ends, and the flags that reach it.
+// inBucket is a folder in a bucket of a service that runs until the test ends, with the flags for access
+// to it.
 func inBucket(t *testing.T) (name string, flags []string, s *buckettest.Service) {
 	t.Helper()
 	s = buckettest.Start(t)
 	return "s3://" + buckettest.Name + "/copies/berlin", reach(s.URL, buckettest.Access, buckettest.Secret), s
 }
 
-// reach are the flags that reach a service.
+// reach returns the flags for access to a service.
 func reach(endpoint, access, secret string) []string {
 	return []string{"--backup-s3-endpoint", endpoint, "--backup-s3-access-key", access, "--backup-s3-secret-key",
 		secret}
 }
 
-// eachPlace runs a test with a place of each kind.
+// eachPlace runs a test with a destination of each kind.
 func eachPlace(t *testing.T, test func(t *testing.T, name string, flags []string)) {
 	t.Helper()
 	t.Run("directory", func(t *testing.T) {
@@ -38,7 +39,7 @@ func eachPlace(t *testing.T, test func(t *testing.T, name string, flags []string
 	})
 }
 
-// TestBucketBackupIsRestoredWithRecoveryKey: the machine is gone, and only the bucket, its key and the printed
+// TestBucketBackupIsRestoredWithRecoveryKey: the machine is lost, and only the bucket, its key and the printed
 // recovery key are left.
 func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	t.Parallel()

@@ -23,9 +23,9 @@ var (
 	copyAge    = regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`)
 )
 
-// TestLostMachineLosesOneIncrement: clients book at a real server, kill -9 ends it, and its disk is gone. Only the
+// TestLostMachineLosesOneIncrement: clients book at a real server, kill -9 ends it, and its disk is lost. Only the
 // backup destination, a directory or a bucket, and the printed recovery key are left. Every change before the time
-// that restore prints is there, and no appointments overlap.
+// that restore prints exists, and no appointments overlap.
 func TestLostMachineLosesOneIncrement(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, loseMachine)
@@ -37,7 +37,7 @@ func loseMachine(t *testing.T, second string, flags []string) {
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
-	for _, round := range []string{"first", "second"} { // the second continues what was restored
+	for _, round := range []string{"first", "second"} { // the second continues the restored backup
 		access := bucketAccess(t, second, flags)
 		newest := func() (path string, increments int) {
 			list, err := backup.List(t.Context(), filepath.Join(t.TempDir(), "none"), access, []string{second})
@@ -130,7 +130,7 @@ func loseMachine(t *testing.T, second string, flags []string) {
 	}
 }
 
-// bookOnce books, and returns the appointment's id, empty if it was refused; ok is false where there was no answer.
+// bookOnce books and returns the appointment's id, empty if it was refused; ok is false if there was no answer.
 func bookOnce(base string, body map[string]any) (id string, ok bool) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	dir, second, snapshot := clinicDir(t), t.TempDir(), t.TempDir()
 	serveAt := func(dir string, args ...string) ran {
-		// It ends before it serves: the address is no address of this machine.
+		// It ends before it serves: the address is not one of this machine.
 		return command(t, nil, "", append([]string{"serve", "--data", dir, "--backup-to", second, "--listen",
 			"192.0.2.1:0"}, args...)...)
 	}

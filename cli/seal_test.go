@@ -11,7 +11,7 @@ import (
 	"holdfast/store/backup"
 )
 
-// TestSealedCopyIsRestoredWithRecoveryKeyOnly: the machine is gone, and only the backup destination and the printed
+// TestSealedCopyIsRestoredWithRecoveryKeyOnly: the machine is lost, and only the backup destination and the printed
 // recovery key are left.
 func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesSealedCopyWithoutKey, and a damaged copy: it leaves no file in the clear.
+// TestRestoreRefusesSealedCopyWithoutKey and a damaged copy, and leaves no unencrypted file.
 func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	t.Parallel()
 	dir, place := clinicDir(t), t.TempDir()
@@ -99,7 +99,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// like is the copy with another sealed database.
+	// like returns the copy with another sealed database.
 	like := func(name string, database []byte) string {
 		dir := filepath.Join(place, name)
 		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {

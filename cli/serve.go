@@ -178,7 +178,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		AfterRollback: cfg.afterRollback,
 	}
 	if cfg.database == "" {
-		options.OnFatal = h.fail // a file that failed once stays unusable; a database server comes back
+		options.OnFatal = h.fail // a file that has failed once stays unusable; a database server can come back
 	}
 	if !o.local || o.queue {
 		if err := h.openQueue(ctx, cfg, o, &options); err != nil {

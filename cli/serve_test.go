@@ -25,13 +25,13 @@ import (
 // server is a holdfast process.
 type server struct {
 	*exec.Cmd
-	base   string // its address, as its tree says it
+	base   string // its address, as its directory records it
 	stdout *transcript
 	stderr *transcript
 	exited chan error
 }
 
-// transcript is what a process says, to be read while it goes on.
+// transcript is the output of a process, which can be read while the process runs.
 type transcript struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -49,13 +49,13 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// started runs holdfast in a process of its own and waits until it has said where it is.
+// started runs holdfast in a separate process and waits until it has printed its address.
 func started(t *testing.T, args ...string) *server {
 	t.Helper()
 	return startedWith(t, nil, args...)
 }
 
-// startedWith is started with additional variables in the environment, as NAME=value.
+// startedWith is like started, with additional environment variables, as NAME=value.
 func startedWith(t *testing.T, environment []string, args ...string) *server {
 	t.Helper()
 	return startedFrom(t, os.Args[0], append([]string{asMain + "=1"}, environment...), args...)
@@ -96,7 +96,7 @@ func startedFrom(t *testing.T, program string, environment []string, args ...str
 	return s
 }
 
-// ended waits for the exit, and returns its code; -1 for a death by signal.
+// ended waits for the exit, and returns its code; -1 if a signal ended the process.
 func (s *server) ended(t *testing.T) int {
 	t.Helper()
 	select {
@@ -157,7 +157,7 @@ func TestServeFromStartToStop(t *testing.T) {
 		t.Errorf("healthcheck of no server: exit code %d, want 1", got.code)
 	}
 
-	s = started(t, "--data", dir, "--listen", "127.0.0.1:0") // the bare command serves too
+	s = started(t, "--data", dir, "--listen", "127.0.0.1:0") // the command without arguments serves too
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestServeFromStartToStop(t *testing.T) {
 	}
 }
 
-// underWay opens a connection with a request on it whose handler waits for the rest of the body.
+// underWay opens a connection with a request whose handler waits for the rest of the body.
 func underWay(t *testing.T, s *server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
@@ -194,7 +194,7 @@ func underWay(t *testing.T, s *server) net.Conn {
 	return conn
 }
 
-// askedToStop sends SIGTERM and waits until no more connections are taken.
+// askedToStop sends SIGTERM and waits until no more connections are accepted.
 func askedToStop(t *testing.T, s *server) {
 	t.Helper()
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
@@ -213,7 +213,7 @@ func askedToStop(t *testing.T, s *server) {
 	}
 }
 
-// TestRequestsUnderWayAreFinished when the server is asked to stop.
+// TestRequestsUnderWayAreFinished when the server is stopping.
 func TestRequestsUnderWayAreFinished(t *testing.T) {
 	t.Parallel()
 	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
@@ -288,12 +288,12 @@ func TestSecondSignalExitsAtOnce(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.ended(t); code != -1 { // 0 where it waited for what is under way
+	if code := s.ended(t); code != -1 { // 0 if it waited for running requests
 		t.Errorf("exit code: got %d, want a death by signal", code)
 	}
 }
 
-// served runs a house on a free port until the test ends.
+// served runs a server on a free port until the test ends.
 func served(t *testing.T, dir string, args ...string) (h *house, base string, stop context.CancelFunc,
 	ended <-chan error) {
 	t.Helper()
@@ -316,7 +316,7 @@ func served(t *testing.T, dir string, args ...string) (h *house, base string, st
 	return h, "http://" + listener.Addr().String(), stop, done
 }
 
-// TestServeEndsWithItsContext, without an error, and leaves the directory free.
+// TestServeEndsWithItsContext, without an error, and releases the directory.
 func TestServeEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -389,7 +389,7 @@ func TestTCPListenerHasNoAdminRoutes(t *testing.T) {
 	}
 }
 
-// TestReachable: a server that listens everywhere is called on loopback.
+// TestReachable: a server that listens on all addresses is called on loopback.
 func TestReachable(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{

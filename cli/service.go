@@ -89,7 +89,7 @@ func serviceCommand(p process) *cobra.Command {
 	return c
 }
 
-// elsewhere has the instructions for systems that this command does not support.
+// elsewhere contains the instructions for systems that this command does not support.
 var elsewhere = map[string]string{
 	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and KeepAlive as " +
 		"/Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system /Library/LaunchDaemons/holdfast.plist",
@@ -278,7 +278,8 @@ func (s *service) write(path, text string, mode fs.FileMode) error {
 	return os.WriteFile(s.at(path), []byte(text), mode)
 }
 
-// remove removes files and directories in order, if they exist. A directory that is not empty stays.
+// remove removes files and directories in order, if they exist. It does not remove a directory that
+// is not empty.
 func (s *service) remove(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(s.at(path)); errors.Is(err, fs.ErrNotExist) && !s.dryRun {

@@ -8,10 +8,11 @@ import (
 	"holdfast/deploy/systemd"
 )
 
-// TestCrashExitCodeDiffersFromBadSettings: Go ends a crash and invalid settings with code 2, and the unit does not
-// restart after code 2. In the unit's environment a crash (SIGQUIT in this test) ends with a signal.
+// TestCrashExitCodeDiffersFromBadSettings: Go ends both a crash and invalid settings with code 2, and the unit
+// does not restart after code 2. In the unit's environment a crash (SIGQUIT in this test) ends with a signal.
 func TestCrashExitCodeDiffersFromBadSettings(t *testing.T) {
-	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil { // or it leaves a core here
+	// otherwise it leaves a core file here
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		t.Fatal(err)
 	}
 	contains(t, "the unit", systemd.Unit, "\nRestartPreventExitStatus=2\n", "\nLimitCORE=0\n")

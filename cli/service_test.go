@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// TestServiceIsInstalled below a directory: the unit is one that systemd takes, for HTTPS as well, and what was written goes again.
+// TestServiceIsInstalled in a directory: systemd accepts the unit, for HTTPS too, and uninstalling removes the files.
 func TestServiceIsInstalled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	half := filepath.Join(root, serviceProgram+".new") // of an install that was cut short, under a strict umask
+	half := filepath.Join(root, serviceProgram+".new") // of an install that was interrupted, under a strict umask
 	if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o755),
 		os.WriteFile(half, []byte("half"), 0o600)); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestServiceIsInstalled(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(root, serviceSettings)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the settings, which may be secrets: %v, %v; want mode 0600", info, err)
 	}
-	// what every machine has
+	// present on every machine
 	for _, around := range []string{"sysinit", "basic", "shutdown", "network-online", "multi-user"} {
 		file := filepath.Join(root, "usr/lib/systemd/system", around+".target")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
@@ -62,7 +62,8 @@ func TestServiceIsInstalled(t *testing.T) {
 			t.Errorf("after uninstall %s is there: %t, want %t", path, err == nil, stays)
 		}
 	}
-	// The uninstall also removes the files that install writes next to the unit of a package. Other files there stay.
+	// The uninstall also removes the files that install writes next to the unit of a package. Other files there are
+	// not removed.
 	part, others := filepath.Join(root, serviceHTTPS), filepath.Join(root, filepath.Dir(serviceHTTPS), "memory.conf")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o755), os.WriteFile(part, nil, 0o600),
 		os.WriteFile(others, nil, 0o600)); err != nil {
@@ -80,7 +81,7 @@ func TestServiceIsInstalled(t *testing.T) {
 	}
 }
 
-// TestServiceDryRunDoesNothing, and shows everything.
+// TestServiceDryRunDoesNothing but print all steps.
 func TestServiceDryRunDoesNothing(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -42,7 +42,7 @@ func TestDatabaseHelpRecommendsFile(t *testing.T) {
 		"better given as a file")
 }
 
-// TestHelpFitsOnOneScreen: every command in its group, ten flags, and the way to the others.
+// TestHelpFitsOnOneScreen: every command in its group, ten flags, and how to list the others.
 func TestHelpFitsOnOneScreen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -76,7 +76,7 @@ func TestHelpFitsOnOneScreen(t *testing.T) {
 	}
 }
 
-// TestBadValuesAreExplained: for every setting that can be wrong, a wrong value and what its mistake has to say.
+// TestBadValuesAreExplained: for every setting that can be wrong, a wrong value and the expected error.
 func TestBadValuesAreExplained(t *testing.T) {
 	t.Parallel()
 	const (
@@ -184,8 +184,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 	}
 }
 
-// TestSettingsThatNeedEachOther are found out together and before anything is made; a command that has no use for them
-// does not ask.
+// TestSettingsThatNeedEachOther: conflicts are all reported together, before any file is created; commands that do
+// not use these settings do not check them.
 func TestSettingsThatNeedEachOther(t *testing.T) {
 	t.Parallel()
 	const endpoint = "https://pms.example/GetData.ashx"
@@ -196,7 +196,7 @@ func TestSettingsThatNeedEachOther(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		environ, args []string
-		says          []string // all of them, and how many there are
+		says          []string // all of them, and their number
 	}{
 		{"an address alone", nil, []string{"--upstream-url", endpoint}, []string{client, user, password}},
 		{"beside a mistake", nil, []string{"--upstream-url", endpoint, "--rate-limit", "maybe"},

@@ -13,8 +13,8 @@ import (
 
 // The figures of docs/sizing.md.
 
-// BenchmarkSizeOfABooking books over HTTP, with a mail and a webhook for each, and reports by how much the files have grown for each
-// booking once everything is delivered. With HOLDFAST_BENCH_FULL they are ten times as many.
+// BenchmarkSizeOfABooking books over HTTP, with an email and a webhook for each booking, and reports by how much the
+// files have grown per booking once everything is delivered. With HOLDFAST_BENCH_FULL they are ten times as many.
 func BenchmarkSizeOfABooking(b *testing.B) {
 	bookings := 300
 	if os.Getenv("HOLDFAST_BENCH_FULL") != "" {
@@ -22,7 +22,7 @@ func BenchmarkSizeOfABooking(b *testing.B) {
 	}
 	m := newMixedLoad(b)
 	grown := func() float64 {
-		// it has no log beside it, and no free pages
+		// it has no separate log and no free pages
 		copied := filepath.Join(b.TempDir(), fmt.Sprint(time.Now().UnixNano()))
 		runHere(b, "backup", "--data", m.dir, "--to", copied)
 		return float64(sizeOf(b, filepath.Join(copied, databaseFile)))
@@ -53,7 +53,7 @@ func BenchmarkSizeOfABooking(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkBackupOf100k backs up a directory with 100,000 appointments and nothing else, and checks it.
+// BenchmarkBackupOf100k backs up a directory with 100,000 appointments, and verifies the backup.
 func BenchmarkBackupOf100k(b *testing.B) {
 	const appointments = 100_000
 	dir, to := fullDir(b, appointments), filepath.Join(b.TempDir(), "backup")
@@ -82,7 +82,7 @@ func runHere(b *testing.B, args ...string) {
 	}
 }
 
-// sizeOf is how much a file, or all of a directory, takes.
+// sizeOf returns the size of a file, or of all files in a directory.
 func sizeOf(b *testing.B, path string) (all int64) {
 	b.Helper()
 	err := filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {

@@ -14,7 +14,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// holdAt asks for the n-th half hour after noon in two days, and returns the hold's id if there is one.
+// holdAt requests the n-th half hour after noon in two days, and returns the hold's id if there is one.
 func holdAt(t *testing.T, base, client string, n int) (status int, id, body string) {
 	t.Helper()
 	status, body = posted(t, base+"/v1/holds", map[string]any{
@@ -31,7 +31,7 @@ func holdAt(t *testing.T, base, client string, n int) (status int, id, body stri
 	return status, made.HoldID + made.Hold.HoldID + made.Hold.ID, body
 }
 
-// follow reads a node's stream of check-ups until the test ends.
+// follow reads a node's stream for the type checkup until the test ends.
 func follow(t *testing.T, base string) *transcript {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+
@@ -59,11 +59,11 @@ func follow(t *testing.T, base string) *transcript {
 	return said
 }
 
-// TestSlowRedisDelaysNoHold delays every answer of Redis by half a minute, or loses it although Redis did the work,
-// below two complete servers. Clients get their answers long before Redis answers and lose none of their own holds,
-// pages at the other server show them, and no person acts.
+// TestSlowRedisDelaysNoHold delays every answer of Redis by half a minute, or loses it although Redis executed the
+// call, below two complete servers. Clients get their answers long before Redis answers and lose none of their own
+// holds, pages at the other server show them, and no person has to act.
 func TestSlowRedisDelaysNoHold(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	const late = 30 * time.Second
 	redis := redistest.Start(t, redistest.Programs(t)[0])
 	line := redis.Proxy(t)
@@ -131,7 +131,7 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 		}
 		longest := slices.Max(waited)
 		t.Logf("%s: of %d requests the longest took %v", fault.name, len(waited), longest)
-		if longest >= late { // however slow this machine is: half a second is what they are given
+		if longest >= late { // independent of the machine's speed: each gets half a second
 			t.Errorf("%s: the longest took %v: it waited for Redis, which is %v late", fault.name, longest, late)
 		}
 		fault.end()
@@ -150,7 +150,7 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 	}
 }
 
-// storageModeOf is what a node says of itself.
+// storageModeOf returns the mode of the live state that a node reports.
 func storageModeOf(t *testing.T, base string) string {
 	t.Helper()
 	var ready struct{ StorageMode string }

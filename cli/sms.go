@@ -12,7 +12,7 @@ type smsConfig struct {
 	method, headers, body, success string
 }
 
-// texter returns what sends text messages. Its errors name the setting and never quote a secret.
+// texter returns the sender of text messages. Its errors name the setting and never quote a secret.
 func (c smsConfig) texter(allowPrivate bool) (*notice.Texter, error) {
 	o := notice.TexterOptions{AllowPrivate: allowPrivate}
 	if c.url != "" {

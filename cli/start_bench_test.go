@@ -17,8 +17,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// BenchmarkStart is the time from starting the program on a data directory with 100,000 appointments, half of them over
-// and half to come, to its first listing of time slots.
+// BenchmarkStart measures the time from starting the program on a data directory with 100,000 appointments, half of
+// them in the past, to its first listing of time slots.
 func BenchmarkStart(b *testing.B) {
 	dir := fullDir(b, 100_000)
 	var took []time.Duration
@@ -65,13 +65,13 @@ func startOnce(b *testing.B, dir string, flags ...string) time.Duration {
 	}
 }
 
-// fullDir is a data directory with this many appointments of twenty specialists, a quarter of an hour each: half of them over and
-// half to come.
+// fullDir is a data directory with this many appointments of 15 minutes for twenty specialists, half of them in the
+// past.
 func fullDir(b *testing.B, appointments int) string {
 	return dirWith(b, appointments/2, appointments-appointments/2)
 }
 
-// dirWith is a data directory with so many appointments that are over, and so many to come.
+// dirWith is a data directory with given numbers of past and future appointments.
 func dirWith(b *testing.B, over, coming int) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "data")
@@ -89,7 +89,7 @@ func dirWith(b *testing.B, over, coming int) string {
 	return dir
 }
 
-// fill makes the clinic and its appointments, in an empty database. Everybody has had four.
+// fill creates the clinic and its appointments, in an empty database. Each patient has had four.
 func fill(b *testing.B, db store.Store, over, coming int) {
 	b.Helper()
 	const specialists, batch = 20, 5000
@@ -144,7 +144,8 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 	}
 }
 
-// somebody is the nth patient. One name has an address and a number of its own in each of many.
+// somebody returns the nth patient. One name has a different address and number in each of many
+// appointments.
 func somebody(n int) store.Patient {
 	first := []string{"Rosa", "Jürgen", "María", "Per", "Zoë", "Anna", "Tom", "Ida"}
 	last := []string{"Winter", "Großmann", "Lindqvist", "Haddad", "Brandt", "Sand", "Okafor"}
@@ -154,7 +155,7 @@ func somebody(n int) store.Patient {
 	}
 }
 
-// BenchmarkStartOfANode is BenchmarkStart of a node on PostgreSQL and Redis.
+// BenchmarkStartOfANode is BenchmarkStart for a node on PostgreSQL and Redis.
 func BenchmarkStartOfANode(b *testing.B) {
 	url, live := postgresURL(b), redistest.Start(b, redistest.Programs(b)[0])
 	db, err := postgres.Open(b.Context(), postgres.Options{URL: url})

@@ -20,7 +20,7 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// storm is the clinic, its faults, and the answers that its clients got.
+// storm is the clinic, its faults, and the answers that its clients received.
 type storm struct {
 	*testing.T
 	nodes            *nodes
@@ -43,7 +43,7 @@ type storm struct {
 	began    time.Time
 
 	mu    sync.Mutex
-	bases []string // of the nodes, empty while one is not there
+	bases []string // of the nodes, empty while a node is down
 
 	answered      atomic.Int64 // bookings
 	next, holder  atomic.Int64
@@ -54,43 +54,43 @@ type storm struct {
 	longest       time.Duration
 	struck        int
 	slow          atomic.Int64 // answers and recoveries that took longer than slowAfter
-	fault         string       // that is active; empty between two
-	victim        int          // the node that it strikes; -1: all
+	fault         string       // the active one; empty between two
+	victim        int          // the affected node; -1: all
 	losesHolds    bool
-	// during a fault, the longest for an answer of a node that it does not strike
+	// during a fault, the longest time for an answer of an unaffected node
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration
 }
 
-// wanted is a booking and the answer that its client got.
+// wanted is a booking and the answer that its client received.
 type wanted struct {
 	slot      int
-	id        string // once it was acknowledged; empty for an agent's
+	id        string // after it was acknowledged; empty for an agent's
 	cancelled bool
 }
 
-// A busy machine is slow, and that breaks no guarantee. What takes longer than slowAfter is counted, and only what has
-// not happened after neverAfter is a failure.
+// A busy machine is slow, which violates no guarantee. It counts steps that take longer than slowAfter, and fails
+// only if a step has not finished after neverAfter.
 const (
 	slowAfter  = time.Minute
 	neverAfter = 10 * time.Minute
 )
 
 const (
-	contended  = 1000   // slots that several want
+	contended  = 1000   // slots that several clients want
 	holdsFrom  = 14_000 // slots that are only held
-	heldByMany = 16_990 // slots that several hold in turn
+	heldByMany = 16_990 // slots that several clients hold in turn
 	slotsEnd   = 17_000
 )
 
-// at notes the address of a node; empty while it does not run.
+// at records the address of a node; empty while it is not running.
 func (s *storm) at(node int, base string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bases[node] = base
 }
 
-// base returns the address of a node, or of the next that runs.
+// base returns the address of a node, or of the next one that is running.
 func (s *storm) base(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,8 @@ func (s *storm) cancel(key string, w wanted) {
 	s.Errorf("appointment %s was not cancelled in %v", w.id, neverAfter)
 }
 
-// hold holds a slot that no other client wants, several times at any node, and lets the hold expire or releases it.
+// hold holds a slot that no other client wants, several times at random nodes, and lets the hold expire or releases
+// it.
 func (s *storm) hold(random *rand.Rand) {
 	n := s.holder.Add(1)
 	slot := holdsFrom + int(n)%(heldByMany-holdsFrom)
@@ -281,7 +282,7 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	return reply.StatusCode, answer
 }
 
-// wait notes the time that a client waited for an answer during a fault at another node.
+// wait records the time that a client waited for an answer during a fault at another node.
 func (s *storm) wait(address string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +292,7 @@ func (s *storm) wait(address string, took time.Duration) {
 	s.waited[s.fault] = max(s.waited[s.fault], took.Round(time.Millisecond))
 }
 
-// countSlow counts what took longer than slowAfter.
+// countSlow counts steps that took longer than slowAfter.
 func (s *storm) countSlow(took time.Duration) {
 	if took > slowAfter {
 		s.slow.Add(1)
@@ -303,7 +304,8 @@ func (s *storm) count(what string) {
 	n.(*atomic.Int64).Add(1)
 }
 
-// look notes the memory of the node that is never killed: its maximum in the first third, and after it.
+// look records the memory of the node that is never killed: its maximum in the first third, and after
+// it.
 func (s *storm) look(early bool) {
 	reply, err := s.http.Get(s.base(0) + "/metrics")
 	if err != nil {

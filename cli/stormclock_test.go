@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// The nodes of a storm can have a clock that steps: .ci/steppable builds the test binary with a time.Now that adds the
-// number of seconds in the file that HOLDFAST_CLOCK names. Nothing else on the machine sees that clock. The monotonic
-// clock goes on, as it does when an operator or NTP sets a clock.
+// The nodes of a storm can have a clock that steps: .ci/steppable builds the test binary with a time.Now that adds
+// the number of seconds in the file that HOLDFAST_CLOCK names. No other program on the machine sees that clock. The
+// monotonic clock continues, as when an operator or NTP sets a clock.
 
 func (s *storm) clock(node int) string { return filepath.Join(s.clocks, fmt.Sprint("node", node)) }
 
-// step sets the clock of a node, and waits until the node has it.
+// step sets the clock of a node, and waits until the node uses it.
 func (s *storm) step(node int, by time.Duration) {
 	if err := os.WriteFile(s.clock(node), fmt.Appendf(nil, "%d\n", int(by.Seconds())), 0o600); err != nil {
 		s.Error(err)

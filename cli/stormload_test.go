@@ -44,7 +44,7 @@ func (s *storm) group(key string, slot, people, status int, answer map[string]an
 	}
 }
 
-// series books three times of its own for one patient.
+// series books three separate times for one patient.
 func (s *storm) series() {
 	slot := contended + int(s.next.Add(3)) - 2
 	var times []map[string]any
@@ -59,7 +59,7 @@ func (s *storm) series() {
 	s.group(key, slot, 3, status, answer)
 }
 
-// visit books two persons one after the other.
+// visit books two people one after the other.
 func (s *storm) visit() {
 	slot := contended + int(s.next.Add(2)) - 1
 	if strings.HasSuffix(slotAt(slot), "T23:30:00Z") { // the second would begin on the next day
@@ -76,7 +76,8 @@ func (s *storm) visit() {
 	s.group(key, slot, 2, status, answer)
 }
 
-// wish adds an entry to the waiting list, for a day in the contended time. Its offer holds a cancelled time.
+// wish adds an entry to the waiting list, for a day in the contended range. Its offer holds a cancelled
+// time.
 func (s *storm) wish() {
 	n := s.waiting.Add(1)
 	day := enginetest.Noon(time.UTC, 3+int(n)%15).Format(time.DateOnly)
@@ -97,7 +98,7 @@ func (s *storm) identify() map[string]any {
 	return patient
 }
 
-// agent books a time of its own as an agent does, in front of the practice-management system. The token of the patient
+// agent books a separate time as an agent does, through the practice-management system. The token of the patient
 // lasts 15 minutes, and less at a node whose clock is ahead.
 func (s *storm) agent() {
 	slot := contended + int(s.next.Add(1))
@@ -159,7 +160,7 @@ func (s *storm) excused() bool {
 	return s.losesHolds
 }
 
-// court judges the acknowledged holds: at no moment have two clients a hold of one slot.
+// court judges the acknowledged holds: two clients must never hold one slot at the same time.
 type court struct {
 	mu       sync.Mutex
 	given    map[int]turn // by slot
@@ -170,7 +171,7 @@ type court struct {
 
 type turn struct {
 	id    string
-	until time.Time // a hold lasts longer, so the clocks of the servers do not matter
+	until time.Time // a hold lasts longer, so differences between the servers' clocks do not matter
 	other string    // that was given at the same time
 }
 

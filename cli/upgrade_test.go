@@ -20,7 +20,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// unpacked is a data directory as a program that was released left it.
+// unpacked is a data directory as a released program left it.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	f, err := os.Open(archive)
@@ -54,7 +54,8 @@ func unpacked(t *testing.T, archive string) string {
 	}
 }
 
-// patientsIn are the appointments in a data directory that no server has open: who, and what became of it.
+// patientsIn returns the appointments in a data directory that no server has open: the patient and the
+// outcome of each.
 func patientsIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, databaseFile)})
@@ -148,7 +149,8 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 	}
 }
 
-// sameButTwo: everything is there as it was booked, but one that was cancelled and one who arrived.
+// sameButTwo: all appointments are as they were booked, except one that was cancelled and one whose
+// patient arrived.
 func sameButTwo(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	var other []string

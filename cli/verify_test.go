@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestVerifyLiveAsksTheRunningServer, and nobody else.
+// TestVerifyLiveAsksTheRunningServer and no other program.
 func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -14,8 +14,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// verify --json lists the overlaps: none in a sound database, and both appointments of each where somebody changed rows behind the
-// schema's back.
+// verify --json lists the overlaps: none in a valid database, and both appointments of each if rows were changed
+// behind the schema's back.
 func TestVerifyListsOverlapsAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

@@ -1,5 +1,6 @@
-// Package clients_test generates both clients from the description of the API, installs them into empty projects as a user does, and has
-// each drive a real server. The clients are modules of their own, which nothing of the server imports.
+// Package clients_test generates both clients from the description of the API, installs them into empty projects as a
+// user does, and has each drive a real server. The clients are separate modules, which no package of the server
+// imports.
 package clients_test
 
 import (

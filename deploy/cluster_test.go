@@ -22,7 +22,7 @@ import (
 	"holdfast/engine/enginetest"
 )
 
-// portsInARow finds so many free ports beside each other.
+// portsInARow finds n consecutive free ports.
 func portsInARow(t *testing.T, n int) int {
 	t.Helper()
 	for first := 21000; first < 31000; first += n {
@@ -41,8 +41,8 @@ func portsInARow(t *testing.T, n int) int {
 	return 0
 }
 
-// TestClusterOnLoopback starts what `make cluster` starts, and books through its load balancer while a node is killed. Ctrl-C
-// leaves nothing.
+// TestClusterOnLoopback starts the servers that `make cluster` starts, and books through its load balancer while a
+// node is killed. Ctrl-C leaves nothing.
 func TestClusterOnLoopback(t *testing.T) {
 	clitest.Long(t, "two nodes, PostgreSQL, Redis and nginx")
 	postgres, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -108,7 +108,7 @@ func TestClusterOnLoopback(t *testing.T) {
 	book := func(n int) {
 		t.Helper()
 		r := ask(n)
-		// it was sent to the node as that was killed; a page repeats it under its key
+		// it was sent to the node while that was being killed; a page repeats it with its key
 		if r.StatusCode == http.StatusBadGateway {
 			r.Body.Close()
 			r = ask(n)
@@ -157,8 +157,8 @@ var openClinic = []byte(`{"clinic":{"name":"Harbour Clinic","timezone":"UTC","lo
  "appointmentTypes":[{"id":"checkup","name":"Check-up","durationMinutes":30,"slotStepMinutes":30,"cooldownMinutes":0,"horizonDays":60,
    "specialists":[{"specialistId":"ada","priority":1}]}]}`)
 
-// TestComposeFileIsConsistent, as far as that can be seen without a daemon: what a service names is declared, the settings are
-// settings, and the balancer knows the nodes by their names.
+// TestComposeFileIsConsistent, as far as that can be checked without a daemon: everything that a service names is
+// declared, the settings exist, and the balancer has the names of the nodes.
 func TestComposeFileIsConsistent(t *testing.T) {
 	b, err := os.ReadFile("compose.yaml")
 	if err != nil {
@@ -213,7 +213,7 @@ func TestComposeFileIsConsistent(t *testing.T) {
 		}
 	}
 
-	// The program itself says whether it knows the settings: it warns of an unknown HOLDFAST_*.
+	// The program itself reports whether the settings exist: it warns about an unknown HOLDFAST_*.
 	show := exec.Command(clitest.Program(t), "config", "print")
 	show.Dir = t.TempDir()
 	secret := filepath.Join(show.Dir, "database-url")

@@ -1,5 +1,5 @@
-// Package deploy has the files for those who operate Holdfast, and the tests that keep them true: every metric that a
-// dashboard or an alert names is there in the scrape of a live server, with the labels it is asked for.
+// Package deploy contains the files for operators of Holdfast, and the tests that check them: every metric that a
+// dashboard or an alert names exists in the scrape of a live server, with the labels that are used.
 package deploy
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// query is one PromQL expression and where it stands.
+// query is one PromQL expression and its location.
 type query struct{ where, expr string }
 
 // dashboard lists the expressions of the Grafana dashboard, with its variables filled in as Grafana does.
@@ -64,7 +64,7 @@ func alerts(t testing.TB) (all []query) {
 	return all
 }
 
-// series is what a scrape has: the label sets of each metric.
+// series is the content of a scrape: the label sets of each metric.
 type series map[string][]map[string]string
 
 var (
@@ -88,7 +88,7 @@ func parseScrape(text string) series {
 	return found
 }
 
-// What PromQL itself knows, of what is used here.
+// The parts of PromQL that are used here.
 var (
 	functions = []string{"rate", "increase", "histogram_quantile"}
 	operators = []string{"sum", "max", "min", "avg", "count", "topk"}
@@ -98,13 +98,13 @@ var (
 
 var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[a-zA-Z_:][\w:]*|\d[\w.]*|\S`)
 
-// selector is a metric with the labels that are asked of it.
+// selector is a metric with the labels that are requested of it.
 type selector struct {
 	metric   string
 	matchers [][3]string // label, operator, value
 }
 
-// read takes an expression apart: the selectors in it, the labels that it groups by, and what it cannot make sense of.
+// read parses an expression: the selectors in it, the labels that it groups by, and the parts that it cannot parse.
 func read(expr string) (selectors []selector, groups, strange []string) {
 	words := token.FindAllString(expr, -1)
 	for i := 0; i < len(words); i++ {
@@ -143,7 +143,7 @@ func read(expr string) (selectors []selector, groups, strange []string) {
 	return selectors, groups, strange
 }
 
-// faults lists what an expression asks for that the scrape does not have.
+// faults lists the parts of an expression that the scrape does not have.
 func faults(expr string, there series) (wrong []string) {
 	selectors, groups, strange := read(expr)
 	for _, w := range strange {
@@ -154,7 +154,7 @@ func faults(expr string, there series) (wrong []string) {
 	}
 	for _, s := range selectors {
 		all := there[s.metric]
-		if s.metric == "up" { // which Prometheus makes for each scrape
+		if s.metric == "up" { // which Prometheus creates for each scrape
 			all = []map[string]string{{"job": "holdfast", "instance": "test"}}
 		}
 		if len(all) == 0 {
@@ -186,7 +186,7 @@ func matches(labels map[string]string, matchers [][3]string) bool {
 	return true
 }
 
-// TestNamedMetricsExist holds the dashboard and the alerts to the scrape of a live server.
+// TestNamedMetricsExist compares the dashboard and the alerts with the scrape of a live server.
 func TestNamedMetricsExist(t *testing.T) {
 	there := parseScrape(newHouse(t).scrapes())
 	for kind, list := range map[string][]query{"the dashboard": dashboard(t), "the alerts": alerts(t)} {
@@ -216,7 +216,7 @@ func TestMetricsAreOnDashboard(t *testing.T) {
 	}
 }
 
-// TestExpressionMistakeIsFound plants one of each kind.
+// TestExpressionMistakeIsFound plants one mistake of each kind.
 func TestExpressionMistakeIsFound(t *testing.T) {
 	there := parseScrape(`# HELP a_total x
 a_total{kind="x",reason="say \"no\""} 1

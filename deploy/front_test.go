@@ -25,25 +25,26 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// The proxies of docs/https.md, each set up as it stands there, in front of a server.
+// The proxies of docs/https.md, each configured as on that page, in front of a server.
 
 const proxiedName = "book.example.org"
 
 // proxy is one of them.
 type proxy struct {
 	name, language string   // of its block in the manual
-	program        string   // a name, or a path where it is not in everyone's
+	program        string   // a name, or a path if it is not on the usual path
 	comesWith      string   // the package
-	edits          []string // of the block, as of strings.NewReplacer; each has to be there
+	edits          []string // of the block, as for strings.NewReplacer; each must occur
 	files          map[string]string
 	args           []string
-	logged         string // what is in its log of a request for /v1/clinic; empty: it keeps none
-	// quiet is how long it waits for the next part of an answer, in the words of the block, and 2 seconds of it; empty: for ever.
+	logged         string // its log lines about a request for /v1/clinic; empty: it writes none
+	// quiet is how long the proxy waits for the next part of an answer, in the words of the block, and a replacement
+	// of 2 seconds; empty: for ever.
 	quiet, brief string
 }
 
-// In the edits, the files and the arguments, DIR is where the proxy may write, PORT where it listens, and TO is the server. BLOCK is the
-// edited block.
+// In the edits, the files and the arguments, DIR is where the proxy may write, PORT is where it listens, and TO is
+// the server. BLOCK is the edited block.
 var proxies = []proxy{
 	{
 		name: "nginx", language: "nginx", program: "/usr/sbin/nginx", comesWith: "nginx-light",
@@ -77,7 +78,7 @@ var proxies = []proxy{
 	},
 }
 
-// documented is the block of a language in the section of the manual about proxies.
+// documented returns the block of a language in the manual's section about proxies.
 func documented(t *testing.T, language string) string {
 	t.Helper()
 	manual, err := os.ReadFile("../docs/https.md")
@@ -94,14 +95,14 @@ func documented(t *testing.T, language string) string {
 	return block
 }
 
-// front is a proxy that runs.
+// front is a running proxy.
 type front struct {
-	address string // of loopback; it speaks TLS there
+	address string // of loopback; it uses TLS there
 	roots   *x509.CertPool
-	stop    func() (wrote string) // and what it has written anywhere
+	stop    func() (wrote string) // and everything that it has written
 }
 
-// start starts the proxy in front of the server at an address. The test is skipped where the proxy is not installed.
+// start starts the proxy in front of the server at an address. The test is skipped if the proxy is not installed.
 func (p proxy) start(t *testing.T, to string, more ...string) *front {
 	t.Helper()
 	clitest.Long(t, "a proxy of its own")
@@ -183,7 +184,7 @@ func (p proxy) startOnce(t *testing.T, program, block, to string) (f *front, fai
 	}
 }
 
-// written is what is in all files of a directory but those that were given.
+// written returns the content of all files in a directory except the given ones.
 func written(t *testing.T, dir string, given map[string]bool) string {
 	var all strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -201,7 +202,7 @@ func written(t *testing.T, dir string, given map[string]bool) string {
 	return all.String()
 }
 
-// certify writes a certificate for the name into a directory. Who believes it believes it alone.
+// certify writes a certificate for the name into a directory. Only the given client trusts it.
 func certify(t *testing.T, dir string) (certificate []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -231,7 +232,7 @@ func certify(t *testing.T, dir string) (certificate []byte) {
 
 func (f *front) tls() *tls.Config { return &tls.Config{ServerName: proxiedName, RootCAs: f.roots} }
 
-// visitor is somebody with an address of loopback, to whom the name leads to the proxy.
+// visitor is a client with a loopback address, for which the name resolves to the proxy.
 func (f *front) visitor(t *testing.T, from string) *http.Client {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}

@@ -21,12 +21,12 @@ import (
 	"holdfast/web"
 )
 
-// house is a whole server with a queue, on which a little has happened.
+// house is a whole server with a queue, with some activity on it.
 type house struct {
 	t    testing.TB
 	url  string
 	db   *sqlite.Store
-	stop func() // and what it was asked is answered
+	stop func() // and the answers to its requests
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
@@ -43,7 +43,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
-	lastCopy := func() (time.Time, bool) { return time.Now(), true } // there is a second place
+	lastCopy := func() (time.Time, bool) { return time.Now(), true } // there is a second node
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 		stopDeciding()
 		running.Wait()
 		for _, c := range []io.Closer{queue, live, db} {
-			_ = c.Close() // the database may be closed already
+			_ = c.Close() // the database may already be closed
 		}
 	})
 	return &house{t: t, url: "http://" + listener.Addr().String(), db: db, stop: stop}
@@ -108,7 +108,7 @@ func (h *house) ask(method, path string, body any) (int, string) {
 	return reply.StatusCode, string(text)
 }
 
-// bustle is a hold, a booking, and the same booking refused.
+// bustle makes a hold, a booking, and the same booking again, which is refused.
 func (h *house) bustle() {
 	h.t.Helper()
 	start := enginetest.Noon(time.UTC, 2)
@@ -125,7 +125,8 @@ func (h *house) bustle() {
 		"slotStartDate": start.Add(time.Hour).Format(time.RFC3339)})
 }
 
-// fail is what a request is answered whose booking cannot be saved. Nothing can be booked after it.
+// fail returns the answer to a request whose booking cannot be saved. No booking can succeed after
+// it.
 func (h *house) fail() {
 	h.t.Helper()
 	if err := h.db.Close(); err != nil {
@@ -148,7 +149,7 @@ func (h *house) scrape() string {
 	return text
 }
 
-// scrapes is what a server says that has served and failed.
+// scrapes returns the metrics of a server that has served and failed.
 func (h *house) scrapes() string {
 	h.t.Helper()
 	h.bustle()

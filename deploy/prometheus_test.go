@@ -15,7 +15,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// tool finds one of Debian's prometheus package, or says loudly what was not tested.
+// tool finds a program of Debian's prometheus package, or prints a prominent message about what was
+// not tested.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	clitest.Long(t, "Prometheus is installed for it")
@@ -26,7 +27,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestPromtoolAcceptsRules: their syntax, and the stories of alerts_test.yml.
+// TestPromtoolAcceptsRules: their syntax, and the scenarios in alerts_test.yml.
 func TestPromtoolAcceptsRules(t *testing.T) {
 	promtool := tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
@@ -38,8 +39,8 @@ func TestPromtoolAcceptsRules(t *testing.T) {
 	}
 }
 
-// TestPrometheusAnswersQueries lets Prometheus scrape a live server and asks it everything that the dashboard and the
-// alerts ask. What is so on any server has an answer on this one.
+// TestPrometheusAnswersQueries lets Prometheus scrape a live server and sends it every query of the dashboard and the
+// alerts. Queries about any server have an answer on this one.
 func TestPrometheusAnswersQueries(t *testing.T) {
 	p := startPrometheus(t, tool(t, "prometheus"), newHouse(t))
 	for _, q := range dashboard(t) {
@@ -63,7 +64,8 @@ func TestPrometheusAnswersQueries(t *testing.T) {
 // prometheus is one that scrapes a house.
 type prometheus struct{ url string }
 
-// startPrometheus starts one, lets something happen on the house, and waits until it has seen that.
+// startPrometheus starts Prometheus, generates some activity on the house, and waits until
+// Prometheus has scraped it.
 func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,7 +96,8 @@ func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 	return p
 }
 
-// shown is query until something is shown, for a minute at most: where the last scrape took too long there is nothing for a moment.
+// shown repeats query until there is a result, for a minute at most: if the last scrape took too long, there is none
+// for a moment.
 func (p *prometheus) shown(expr string) (n int, err error) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if n, err = p.query(expr); err != nil || n > 0 || strings.Contains(expr, "> 0") || time.Now().After(end) {
@@ -103,7 +106,7 @@ func (p *prometheus) shown(expr string) (n int, err error) {
 	}
 }
 
-// until asks again and again until there is an answer, for two minutes.
+// until repeats the query until there is an answer, for two minutes.
 func (p *prometheus) until(t *testing.T, expr string) {
 	t.Helper()
 	var err error
@@ -116,7 +119,7 @@ func (p *prometheus) until(t *testing.T, expr string) {
 	t.Fatalf("Prometheus never saw %s: %v", expr, err)
 }
 
-// query says how many series an expression has now.
+// query returns the number of series that an expression has now.
 func (p *prometheus) query(expr string) (int, error) {
 	reply, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {

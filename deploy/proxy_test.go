@@ -18,14 +18,14 @@ import (
 	"holdfast/web"
 )
 
-// journey is a visitor of a page that is behind a proxy.
+// journey is a visitor of a page behind a proxy.
 type journey struct {
 	t    *testing.T
 	http *http.Client
 	base string
 }
 
-// do sends a request, as a page of the clinic does. Headers are names and values in turn.
+// do sends a request, as a page of the clinic does. Headers are alternating names and values.
 func (j journey) do(method, path, body string, headers ...string) *http.Response {
 	j.t.Helper()
 	ctx, cancel := context.WithCancel(j.t.Context())
@@ -60,7 +60,7 @@ func (j journey) do(method, path, body string, headers ...string) *http.Response
 	return nil
 }
 
-// want is do with an answer of this status and these words.
+// want is like do, but requires an answer with this status and these words.
 func (j journey) want(status int, words, method, path, body string, headers ...string) {
 	j.t.Helper()
 	answer := j.do(method, path, body, headers...)
@@ -81,7 +81,7 @@ type streamed struct {
 	close func()
 }
 
-// stream opens one, up to the frame that says that it is connected.
+// stream opens one, up to the connected frame.
 func (j journey) stream(client string, headers ...string) *streamed {
 	j.t.Helper()
 	s, status := j.opening(client, headers...)
@@ -92,7 +92,7 @@ func (j journey) stream(client string, headers ...string) *streamed {
 	return s
 }
 
-// opening is the stream from its first byte, or nil when it is answered with another status than 200.
+// opening returns the stream from its first byte, or nil if the status of the answer is not 200.
 func (j journey) opening(client string, headers ...string) (*streamed, int) {
 	j.t.Helper()
 	answer := j.do("GET", "/v1/holds/stream?appointmentTypeId=checkup&clientId="+client, "", headers...)
@@ -109,7 +109,7 @@ func (j journey) opening(client string, headers ...string) (*streamed, int) {
 	return s, answer.StatusCode
 }
 
-// each is every line until the end, or until this long after the one before.
+// each yields every line until the end, or until no line has arrived for this long.
 func (s *streamed) each(patience time.Duration) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for {
@@ -126,7 +126,7 @@ func (s *streamed) each(patience time.Duration) iter.Seq[string] {
 	}
 }
 
-// until reads to a line with these words.
+// until reads up to a line with these words.
 func (s *streamed) until(words string) {
 	s.t.Helper()
 	for line := range s.each(time.Minute) {
@@ -137,13 +137,13 @@ func (s *streamed) until(words string) {
 	s.t.Fatalf("the stream did not say %s", words)
 }
 
-// What must be in nobody's log: a client, a key, the token and the name of a calendar, what was searched.
+// Data that must be in no log: a client, a key, the token and the name of a calendar, a search text.
 var unspeakable = []string{"client-secret-", adminKey, "token-secret-1", "calendar-secret-1", "Winterbottom"}
 
 // clientEnded is in the scrape of a server when one reader of a stream has left.
 var clientEnded = regexp.MustCompile(`(?m)^holdfast_streams_ended_total\{reason="client-[a-z]+"\} 1$`)
 
-// TestBehindAProxy is the life of a clinic behind each of the proxies of the manual.
+// TestBehindAProxy runs the life of a clinic behind each of the proxies in the manual.
 func TestBehindAProxy(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.4:0"); err != nil {
 		t.Skipf("SKIPPED: its visitors come from 127.0.0.2 to 127.0.0.4, which Linux has: %v", err)
@@ -156,7 +156,7 @@ func TestBehindAProxy(t *testing.T) {
 			h := newHouse(t, func(o *web.Options) {
 				o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 				o.RateLimit, o.Limits.StreamsPerAddress = true, 1
-				o.Ping = time.Hour // what arrives is what happened
+				o.Ping = time.Hour // the events arrive as they happen
 			})
 			to := strings.TrimPrefix(h.url, "http://")
 			f := p.start(t, to)
@@ -170,7 +170,7 @@ func TestBehindAProxy(t *testing.T) {
 				t.Errorf("it speaks HTTP/%d; browsers want 2 for many streams", v)
 			}
 
-			// Who may write: the clinic's own pages, and no other's. Links lead to where people are.
+			// Only the clinic's own pages may write. Links lead to the address that people use.
 			slot := func(hours int) string {
 				return enginetest.Noon(time.UTC, 2).Add(time.Duration(hours) * time.Hour).Format(time.RFC3339)
 			}
@@ -188,14 +188,15 @@ func TestBehindAProxy(t *testing.T) {
 					`"clientInfo":{"name":"test","version":"1"}}}`, "Authorization", "Bearer "+adminKey, "Accept",
 				"application/json, text/event-stream")
 
-			// What happens arrives at once, while the stream goes on.
+			// Events arrive immediately, while the stream is open.
 			watching := patient.stream("client-secret-0002")
 			other.want(201, "holdId", "POST", "/v1/holds",
 				fmt.Sprintf(`{"appointmentTypeId":"checkup","clientId":"client-secret-0003","slotStartDate":%q}`,
 					slot(2)), ownPage...)
 			watching.until(`"type":"hold"`)
 
-			// An address has one stream here, and it is the one that the proxy saw, whatever is claimed.
+			// An address has one stream here: the address that the proxy saw, whatever the client
+			// claims.
 			patient.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "",
 				"X-Forwarded-For", "127.0.0.77", "Forwarded", "for=127.0.0.77")
 			leaving := other.stream("client-secret-0003", "X-Forwarded-For", "127.0.0.2", "X-Real-Ip", "127.0.0.2")
@@ -204,7 +205,7 @@ func TestBehindAProxy(t *testing.T) {
 			past.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For",
 				"127.0.0.6")
 
-			// A page that is closed ends its stream here, too.
+			// When a page is closed, its stream ends here too.
 			leaving.close()
 			for patience := time.After(time.Minute); !clientEnded.MatchString(h.scrape()); {
 				select {
@@ -255,7 +256,7 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 			}
 			f := p.start(t, strings.TrimPrefix(h.url, "http://"), brief...)
 			patient := journey{t, f.visitor(t, "127.0.0.1"), "https://" + proxiedName}
-			// its first answer takes the longest, and the proxy's patience is for that, too
+			// its first answer takes longest, and the proxy's time limit applies to that too
 			patient.do("GET", "/v1/clinic", "")
 			for attempt := time.Now(); ; {
 				s, status := patient.opening("client-secret-0001")
@@ -276,7 +277,8 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 						return
 					}
 				}
-				// A machine that was busy elsewhere for so long had the proxy wait in earnest.
+				// If the machine was busy with other work for so long, the proxy really had to
+				// wait.
 				if gap = max(gap, time.Since(last)); gap < patience/2 || time.Since(attempt) > time.Minute {
 					t.Fatalf("the stream ended %s after it was opened, with pings until %s before", time.Since(opened),
 						time.Since(last))

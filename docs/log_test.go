@@ -91,7 +91,7 @@ func warning(n ast.Node) (message string, is bool) {
 	return message, is
 }
 
-// literal is the text of a string, or of the first one of a sum.
+// literal returns the text of a string literal, or of the first literal of a sum.
 func literal(e ast.Expr) (string, bool) {
 	for {
 		sum, joined := e.(*ast.BinaryExpr)

@@ -251,7 +251,7 @@ func (c *bookableClinic) polled() availability.Reason {
 	case at(p.Locked):
 		return availability.ReasonHeld
 	case c.Slot(9, "checkup", c.start, "") == nil:
-		return listed // a poll lists nothing outside the hours
+		return listed // a poll lists no times outside the hours
 	}
 	return ""
 }

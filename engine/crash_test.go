@@ -19,8 +19,8 @@ import (
 )
 
 // power simulates the power supply of everything durable. Each commit, each change of the queue and each call to the
-// upstream is a step, and the power can be cut right before or right after any of them. From then on nothing has any
-// effect.
+// upstream is a step, and the power can be cut right before or right after any of them. From then on, no step has
+// any effect.
 type power struct {
 	mu    sync.Mutex
 	armed bool
@@ -206,8 +206,8 @@ func cancel(p *enginetest.TestPractice, id string) {
 	_, _ = p.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
-// cutAt runs a story with the power cut at one step, restarts and checks the outcome. happened reports whether the
-// story was long enough to be cut, review whether a person must review the booking.
+// cutAt runs a scenario with the power cut at one step, restarts and checks the outcome. happened reports whether
+// the scenario was long enough to be cut, review whether a person must review the booking.
 func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome,
 	run func(*enginetest.TestPractice)) (happened, review bool) {
 	source := &power{}

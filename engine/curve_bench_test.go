@@ -87,7 +87,7 @@ func manySpecialists(b *testing.B, n int) {
 		if _, err := e.Booking.Book(ctx, booking.Request{
 			AppointmentTypeID: "checkup", SlotStart: list.Slots[i%len(list.Slots)].Start, Client: client(i),
 			Patient: store.Patient{Name: "P"}, Source: store.SourceWeb, Actor: "web",
-		}); err != nil && i < len(list.Slots) { // of ten specialists not all have room for two
+		}); err != nil && i < len(list.Slots) { // of ten specialists, not all have room for two
 			b.Fatal(err)
 		}
 		took[i] = time.Since(began)

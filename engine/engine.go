@@ -1,5 +1,5 @@
-// Package engine arranges the packages that make Holdfast's decisions. Each decides one subject. A package imports
-// only those to its right:
+// Package engine wires together the packages that make Holdfast's decisions. Each decides about one subject. A
+// package imports only those to its right:
 //
 //	agent ► practice ► outbound      agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
 //	absence ► waitlist      presence ► clinic      account ► clinic
@@ -34,7 +34,7 @@
 //
 // All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified
 // keys) and all events about it come only from the store's feed, in commit order (follow.go). Write returns after the
-// feed was applied, so a caller finds its own change.
+// feed has been applied, so a caller finds its own change.
 //
 // # Errors
 //
@@ -140,8 +140,8 @@ type Options struct {
 	// nodes.
 	Shared bool
 	Pace   practice.Pace
-	// QueueRebuilt: the queue was created empty although the outbox may have rows. Which of them were attempted is
-	// unknown.
+	// QueueRebuilt: the queue was created empty although the outbox may have rows. It is unknown which of them
+	// were attempted.
 	QueueRebuilt bool
 	// AfterRollback: the data may be older than the writes to the practice-management system.
 	AfterRollback bool
@@ -151,7 +151,7 @@ type Options struct {
 	Practice practice.Limits
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none.
 	Upstream practice.Upstream
-	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: one of its own.
+	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: a separate one.
 	Pacer *upstream.Pacer
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
 	AgentAllowLegacy bool
@@ -354,8 +354,8 @@ func asks(hooks *notice.Hooks) rule.Ask {
 	return hooks.Ask
 }
 
-// beforeErase returns a function that releases the times of the offers and requests that exist now and not after an
-// erasure.
+// beforeErase returns a function that releases the times of the offers and requests that exist now but will not
+// exist after an erasure.
 func (e *Engine) beforeErase(ctx context.Context) (release func(context.Context), err error) {
 	offered, err := e.store.OpenWaitlistOffers(ctx)
 	if err != nil {

@@ -31,8 +31,8 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// These tests run several nodes on one PostgreSQL and one Redis. Each task that must happen once happens once, on any
-// node, and a node that stops leaves nothing undone.
+// These tests run several nodes on one PostgreSQL and one Redis. Each task that must run once runs once, on any node,
+// and a node that stops leaves no task undone.
 
 // cluster is the PostgreSQL of all tests here. The first test that needs it starts it.
 var cluster = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
@@ -387,7 +387,7 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	}
 }
 
-// TestNodesSharePacer: writes to the practice-management system keep their distance, whichever nodes make them.
+// TestNodesSharePacer: writes to the practice-management system keep their spacing, whichever nodes send them.
 func TestNodesSharePacer(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")

@@ -100,7 +100,7 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 }
 
 // TestEveryNodePublishesEveryBooking: the pages of both nodes receive a booking. If the event of its hold is lost,
-// because the node that booked stopped before it ended the hold, the booking comes from the change feed.
+// because the node that booked stopped before it ended the hold, the booking arrives through the change feed.
 func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -189,8 +189,8 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRevocationReachesAllNodes: revoking a key at one node notifies the others, so that they end what was opened
-// with it.
+// TestRevocationReachesAllNodes: revoking a key at one node notifies the others, so that they end the streams
+// that were opened with it.
 func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")

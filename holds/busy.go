@@ -27,8 +27,8 @@ type Busy interface {
 	// Change 0 is an appointment that the caller has read from the store. Only a backend in the caller's own process
 	// applies it.
 	//
-	// FollowBusy does not wait for a network. The next Claim and the next Confirm of the same backend wait until it is
-	// applied: so no node gives a hold on time that another node has booked.
+	// FollowBusy does not wait for a network. The next Claim and the next Confirm of the same backend wait until it
+	// is applied, so no node gives a hold on time that another node has booked.
 	FollowBusy(ctx context.Context, change int64, freed, taken Booked) error
 
 	// ClearBusy clears every tick that overlaps [from, to), because the database has no appointment there. It does not
@@ -64,7 +64,8 @@ func (b *Booked) Ticks() Ticks { return TicksInside(b.SlotStart, b.SlotEnd) }
 // Ticks returns the ticks that Claim checks: a booked slot must not overlap the busy interval of the claim.
 func (c *Claim) Ticks() Ticks { return TicksTouching(c.BusyStart, c.BusyEnd) }
 
-// Moves returns the ticks that Claim does not check, because one of the appointments that it moves has them.
+// Moves returns the ticks that Claim does not check, because they belong to one of the appointments that it
+// moves.
 func (c *Claim) Moves() []Ticks {
 	var own []Ticks
 	for i := range c.Moving {

@@ -61,8 +61,8 @@ func TestTicksAreCutAtMidnight(t *testing.T) {
 	}
 }
 
-// TestMovesAreOfClaimsSpecialist: a claim does not check the time of the appointments that it moves, unless they are
-// another specialist's.
+// TestMovesAreOfClaimsSpecialist: a claim does not check the time of the appointments that it moves, unless they
+// belong to another specialist.
 func TestMovesAreOfClaimsSpecialist(t *testing.T) {
 	t.Parallel()
 	moved := holds.Booked{AppointmentID: "1", SpecialistID: "ada", SlotStart: nine, SlotEnd: nine.Add(minutes(30))}

@@ -16,8 +16,8 @@ const (
 	EventSelect       EventKind = "select"
 	EventDeselect     EventKind = "deselect"
 	EventAvailability EventKind = "availability" // hours, overrides, blocks, the specialist or a type changed
-	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason has which
-	EventSession      EventKind = "session"      // an on-demand session changed; SessionID names it, Reason its status
+	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason is which of the two
+	EventSession      EventKind = "session"      // an on-demand session changed: SessionID, its status in Reason
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
 	// Owner opened the live stream ConnectionID, on any node; for the hubs only
 	EventStream EventKind = "stream"
@@ -39,12 +39,12 @@ type Reason string
 const (
 	ReasonReleased  Reason = "released"  // by its owner
 	ReasonExpired   Reason = "expired"   // its lifetime ended
-	ReasonDisplaced Reason = "displaced" // by staff, or by the loser's rule after a storage outage
+	ReasonDisplaced Reason = "displaced" // by staff, or by the rule for the loser after a storage outage
 	ReasonConflict  Reason = "conflict"  // the database refused its booking
 )
 
-// Event is one change of the live state, or of the durable state where it concerns watchers. It is a value and never
-// changes after it is published.
+// Event is one change of the live state, or of durable state if watchers need it. It is a value and never changes
+// after it is published.
 //
 // Events of one specialist are published in the order in which they took effect. Seq numbers all events of one epoch
 // without a gap.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Span is the stretch of one specialist's time that a hold or an appointment takes: the slot that the patient sees and
-// the busy interval, which is the slot widened by the appointment type's own buffers. Both are half open, [start, end).
+// Span is the part of one specialist's time that a hold or an appointment takes: the slot that the patient sees, and
+// the busy interval, which is the slot extended by the appointment type's buffers. Both are half open, [start, end).
 type Span struct {
 	AppointmentTypeID string
 	SpecialistID      string
@@ -21,8 +21,8 @@ type Span struct {
 
 // Conflicts reports whether the two spans cannot both be booked. It applies the predicate of the guarantee, which the
 // database enforces too: the busy interval of one overlaps the slot of the other, and they are not two seats of the
-// same group session. Two buffers may overlap, so the gap between two appointments is the larger of the buffers, not
-// their sum. The relation is symmetric.
+// same group session. Two buffers may overlap, so the gap between two appointments is the larger of the two buffers,
+// not their sum. The relation is symmetric.
 func (s *Span) Conflicts(o *Span) bool {
 	if s.SpecialistID != o.SpecialistID {
 		return false
@@ -52,7 +52,8 @@ func (ids IDs) List() []string { return strings.Fields(string(ids)) }
 type Hold struct {
 	ID string // UUIDv7; it grants no access by itself
 	Span
-	Resources    IDs // the resources that it takes besides its specialist: one of each group of its claim's Needs
+	// the resources that it takes in addition to its specialist: one of each group of its claim's Needs
+	Resources    IDs
 	Owner        Owner
 	ExpiresAt    time.Time // the hold expires at this instant unless it is extended; UTC
 	MaxExpiresAt time.Time // Extend never sets ExpiresAt later than this; UTC
@@ -74,7 +75,7 @@ type Claim struct {
 	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
 	Quota    int           // the maximum number of live holds of the client, including this one; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
-	Moving   []Booked      // appointments that this claim is to move; their own time is not taken for it
+	Moving   []Booked      // appointments that this claim will move; their own time is available to it
 }
 
 // Excludes reports whether the two holds cannot both exist: their spans conflict, or their times conflict and both take
@@ -95,31 +96,31 @@ func (c *Claim) Unmeetable() bool {
 	return len(c.Seats) == 0 || slices.ContainsFunc(c.Needs, func(group []string) bool { return len(group) == 0 })
 }
 
-// Remains is a hold that another backend takes over, with the time that it has left.
+// Remains is a hold that another backend takes over, with its remaining time.
 type Remains struct {
 	Hold
-	LapsesAt time.Time     // when it would expire without its pin; UTC
+	LapsesAt time.Time     // when it would expire without a pin; UTC
 	Life     time.Duration // MaxLife of its claim; a restart needs it
 }
 
 // Restorer is a Backend that can take over the holds, selections and presence of another Backend.
 type Restorer interface {
-	// Restore adds a hold with the time that it has left, its restarts and its pin. It returns the hold as this backend
-	// has it, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If the
-	// same owner has another hold on the same slot, Restore releases that hold with ReasonReleased. *HeldError: the
-	// hold of another client conflicts. Restore does not check booked time.
+	// Restore adds a hold with its remaining time, its restarts and its pin. It returns the hold in the form that
+	// this backend has, under the same id if the backend supports that. If a live hold has that id, Restore updates
+	// it. If the same owner has another hold on the same slot, Restore releases that hold with ReasonReleased.
+	// *HeldError: the hold of another client conflicts. Restore does not check booked time.
 	Restore(ctx context.Context, r Remains) (Hold, error)
 
-	// RestoreSelection is Select with the time that a selection has left.
+	// RestoreSelection is like Select, with the remaining time of a selection.
 	RestoreSelection(ctx context.Context, s Selection) error
 
-	// RestorePresent sets the presence of a specialist as another backend had it. A later heartbeat of this backend
-	// stays, and so does the load. As in Seed, a Present can be Online and Deactivated. If it is only Deactivated and
-	// the specialist was online in this backend, Activate brings them online again.
+	// RestorePresent sets the presence of a specialist to that of another backend. If this backend has a later
+	// heartbeat, it stays, and so does the load. As in Seed, a Present can be Online and Deactivated. If it is only
+	// Deactivated and the specialist was online in this backend, Activate brings them online again.
 	RestorePresent(ctx context.Context, p Present) error
 }
 
-// Restored is the result of one Restore: the hold as this backend has it, or the error.
+// Restored is the result of one Restore: the hold in the form that this backend has, or the error.
 type Restored struct {
 	Hold Hold
 	Err  error
@@ -151,20 +152,20 @@ type Table interface {
 	// EventHeartbeat. The hold counts once against the quota. Other holds of the same client conflict like those of any
 	// client.
 	//
-	// ErrTaken: the time is booked, by a change that Busy received or by an appointment in the database. Displace does
-	// not change that. Only the appointments in Moving do not count. Claim reports a conflict with a hold first, and
+	// ErrTaken: the time is booked, by a change that Busy received or by an appointment in the database. Displace
+	// does not change that. Appointments in Moving are ignored. Claim reports a conflict with a hold first, and
 	// ErrTaken before a quota. A refused claim publishes no event. A repeat returns its existing hold, booked or not.
 	//
-	// With Displace, Claim releases the unpinned holds in its way with ReasonDisplaced, in the same step. A pinned hold
-	// still refuses the claim. Claim prefers a seat without a hold to a seat whose hold it has to displace. A refused
-	// claim displaces no hold.
+	// With Displace, Claim releases the conflicting unpinned holds with ReasonDisplaced, in the same step. A pinned
+	// hold still refuses the claim. Claim prefers a seat without a hold over a seat whose hold it would have to
+	// displace. A refused claim displaces no hold.
 	//
 	// ErrUnavailable can be a *LostError: then the hold may exist.
 	//
-	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first one that no other
-	// hold has, of any specialist, and no resource twice. Claim takes the specialist and a resource of every group, or
-	// nothing: if a group has no free resource, Claim returns a *HeldError. A change or the end of the hold applies to
-	// all of them in the same step.
+	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first one that no
+	// other hold has, of any specialist, and no resource twice. Claim takes the specialist and a resource of every
+	// group, or none of them: if a group has no free resource, Claim returns a *HeldError. A change or the end of the
+	// hold applies to all of them in the same step.
 	//
 	// If Seats or a group of Needs is empty, everything is booked: Claim returns a *HeldError with a zero Until, even
 	// if the client has a hold.
@@ -175,17 +176,17 @@ type Table interface {
 	// hold is unknown or has expired. ErrNotOwner.
 	Extend(ctx context.Context, id string, owner Owner, ttl time.Duration, restart bool) (Hold, error)
 
-	// Pin keeps a hold from expiring for at least the given time, while its booking is written. MaxExpiresAt does not
-	// limit a pin. ErrNotFound, ErrNotOwner.
+	// Pin prevents a hold from expiring for at least the given time, while its booking is being written. MaxExpiresAt
+	// does not limit a pin. ErrNotFound, ErrNotOwner.
 	Pin(ctx context.Context, id string, owner Owner, atLeast time.Duration) (Hold, error)
 
-	// Unpin ends a pin. The hold expires when it would have expired without the pin, or after grace if that instant is
-	// past. ErrNotFound, ErrNotOwner.
+	// Unpin ends a pin. The hold then expires when it would have expired without the pin, or after grace if that
+	// instant has passed. ErrNotFound, ErrNotOwner.
 	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
-	// Transfer gives a hold to another owner in one step, so that no claim takes its time in between. The hold keeps
-	// its id, is not pinned, expires after ttl, and has a maximum lifetime of maxLife (≥ ttl) from now. Transfer
-	// publishes EventHeartbeat for the new owner. It checks no quota. ErrNotFound, ErrNotOwner.
+	// Transfer assigns a hold to another owner in one step, so that no claim takes its time in between. The hold
+	// keeps its id, is not pinned, expires after ttl, and has a maximum lifetime of maxLife (≥ ttl) from now.
+	// Transfer publishes EventHeartbeat for the new owner. It checks no quota. ErrNotFound, ErrNotOwner.
 	Transfer(ctx context.Context, id string, owner, to Owner, ttl, maxLife time.Duration) (Hold, error)
 
 	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports whether
@@ -204,8 +205,9 @@ type Table interface {
 	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
 
 	// Publish sends every watcher an event that the table did not cause: EventCancel, EventAvailability, or
-	// EventConfirm of a booking without a hold. The backend sets Seq. If several processes share a table, Publish sends
-	// the kinds that are FromFeed only to the watchers of this process, because every process receives the feed.
+	// EventConfirm for a booking without a hold. The backend sets Seq. If several processes share a table, Publish
+	// sends the kinds for which FromFeed is true only to the watchers of this process, because every process receives
+	// the feed.
 	Publish(ctx context.Context, e Event) error
 
 	// Epoch names this run of the event numbering. Event numbers of different epochs cannot be compared.
@@ -213,7 +215,7 @@ type Table interface {
 
 	// Watch subscribes to the events of these specialists and resources, or to all events if none are given. An event
 	// that names no specialist goes to every watch. The watch receives every event that is published after Watch
-	// returns. So a caller that watches first and lists second misses nothing. It recognises an event that the list
+	// returns. So a caller that watches first and lists second misses nothing. It recognizes an event that the list
 	// already contains by the id of the hold. ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }

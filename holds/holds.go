@@ -1,22 +1,23 @@
 // Package holds is the contract of the live state: short exclusive claims on a specialist's time, the slots that
 // clients are looking at, the specialists who are online, and the time that is booked.
 //
-// It imports the standard library only and contains the types and the contract. Nothing in it survives a restart, and
-// nothing in it is needed for safety: the database refuses a double booking by itself. The contract provides courtesy
-// (a slot for which a patient is filling in a form is not offered to others) and speed.
+// It imports only the standard library and contains the types and the contract. No data in it survives a restart, and
+// none is needed for safety: the database refuses a double booking by itself. The contract provides courtesy (a slot
+// is not offered to others while a patient fills in the form for it) and speed.
 //
 // Each Backend has a directory below this one: memory for a single process, redis and postgres for a cluster,
-// failover and home for backends made of two. Each one is tested with one call of package holdstest.
+// failover and home for combinations of two backends. Each one is tested with one call of package holdstest.
 //
 // # Time
 //
 // The backend's own clock decides when a hold or selection expires. In memory that is the monotonic clock, so a step
-// of the wall clock neither frees nor prolongs a hold. The instants in Hold are for people and for the wire, in UTC.
+// of the wall clock neither frees nor prolongs a hold. The instants in Hold are for display and for the wire format,
+// in UTC.
 //
 // # Secrets
 //
-// A client id is a secret and never reaches this package. Backends store, compare and publish its Owner. Owners are
-// compared in constant time and are not written to any log.
+// A client id is a secret and is never passed to this package. Backends store, compare and publish only the Owner.
+// Owners are compared in constant time and are not written to any log.
 package holds
 
 import (
@@ -61,7 +62,7 @@ type Server struct {
 	HitRate          float64 // the share of key reads since its start that found a key; 0 to 1
 }
 
-// Served is a Backend that runs on a server of its own.
+// Served is a Backend that runs on a separate server.
 type Served interface {
 	// Server reads the figures from the server. Error: ErrUnavailable.
 	Server(ctx context.Context) (Server, error)
@@ -91,7 +92,7 @@ var (
 )
 
 // LostError is an ErrUnavailable of a claim that may have succeeded anyway: its answer was lost. A caller that
-// switches to another backend learns from it which hold may remain in this one.
+// switches to another backend can find out from it which hold may remain in this one.
 type LostError struct {
 	ID  string // of the hold, if there is a new one
 	Err error  // wraps ErrUnavailable

@@ -10,8 +10,8 @@ import (
 // ErrMoved: the backend is not the home of live state in the epoch of this call. Nothing was done.
 var ErrMoved = errors.New("live state has moved")
 
-// Decision records where the live state of all nodes is. Every change of home starts a new epoch, with a higher
-// number.
+// Decision records where the live state of all nodes is stored. Every change of home starts a new epoch, with a
+// higher number.
 type Decision struct {
 	Epoch uint64
 	Home  string // the Mode of its backend: "redis" or "postgres"
@@ -29,7 +29,7 @@ type Member struct {
 	Reaches bool   // it can use Redis
 }
 
-// Decisions is where the nodes decide together on the home of live state: one row in their database, and one row for
+// Decisions is where the nodes jointly decide on the home of live state: one row in their database, and one row for
 // each node. Each call is one atomic step. ErrUnavailable: the outcome of the call is unknown.
 type Decisions interface {
 	// Lease renews the lease of a node, stores what the node reports about itself, and returns the decision. fresh
@@ -37,11 +37,11 @@ type Decisions interface {
 	Lease(ctx context.Context, m Member) (d Decision, fresh bool, err error)
 
 	// Move decides on a new home, which is closed until it has the state. It has no effect if from is no longer the
-	// present epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new epoch
-	// is later than both from and above. Move returns the decision that applies now.
+	// current epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new
+	// epoch is later than both from and above. Move returns the decision that applies now.
 	Move(ctx context.Context, from, above uint64, home string) (Decision, error)
 
-	// Open opens a home that has the state. It has no effect unless epoch is the present one.
+	// Open opens a home that has the state. It has no effect unless epoch is the current one.
 	Open(ctx context.Context, epoch uint64) (Decision, error)
 
 	// Members lists the nodes. Forget removes a node that has not renewed its lease since that beat.
@@ -55,8 +55,9 @@ type Decisions interface {
 
 // Snapshot is all live state at one instant.
 type Snapshot struct {
-	At         time.Time // by the clock of the server that has the state
-	Asked      time.Time // by this process's clock, before the request was sent, so that a slow answer extends no hold
+	At time.Time // by the clock of the server that has the state
+	// by this process's clock, before the request was sent, so that a slow answer does not extend a hold
+	Asked      time.Time
 	Holds      []Remains
 	Selections []Selection
 	Present    []Present // all known specialists; here a Present may be Online and Deactivated
@@ -93,8 +94,8 @@ const (
 	// Sealed is the complete state, read when the previous home no longer accepted changes. It replaces the contents
 	// of the new home.
 	Sealed Origin = iota
-	// Remembered is what one node remembers of a home that cannot be read. It is added to what other nodes remember.
-	// Once the home has a sealed snapshot, it is refused with ErrMoved.
+	// Remembered contains what one node remembers of a home that cannot be read. It is added to the data that other
+	// nodes remember. Once the home has a sealed snapshot, it is refused with ErrMoved.
 	Remembered
 )
 
@@ -102,8 +103,8 @@ const (
 type Homely interface {
 	Backend
 
-	// Whole reports whether the home still has everything that it received since it was opened for this epoch. It
-	// returns false for a server that was restarted, emptied or replaced by its replica.
+	// Whole reports whether the home still has everything that it has received since it was opened for this
+	// epoch. It returns false for a server that was restarted, emptied or replaced by its replica.
 	Whole(ctx context.Context, epoch uint64) (bool, error)
 
 	// Enter makes every later change of this process under an epoch. A change returns ErrMoved unless the home is

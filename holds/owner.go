@@ -11,8 +11,8 @@ import (
 // engine converts it to an Owner on arrival and passes only owners on.
 type ClientID string
 
-// Owner identifies the client. It is all that live state, database, events and logs store of it. It cannot be used to
-// act for the client. The zero Owner is no client.
+// Owner identifies the client. Live state, database, events and logs store only the Owner, never the client id. It
+// cannot be used to act for the client. The zero Owner means no client.
 type Owner [16]byte
 
 // Owner returns the first 16 bytes of the client's SHA-256; the zero Owner for no client.
@@ -24,7 +24,7 @@ func (c ClientID) Owner() (o Owner) {
 	return o
 }
 
-// IsZero reports whether the owner is no client.
+// IsZero reports whether the owner means no client.
 func (o Owner) IsZero() bool { return o == Owner{} }
 
 // Is reports whether the two owners are the same client. It is false for the zero Owner. It takes the same time for

@@ -49,7 +49,7 @@ func TestConflictsKeepsLargerBuffer(t *testing.T) {
 	}
 }
 
-// TestConflictsAllowsSeatsOfOneSession: only two different seats of the very same session can overlap.
+// TestConflictsAllowsSeatsOfOneSession: only two different seats of the same session can overlap.
 func TestConflictsAllowsSeatsOfOneSession(t *testing.T) {
 	t.Parallel()
 	class := span("class", 0, 60, 10, 10, 0)

@@ -12,7 +12,7 @@ type BusyCalendar struct {
 	Address      string    // sealed: any holder can read the calendar
 	SetAt        time.Time // when the address was set; it distinguishes one address from the next
 	AskedAt      time.Time // when any process last requested it; zero: never
-	ReadAt       time.Time // when it was last read in full; zero: never
+	ReadAt       time.Time // when the calendar was last read in full; zero: never
 	Failure      string    // a code for the failure of the last request; empty: it succeeded
 	Unread       int       // number of events that the last read could not parse
 	Tag          string    // the zone used for the last read, a space, and the ETag of its response
@@ -30,7 +30,8 @@ type BusyCalendarWriter interface {
 	// PutBusyCalendar inserts or replaces by specialist. ErrNotFound: there is no such specialist.
 	PutBusyCalendar(ctx context.Context, b BusyCalendar) error
 
-	// DeleteBusyCalendar removes the calendar of a specialist. It is idempotent. The blocks from the calendar stay.
+	// DeleteBusyCalendar removes the calendar of a specialist. It is idempotent. The blocks from the calendar are
+	// not deleted.
 	DeleteBusyCalendar(ctx context.Context, specialistID string) error
 
 	// PutBusyBlocks replaces a specialist's blocks from the calendar with the given ones. It reads only their ID,

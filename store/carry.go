@@ -65,8 +65,8 @@ var Carried = []CarriedTable{
 }
 
 // Carrier is a database during the move of a clinic: no other program reads or writes it until Close. Inserted rows
-// are a clinic after Commit has returned. Before that, the database has no rows, or the part of a clinic that Keep
-// made durable.
+// become a clinic when Commit has returned. Before that, the database has no rows, or the part of a clinic that
+// Keep made durable.
 type Carrier interface {
 	// ID returns the database's own id, which moves with the clinic.
 	ID(ctx context.Context) (string, error)
@@ -78,7 +78,7 @@ type Carrier interface {
 	// stops and returns it.
 	Rows(ctx context.Context, table CarriedTable, columns []string, each func(Row) error) error
 
-	// Insert adds rows to a table. If the table is Begun, they replace the rows that it has. A row must follow the
+	// Insert adds rows to a table. If the table is Begun, they replace its existing rows. A row must follow the
 	// rows that it references. Insert checks the guarantee.
 	Insert(ctx context.Context, table CarriedTable, columns []string, rows []Row) error
 
@@ -108,10 +108,10 @@ type Carrier interface {
 // carriedAtOnce is how many rows one Insert adds.
 const carriedAtOnce = 500
 
-// Carry copies a clinic into an empty database and compares every row of both before it commits. It compares the rows
-// of an interrupted Carry of the same clinic too, and does not write them again: it carries rows in the order of
+// Carry copies a clinic into an empty database and compares every row of both before it commits. It also compares the
+// rows of an interrupted Carry of the same clinic and does not write them again. Carry writes rows in the order of
 // their key and keeps a bounded number at a time, so an unfinished table has the first of them. Carry calls told for
-// every table, with the number of its rows and how many of them were there already.
+// every table, with the number of its rows and how many of them already existed.
 //
 // If the target has a part of another clinic, or an outdated part of this one, Carry first removes it: no server ever
 // opened it.

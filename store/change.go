@@ -9,15 +9,15 @@ import (
 // ErrBehind: the requested changes are deleted. Read everything again, and follow from the last change.
 var ErrBehind = errors.New("the requested changes are no longer stored")
 
-// Feed delivers committed changes in commit order. Every in-memory copy of the durable record is updated only from it.
-// So a copy can neither miss a change nor apply two of them in the wrong order.
+// Feed delivers committed changes in commit order. Every in-memory copy of the durable record is updated only from
+// this feed. So a copy can neither miss a change nor apply two of them in the wrong order.
 type Feed interface {
 	// LastChange returns the number of the last committed change; 0 if there was none.
 	LastChange() int64
 
 	// Await returns once the followers of this process have the change with the number, whichever process committed
-	// it. If they have it already, Await returns immediately. Use it for a client that comes to this node with the
-	// answer of another node. The error of ctx; ErrClosed.
+	// it. If they already have it, Await returns immediately. Use it for a client that comes to this node with the
+	// answer of another node. Errors: the error of ctx; ErrClosed.
 	Await(ctx context.Context, number int64) error
 
 	// Changes calls each with every change committed after the one with the given number, in commit order, each
@@ -25,9 +25,9 @@ type Feed interface {
 	// changes between after and the registration come in one call before it returns. ErrBehind: they are deleted.
 	// Then read LastChange, read everything again, and follow from there.
 	//
-	// Write returns only after each was called with the changes of that Write, so a caller finds its own change in
-	// memory. each must therefore be quick. It may read, but it must not call Write or Changes: they would wait for
-	// each, a deadlock.
+	// Write returns only after each has been called with the changes of that Write, so a caller finds its own
+	// change in memory. each must therefore be quick. It may read, but it must not call Write or Changes: they
+	// would wait for each, a deadlock.
 	Changes(ctx context.Context, after int64, each func([]Change)) error
 }
 
@@ -37,8 +37,9 @@ type Change struct {
 	Noun   Noun  // what changed
 	ID     string
 
-	// The time that an appointment took before and takes now, nil while it is not confirmed. Before alone is a
-	// cancellation and After alone a booking. If the two are equal, something else changed.
+	// Before is the time that an appointment took, and After the time that it takes now; nil if it was or is
+	// not confirmed. Before alone means a cancellation, and After alone a booking. If the two are equal,
+	// another field has changed.
 	Before, After *Taken
 
 	Stands  Taken  // of an appointment: its time after the change, confirmed or not
@@ -73,8 +74,8 @@ const (
 	NounWaitlist   Noun = "waitlist" // an entry or an offer to it
 )
 
-// Kind is what happened to an appointment. It is derived from the row before and after, so no caller can omit it or
-// set the wrong one.
+// Kind is the kind of change of an appointment. It is derived from the row before and after, so no caller can omit
+// it or set the wrong one.
 type Kind string
 
 const (

@@ -64,7 +64,7 @@ func TestDateArithmetic(t *testing.T) {
 	}
 }
 
-// A date is read in one spelling only, and what is read is a date that exists.
+// A date is read in only one format, and the result is a date that exists.
 func FuzzParseDate(f *testing.F) {
 	for _, s := range []string{"2026-11-23", "2028-02-29", "2026-02-29", "0000-01-01", "", "2026-11-23T00:00:00Z",
 		"2026-11-2\x00"} {
@@ -91,7 +91,7 @@ func FuzzParseDate(f *testing.F) {
 	})
 }
 
-// A time of day is read in one spelling only and lies between 00:00 and 24:00.
+// A time of day is read in only one format and is between 00:00 and 24:00.
 func FuzzParseTimeOfDay(f *testing.F) {
 	for _, s := range []string{"00:00", "09:30", "24:00", "24:01", "23:60", "9:30", "", "0٩:00", "09:30:00"} {
 		f.Add(s)

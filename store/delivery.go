@@ -27,7 +27,7 @@ type DeliveryReader interface {
 type DeliveryWriter interface {
 	// PutDelivery inserts or replaces by operation id.
 	PutDelivery(ctx context.Context, d Delivery) error
-	// ForgetDeliveries removes up to limit deliveries whose operation was promised before the instant, which the
-	// operation's id contains, and which have not changed since the instant. It returns how many.
+	// ForgetDeliveries removes up to limit deliveries whose operation was created before the instant (the
+	// operation's id contains its time), and which have not changed since the instant. It returns how many.
 	ForgetDeliveries(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -29,7 +29,7 @@ type IdempotencyReader interface {
 type IdempotencyWriter interface {
 	// Remember stores r. It replaces a record of the same scope and key that is past IdempotencyRetention at
 	// r.CreatedAt. ErrDuplicate: a live record exists. Another request was answered first, and this write must not
-	// happen.
+	// take place.
 	Remember(ctx context.Context, r IdempotencyRecord) error
 
 	// ForgetAnswers removes up to limit records created before the instant and returns how many.

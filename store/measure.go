@@ -35,7 +35,8 @@ type DurationCounts struct {
 	Sum    time.Duration
 }
 
-// Counts returns the counts. A concurrent Observe may be in one number and not yet in another.
+// Counts returns the counts. A concurrent Observe may be included in one number and not yet in
+// another.
 func (d *Durations) Counts() (c DurationCounts) {
 	for i := range d.buckets {
 		c.Count += d.buckets[i].Load()

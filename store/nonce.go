@@ -6,8 +6,8 @@ import (
 )
 
 // NonceUse is the use of a single-use booking token. It commits with the appointment booked with it. Other things
-// that work only once, or no longer, are uses without an appointment: a sign-in at an identity provider, and the
-// disabled address of an appointment's calendar.
+// that work only once, or have stopped working, are uses without an appointment: a sign-in at an identity
+// provider, and the revoked address of an appointment's calendar.
 type NonceUse struct {
 	Nonce         string
 	PatientID     string // upstream patient GUID, lower case

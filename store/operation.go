@@ -57,7 +57,7 @@ type Operation struct {
 	AttemptedAt   time.Time // when the last attempt began; recorded before the request was sent
 	FinishedAt    time.Time
 	Deadline      time.Time // no attempt begins after it; zero = none
-	StartTime     time.Time // the appointment's slot start, so that people recognise it
+	StartTime     time.Time // the appointment's slot start, so that people recognize it
 	LastError     string    // readable text; never personal data or secrets
 	Result        string    // the remote server's id for the result, such as an appointment GUID
 	// Payload is one JSON value, or empty. A queue stores the value: its spacing and the order of its keys may
@@ -65,9 +65,9 @@ type Operation struct {
 	Payload json.RawMessage
 }
 
-// Validate returns nil if every queue can store op, else an error that wraps ErrInvalid and names the field: the id
-// and the appointment id are ids (the latter may be empty), the kind is 1 to 64 characters of [a-z0-9._-], the status
-// is one of the four, the payload is empty or one JSON value.
+// Validate returns nil if every queue can store op; otherwise an error that wraps ErrInvalid and names the field. The
+// id and the appointment id are ids (the latter may be empty), the kind is 1 to 64 characters of [a-z0-9._-], the
+// status is one of the four, and the payload is empty or one JSON value.
 func (op Operation) Validate() error {
 	switch {
 	case !operationID(op.ID):
@@ -155,7 +155,7 @@ type Queue interface {
 	// Take moves the pending operation with the earliest NextAttemptAt ≤ now among kinds (all if none are given) to
 	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of the operations due at the same
 	// instant, the lowest id comes first. Each of several concurrent callers gets a different operation. ErrNotFound:
-	// none is due.
+	// no operation is due.
 	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
 
 	// Change replaces the operation with op's id, in any state. ErrNotFound. ErrInvalid: op does not pass Validate.

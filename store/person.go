@@ -12,8 +12,8 @@ type Person struct {
 	Email string // compared without case
 	Phone string // compared by its digits
 	Owner string
-	// Of lists the person as their appointments spell them. An identity belongs to the person if it Is one of these.
-	// People who only share an address, a number or a browser are not included: families share those.
+	// Of lists the person with the spellings of their appointments. An identity belongs to the person if it Is one
+	// of these. People who only share an address, a number or a browser are not included: families share those.
 	Of []Identity
 }
 
@@ -58,7 +58,7 @@ type PersonEraser interface {
 	// audit entries and sessions. It deletes the person's booking requests, waiting-list entries, notes, links, agent
 	// sessions and states for undo; it does not count the last two. at is now. A store in files of its own also
 	// removes the blanked data from its files before it returns, and later retries the files that it could not clean.
-	// In a database server no query finds the data any more; the server's operator is responsible for its files.
+	// In a database server, no query finds the data any more; the server's operator is responsible for its files.
 	//
 	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the
 	// appointments last: repeating an interrupted erasure finds everything that is left. last runs in the final

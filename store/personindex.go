@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// This file has the keys of the index of people, for both databases (docs/decisions/0108-people-by-index.md). The index
-// finds every person that a PersonQuery matches, and some that it does not; PersonQuery.Match decides.
+// This file defines the keys of the index of people, for both databases (docs/decisions/0108-people-by-index.md). The
+// index finds every person that a PersonQuery matches, and some that it does not; PersonQuery.Match decides.
 //
 // A person has terms and keys. A term is shared by many people: a word of a name, the letters of an email address
-// before the @, or its domain. The index lists the people of a term by recency. A term in turn has keys of its own, by
-// which a mistyped word or a part of a word finds it. A key of a person is nearly unique: a date of birth, the end of a
-// phone number, the reversed part of an email address before the @.
+// before the @, or its domain. The index lists the people of a term by recency. A term also has keys, by which a
+// mistyped word or a part of a word finds it. A key of a person is nearly unique: a date of birth, the end of a phone
+// number, the reversed part of an email address before the @.
 
 // recency is the unit of Recency.
 const recency = 7 * 24 * time.Hour
@@ -88,9 +88,10 @@ func (i *Identity) Keys() (keys []string) {
 // Keys of a term. A word of more than exactWord letters is found with one error, and one of at least long letters with
 // two.
 //
-// If two words differ by k errors, both become equal without k letters each. So a word, which has no more than k errors
-// against the beginning of a name, and the name have a common key: the first letters of both, without k of them. The
-// keys of one error have three letters, of the first four; those of two errors have four letters, of the first six.
+// If two words differ by k errors, both become equal when k letters of each are removed. So if a word has at most k
+// errors against the beginning of a name, the word and the name have a common key: the first letters of both, with k
+// of them removed. The keys of one error have three letters, of the first four; those of two errors have four
+// letters, of the first six.
 const (
 	exactWord = 3 // the longest word that must match exactly
 	long      = 7 // the shortest word with two errors
@@ -170,7 +171,7 @@ func TermErrors(word []rune, term string) int {
 // DomainRange returns the keys of the terms of all email addresses with a part, if the part begins with its only @.
 func DomainRange(exact string) (KeyRange, bool) { return beginning(exact), exact[0] == '@' }
 
-// Ranges returns the keys of all people of whom the query has a date of birth, a phone number, or a part of an email
+// Ranges returns the keys of all people who match the query's date of birth, phone number, or part of an email
 // address with text before its @. ok is false if the query has none of these.
 func (q *PersonQuery) Ranges() (ranges []KeyRange, ok bool) {
 	switch {

@@ -64,7 +64,7 @@ func ParsePersonQuery(text string, now time.Time) (q PersonQuery) {
 }
 
 // subscriber returns a phone number without leading zeros. Two notations of a number, with 00 or a plus and the
-// country code, or with the national zero, have the same end.
+// country code, or with the national zero, have the same ending.
 func subscriber(digits string) string { return strings.TrimLeft(digits, "0") }
 
 // datesOf parses a date as ISO, as day and month, and as month and day.
@@ -88,7 +88,8 @@ func datesOf(text string, now time.Time) (dates []string) {
 }
 
 // Match returns how much a person differs from the query: 0 is an exact match. ok is false if the person does not
-// match. Names are folded and may have one or two typing errors. Phone numbers are compared without signs and prefixes.
+// match. Names are folded and may have one or two typing errors. Phone numbers are compared without punctuation and
+// prefixes.
 func (q *PersonQuery) Match(i *Identity) (score int, ok bool) {
 	if q.Birth != nil && !slices.Contains(q.Birth, i.BirthDate) {
 		return 0, false

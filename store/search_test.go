@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestSearchTerms: what looks like a phone number is looked for by its digits too, and nothing is looked for nothing.
+// TestSearchTerms: a text that looks like a phone number is also searched by its digits, and an empty text searches
+// nothing.
 func TestSearchTerms(t *testing.T) {
 	for query, want := range map[string][2]string{
 		"":               {"", ""},
@@ -22,7 +23,8 @@ func TestSearchTerms(t *testing.T) {
 	}
 }
 
-// FuzzParseCursor: a cursor is read back as it was made, and anything else is refused or made again.
+// FuzzParseCursor: a cursor is parsed to the value from which it was created, and anything else is
+// refused or created again.
 func FuzzParseCursor(f *testing.F) {
 	f.Add(Cursor(time.UnixMilli(1795234600003), "a-1"))
 	f.Add("MTIz")

@@ -123,7 +123,7 @@ func createdAbsenceOf(made *absence.Created) any {
 	return createdAbsenceJSON{made.Block.ID, blockOf(&made.Block), results}
 }
 
-// answerJSON is a displaced appointment as it is now.
+// answerJSON is the current state of a displaced appointment.
 type answerJSON struct {
 	Appointment  appointmentJSON `json:"appointment"`
 	SpecialistID string          `json:"specialistId"`  // as booked

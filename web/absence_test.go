@@ -2,8 +2,8 @@ package web_test
 
 import "testing"
 
-// TestAbsenceProposesTimes: the desk plans an absence and records it. The manage link shows the proposed time, accepts
-// and declines it. The list of the absence has what became of each appointment.
+// TestAbsenceProposesTimes: the desk plans an absence and records it. The manage link shows the proposed time,
+// accepts and declines it. The list of the absence shows the outcome for each appointment.
 func TestAbsenceProposesTimes(t *testing.T) {
 	h := newHouse(t)
 	var ids []string

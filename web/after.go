@@ -52,7 +52,7 @@ func (c *call) sayChange() {
 	c.rw.Header()[changeHeader] = []string{strconv.FormatInt(c.engine.LastChange(), 10)}
 }
 
-// changes reports whether the answer that was left is to a change that other nodes hear of.
+// changes reports whether the remaining answer is to a change that other nodes receive.
 func (c *call) changes() bool {
 	return c.engine.Shared() && c.status < http.StatusMultipleChoices && !safe(c.r.Method) &&
 		strings.HasPrefix(c.route.pattern, "/v1/")

@@ -80,7 +80,7 @@ func (c *call) warn() {
 	c.out = append(append(out, list...), '}')
 }
 
-// forAgent reports whether the caller is an agent, whose answers have guidance.
+// forAgent reports whether the caller is an agent, whose answers contain guidance.
 func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/agent/") }
 
 // agentProblem leaves a problem as the answer, with guidance on the next step.

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentRoutesIgnoreUnknownFields: a language model adds fields of its own. The answer names them and they have no
+// TestAgentRoutesIgnoreUnknownFields: a language model adds extra fields. The answer names them and they have no
 // effect, even if one differs from a known field only in case. Other routes refuse them.
 func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	h := newHouse(t)

@@ -293,7 +293,7 @@ type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its time was sent
 	Names       map[string]string `json:"names"`               // of its type and specialist by id, archived or not
-	Visit       []visitorJSON     `json:"visit,omitempty"`     // all who come one after the other, itself included
+	Visit       []visitorJSON     `json:"visit,omitempty"`     // all who come one after the other, including this one
 	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // another time, because the specialist is away
 }
 

@@ -219,13 +219,13 @@ func TestRescheduleRotatesLink(t *testing.T) {
 	h.book(3, "checkup", map[string]any{"slotStartDate": h.at(180), "specialistId": "bea"}).want(201)
 	path, link := "/v1/appointments/managed", booked.managing()
 
-	// A move onto a taken time changes nothing.
+	// A move to a taken time changes nothing.
 	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(180), "specialistId": "ada"},
 		link).problem(409, "slot_taken")
 	if got := h.do("GET", path, nil, link).want(200).text("appointment", "slotStartDate"); got != h.at(0) {
 		t.Errorf("a refused move moved the appointment to %s", got)
 	}
-	// Onto a part of its own time.
+	// To a part of its own time.
 	moved := h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(30)}, link).want(200)
 	if moved.text("appointment", "slotStartDate") != h.at(30) || moved.text("appointment", "specialistId") != "ada" {
 		t.Errorf("got %s", moved.raw)
@@ -301,8 +301,8 @@ func TestDeskOverbooksWithReason(t *testing.T) {
 		asAdmin).want(201)
 }
 
-// TestDeskBooksOverHold: the desk may book over a visitor's hold, and the visitor is notified. If any specialist will
-// do, no hold is displaced as long as another specialist is free.
+// TestDeskBooksOverHold: the desk may book over a visitor's hold, and the visitor is notified. If any specialist is
+// acceptable, no hold is displaced as long as another specialist is free.
 func TestDeskBooksOverHold(t *testing.T) {
 	h := newHouse(t)
 	book := func(minutes int, change map[string]any) *reply {

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// auditJSON is one line of the audit log. ActorName is the name of a user or an API key, as it is now.
+// auditJSON is one line of the audit log. ActorName is the current name of a user or an API key.
 type auditJSON struct {
 	ID        string          `json:"id"`
 	At        string          `json:"at"`
@@ -63,8 +63,8 @@ type auditSearchBody struct {
 	Limit         *int   `json:"limit"`
 }
 
-// searchAudit changes nothing, so its answer is not stored for a repeated request. It is a POST, because the words can
-// be those of a person, and a URL is logged by proxies.
+// searchAudit changes nothing, so its answer is not stored for a repeated request. It is a POST, because the words
+// can be a person's name, and proxies log URLs.
 func (s *Server) searchAudit(c *call, b *auditSearchBody) error {
 	c.once = nil
 	q := &query{values: url.Values{

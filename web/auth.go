@@ -39,7 +39,7 @@ type caller struct {
 	keyID        string             // of an API key
 	role         store.Role         // of a member of staff
 	specialistID string             // the only calendar this member of staff, or presence key, may touch; empty: all
-	appointment  *store.Appointment // the one that a manage link opens
+	appointment  *store.Appointment // the appointment that a manage link opens
 	requestID    string             // the booking request that a link from its mail opens
 	waitingID    string             // the entry of the waiting list that a link from a mail opens
 	offerID      string             // the offer that the same link is about; empty: it is about the entry

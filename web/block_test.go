@@ -70,7 +70,7 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	h.do("POST", "/v1/specialists/nobody/blocks", map[string]any{"start": at(0), "end": at(30)}, asAdmin).problem(404, "not_found")
 }
 
-// TestColleaguesBlockReasonIsHidden: specialists block their own time. They see when colleagues are away, and not
+// TestColleaguesBlockReasonIsHidden: specialists block their own time. They see when colleagues are away, but not
 // why.
 func TestColleaguesBlockReasonIsHidden(t *testing.T) {
 	h := newHouse(t)

@@ -25,7 +25,7 @@ const (
 	maxSheet  = 2 * sheet.MaxBytes // a spreadsheet as a JSON text
 	maxBlocks = 1 << 20            // a public calendar as a JSON text
 	bodyTime  = 30 * time.Second
-	restTime  = time.Second // for the rest of a body that the server did not want
+	restTime  = time.Second // for the rest of a body that the server did not need
 )
 
 // watchedBody is a request's body that notices whether the server has read it to its end.
@@ -58,8 +58,8 @@ func (c *call) watchBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
 }
 
-// leaveBody comes before the answer. If the server has not read the body, it answers at once, closes the connection,
-// and waits restTime for the rest, so that the caller receives the answer before the close.
+// leaveBody runs before the answer. If the server has not read the body, leaveBody answers immediately, closes the
+// connection, and waits restTime for the rest, so that the caller receives the answer before the close.
 func (c *call) leaveBody() {
 	if c.body.ReadCloser == nil || c.body.ended {
 		return
@@ -70,7 +70,7 @@ func (c *call) leaveBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
 }
 
-// drainBody comes after the answer. It sends the answer and reads the rest of a body that the server has not read,
+// drainBody runs after the answer. It sends the answer and reads the rest of a body that the server has not read,
 // until the deadline of leaveBody: a close with unread bytes resets the connection, and the caller loses the answer.
 func (c *call) drainBody() {
 	if c.body.ReadCloser == nil || c.body.ended || c.r.ProtoMajor >= 2 {
@@ -103,7 +103,7 @@ func beacon[T any](h func(*call, *T) error) handle {
 }
 
 // bodyless wraps the handler of a POST whose path has all the data. The caller may send an empty object. A repeat
-// under its idempotency key is answered like that of any other request.
+// with its idempotency key is answered like that of any other request.
 func bodyless(h handle) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error {
 		return h(c)
@@ -133,7 +133,7 @@ type bodyRules struct {
 // owned is a body that names its client.
 type owned interface{ owner() *string }
 
-// clientBody is the part of a body that names its client. The header Holdfast-Client may stand in for it.
+// clientBody is the part of a body that names its client. The header Holdfast-Client can replace it.
 type clientBody struct {
 	ClientID string `json:"clientId"`
 }

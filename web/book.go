@@ -80,8 +80,8 @@ type createAppointmentBody struct {
 	Notify      *bool `json:"notify"`
 }
 
-// createAppointment books for the desk, which may take a time that a visitor holds. For any specialist, it prefers
-// one whose time is not held.
+// createAppointment books for the desk, which may take a time that a visitor holds. If any specialist is
+// requested, it prefers one whose time is not held.
 func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	displace := b.SpecialistID != ""
 	if b.Displace != nil {

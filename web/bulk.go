@@ -60,7 +60,7 @@ type bulkFiles struct {
 	files   map[string]*bulkFile
 
 	mu    sync.Mutex
-	hosts []*bulkHost // without a configured address: those of the latest requests
+	hosts []*bulkHost // if no address is configured: those of the latest requests
 }
 
 // bulkHost holds the files for an address that is known only from requests. Each file is built at its first request.
@@ -106,7 +106,8 @@ type bulk struct {
 	making chan struct{} // closed when the current build of the files ends; nil: none is running
 }
 
-// ready returns files of the last minute. Of many who ask for newer ones, one makes them.
+// ready returns files of the last minute. If several callers ask for newer files, one of them
+// creates them.
 func (k *bulk) ready(ctx context.Context, base string, build func(context.Context,
 	*bulkFiles) (*bulkFiles, error)) (*bulkFiles, error) {
 	for {
@@ -132,7 +133,7 @@ func (k *bulk) ready(ctx context.Context, base string, build func(context.Contex
 	}
 }
 
-// make builds the files. Whatever the outcome, it releases the callers that wait.
+// make builds the files. Whatever the outcome, it releases the waiting callers.
 func (k *bulk) make(ctx context.Context, kept *bulkFiles, build func(context.Context,
 	*bulkFiles) (*bulkFiles, error)) (made *bulkFiles, err error) {
 	defer func() {
@@ -356,7 +357,7 @@ func packed(text []byte) *bulkFile {
 	sum := sha256.Sum256(text)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = z.Write(text) // a buffer takes everything
+	_, _ = z.Write(text) // a buffer accepts everything
 	_ = z.Close()
 	return &bulkFile{bytes.Clone(text), b.Bytes(), `"` + hex.EncodeToString(sum[:12]) + `"`}
 }

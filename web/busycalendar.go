@@ -25,7 +25,7 @@ type busyCalendarJSON struct {
 	Failure   string             `json:"failure,omitempty"` // why the last attempt to read it failed
 	Unread    int                `json:"unread"`            // events that were not understood
 	Old       bool               `json:"old"`               // its data are too old to rely on
-	Blocks    int                `json:"blocks"`            // stretches of busy time to come
+	Blocks    int                `json:"blocks"`            // future busy times
 	Conflicts []busyConflictJSON `json:"conflicts"`
 }
 
@@ -69,8 +69,8 @@ func (s *Server) getBusyCalendar(c *call) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// putBusyCalendar has a calendar read. The request is not kept for a repeat: the address is a secret, and a repeat
-// comes to the same.
+// putBusyCalendar has a calendar read. The request is not stored for a repeat: the address is a secret, and a
+// repeat has the same result.
 func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {

@@ -20,7 +20,8 @@ type calendarFeedBody struct {
 	Names bool `json:"names"` // patients are named in it
 }
 
-// calendarFeedJSON is the address of a specialist's calendar. The URLs are there once, when it is made.
+// calendarFeedJSON is the address of a specialist's calendar. The URLs are shown once, when the address
+// is created.
 type calendarFeedJSON struct {
 	On     bool       `json:"on"`
 	Names  bool       `json:"names"`
@@ -36,7 +37,7 @@ func calendarFeedOf(f store.CalendarFeed) calendarFeedJSON {
 	return calendarFeedJSON{On: true, Names: f.Names, MadeAt: &f.MadeAt}
 }
 
-// ownCalendar is the specialist whose calendar may be given away: by an admin, or by the specialist.
+// ownCalendar is the specialist whose calendar may be shared: by an admin, or by the specialist.
 func (s *Server) ownCalendar(c *call) (store.Specialist, error) {
 	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err == nil && !c.caller.may(admin) && (c.caller.specialistID == "" || c.caller.specialistID != p.ID) {

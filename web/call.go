@@ -167,7 +167,7 @@ func safe(method string) bool {
 // requestID is short and unique enough to find a request in a log; it is no secret.
 func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// names returns the id of a request and its trace: those of the caller or of its proxy, if they are fit for a log.
+// names returns the id of a request and its trace: those of the caller or its proxy, if they are valid for a log.
 // They help to find related logs and give no access.
 func names(h http.Header) (id, trace string) {
 	if id = h.Get("X-Request-Id"); !fitForLog(id) {
@@ -223,7 +223,7 @@ func (c *call) ctx() context.Context {
 	return c.bounded
 }
 
-// renew restarts the time limit of the request: a slow body has a limit of its own.
+// renew restarts the time limit of the request, because a slow body has its own limit.
 func (c *call) renew() {
 	if c.release != nil {
 		c.release()
@@ -244,7 +244,7 @@ func (c *call) empty(status int) error {
 	return nil
 }
 
-// flush writes the answer that was left. A type set by the handler stays.
+// flush writes the answer that was left. A type that the handler has set stays.
 func (c *call) flush() {
 	if c.status == 0 {
 		return
@@ -298,7 +298,7 @@ func (c *call) fail(err error) {
 			slog.Any("error", err))
 	}
 	if c.rw.status != 0 {
-		return // the answer has begun; cutting it short is all that is left
+		return // the answer has begun, so it can only be cut short
 	}
 	c.problem(p)
 }

@@ -28,7 +28,7 @@ func (p *packers) pack(body []byte) []byte {
 	defer p.pool.Put(z)
 	var b bytes.Buffer
 	z.Reset(&b)
-	_, _ = z.Write(body) // a buffer takes everything
+	_, _ = z.Write(body) // a buffer accepts everything
 	_ = z.Close()
 	return b.Bytes()
 }

@@ -73,8 +73,8 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	signIn("a few words together", header{"Cookie": device}).want(200)
 }
 
-// TestBaseURLChangeKeepsSessions: sign-ins by the new address stay valid, and so do those by the plain address on the
-// clinic's network.
+// TestBaseURLChangeKeepsSessions: sign-ins through the new address stay valid, and so do those through the plain
+// address on the clinic's network.
 func TestBaseURLChangeKeepsSessions(t *testing.T) {
 	h := newHouse(t)
 	owner := h.signedIn("owner@clinic.example", "owner", "")

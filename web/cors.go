@@ -9,10 +9,10 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// crossSite are the operations that a page of another website can call from a browser, if an owner has named its origin
-// in the setting corsOrigins: reading, holding, booking, and requesting a session. All are open to anonymous visitors.
-// The manage links, sign-in, and everything that needs a key are not among them.
-// The keys are the names of routes, as routeMetrics has them.
+// crossSite are the operations that a page of another website can call from a browser, if an owner has named its
+// origin in the setting corsOrigins: reading, holding, booking, and requesting a session. All are open to anonymous
+// visitors. Manage links, sign-in, and everything that needs a key are not included. The keys are the names of
+// routes, as in routeMetrics.
 var crossSite = map[string]bool{
 	"GET /v1/clinic":                                true,
 	"GET /v1/appointment-types":                     true,

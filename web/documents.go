@@ -64,7 +64,7 @@ func (c *call) packedDocument(contentType []string, packed []byte) error {
 	return c.document(contentType, packed)
 }
 
-// manualPage answers an address below /docs that is not a route of its own. An address with a slash at its end, or with
+// manualPage answers an address below /docs that has no separate route. An address with a slash at its end, or with
 // the name of a source file, redirects to the page.
 func (s *Server) manualPage(c *call) error {
 	c.is(manualPattern)

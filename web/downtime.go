@@ -277,7 +277,7 @@ type byHandRowBody struct {
 type verdictJSON struct {
 	Outcome      string             `json:"outcome"`
 	Reason       string             `json:"reason,omitempty"`
-	Row          int                `json:"row,omitempty"` // the row above that is in the way, from 1
+	Row          int                `json:"row,omitempty"` // the conflicting row above, from 1
 	Appointments []obstacleBodyJSON `json:"appointments,omitempty"`
 }
 

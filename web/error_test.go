@@ -147,7 +147,7 @@ func TestPanicAnswers500(t *testing.T) {
 	if !strings.Contains(log.String(), "error_test.go") {
 		t.Error("the log does not say where it happened")
 	}
-	// Nothing is added to an answer that has begun.
+	// Nothing is appended to an answer that has begun.
 	w = s.try(func(c *call) error {
 		_, _ = c.rw.Write([]byte("half"))
 		panic("Zounds!")

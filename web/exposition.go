@@ -60,7 +60,7 @@ var (
 	labelEscapes = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// line adds one line. more is a label beyond those of the metric, its name and its value.
+// line adds one line. more is an additional label of the metric, its name and its value.
 func (e *exposition) line(s *metric, kind, suffix string, v float64, values []string, more ...string) {
 	b := e.lines[s]
 	if b == nil {

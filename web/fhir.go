@@ -27,10 +27,10 @@ const (
 	fhirCount    = 50 // resources on a page of an answer
 	maxFHIRCount = 200
 	maxFHIRDays  = 31 // that one question about slots may cover
-	maxSchedules = 20 // and so many schedules
+	maxSchedules = 20 // and the same number of schedules
 )
 
-// say leaves a resource.
+// say sends a resource.
 func (c *call) sayFHIR(status int, resource any) error {
 	c.rw.Header()["Content-Type"] = fhirType
 	return c.json(status, resource)
@@ -149,13 +149,13 @@ type offer struct {
 	p  *store.Specialist
 }
 
-// scheduleID names an offer to FHIR, whose ids know no underscore.
+// scheduleID returns the id of an offer in FHIR, whose ids cannot contain an underscore.
 func scheduleID(typeID, specialistID string) string {
 	sum := sha256.Sum256([]byte(typeID + "\x00" + specialistID))
 	return hex.EncodeToString(sum[:10])
 }
 
-// offers lists what the public can book, by type and then by specialist.
+// offers lists the bookable types and specialists for the public, by type and then by specialist.
 func (s *Server) offers() (all []offer) {
 	now := s.engine.Clinic.Current()
 	for i := range now.AppointmentTypes {
@@ -200,7 +200,7 @@ func slotOf(base string, o *offer, start time.Time, status string) fhir.Slot {
 	}
 }
 
-// page leaves one page of a search whose resources are all known.
+// page sends one page of a search whose resources are all known.
 func (c *call) page(q *query, total int, resource func(i int) (id string, resource any)) error {
 	from, count := q.between("_offset", 0, 1<<30, 0), q.between("_count", 1, maxFHIRCount, fhirCount)
 	if err := q.err(); err != nil {

@@ -12,7 +12,8 @@ import (
 	"holdfast/web/fhir"
 )
 
-// readSlot returns the current state of one slot. A slot that was free stays readable when it is taken.
+// readSlot returns the current state of one slot. A slot that was free can still be read after it is
+// taken.
 func (s *Server) readSlot(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err
@@ -195,7 +196,7 @@ func (s *Server) fhirMetadata(c *call) error {
 	return c.sayFHIR(http.StatusOK, map[string]any{
 		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-26", "kind": "instance",
 		"fhirVersion": "4.0.1", "format": []string{"json", fhir.ContentType},
-		"software": map[string]string{"name": "Holdfast"}, // which version is for who operates it
+		"software": map[string]string{"name": "Holdfast"}, // only operators see the version
 		"implementation": map[string]string{"description": s.engine.Clinic.Schedule().Clinic.Name, "url": base +
 			"/fhir"},
 		"rest": []any{map[string]any{

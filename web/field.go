@@ -15,7 +15,7 @@ func fieldError(field, message string) error {
 // mistakes collects them.
 type mistakes []record.FieldError
 
-// add adds a mistake, unless the field or one above it has one already.
+// add adds a mistake, unless the field or one above it already has one.
 func (m *mistakes) add(field, message string) {
 	*m = mistakes(record.Mistakes(*m).Together(record.Mistakes{{Field: field, Message: message}}))
 }
@@ -54,7 +54,7 @@ func seconds(n *int) time.Duration {
 // httpTime formats an instant: UTC, whole seconds.
 func httpTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// optionalTime is httpTime for one that may be missing.
+// optionalTime is like httpTime, for a time that may be missing.
 func optionalTime(t time.Time) string {
 	if t.IsZero() {
 		return ""

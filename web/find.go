@@ -19,7 +19,7 @@ type findBody struct {
 	Count         *int     `json:"count"`
 }
 
-// foundJSON is a free start and who could take it.
+// foundJSON is a free start and the specialists who could take it.
 type foundJSON struct {
 	Start         string   `json:"start"`
 	End           string   `json:"end"`

@@ -12,8 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// Limits bound what the public may have at a time. They are meant to stop a machine, not a waiting room; the zero value
-// of each is its default. Each node counts for itself.
+// Limits restrict how much the public may have at a time. They are meant to stop a machine, not a waiting room; the
+// zero value of each is its default. Each node counts for itself.
 type Limits struct {
 	HoldsPerAddress int // live holds of one address; default 200
 	HoldsPerDay     int // live holds on one UTC day of one specialist; default 100

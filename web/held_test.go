@@ -100,8 +100,8 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	}, from("2001:db8:1:2::1")).want(201) // another specialist
 }
 
-// TestHoldAnyGoesPastSpecialistWhoseShareIsHeld: a hold of any specialist goes to one on whose day the network has a
-// share left. It combines the limit of a network with a request for any specialist.
+// TestHoldAnyGoesPastSpecialistWhoseShareIsHeld: a hold with any specialist goes to one on whose day the network's
+// share is not used up. It combines the limit of a network with a request for any specialist.
 func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots, so the share is 9

@@ -12,7 +12,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// holdJSON is a hold as its owner sees it.
+// holdJSON is a hold in the form for its owner.
 type holdJSON struct {
 	HoldID            string `json:"holdId"`
 	AppointmentTypeID string `json:"appointmentTypeId"`

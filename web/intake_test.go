@@ -134,8 +134,8 @@ func TestConsentIsChecked(t *testing.T) {
 		strings.Repeat("AAAA", 30_000) + "="}, asAdmin).want(200)
 }
 
-// TestDeskCorrectsAnswers: the desk corrects one answer at a time. A question that was removed keeps its answer until
-// the answer is deleted. The log records that an answer was corrected, and not its text.
+// TestDeskCorrectsAnswers: the desk corrects one answer at a time. The answer to a removed question is kept until the
+// answer is deleted. The log records that an answer was corrected, and not its text.
 func TestDeskCorrectsAnswers(t *testing.T) {
 	h := asking(t)
 	id := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",

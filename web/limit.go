@@ -162,7 +162,7 @@ func parseAddress(s string) netip.Addr {
 }
 
 // onThisMachine reports whether a request was made on this machine, to it by its own name, and was not passed on by a
-// proxy on it. The name keeps out a page in a browser here whose own name was made to lead here.
+// proxy on it. Checking the name excludes a page in a browser here whose own name was made to resolve to this server.
 func (s *Server) onThisMachine(r *http.Request) bool {
 	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto",
 		"X-Real-Ip", "Via"} {

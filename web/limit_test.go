@@ -13,7 +13,7 @@ import (
 
 // These tests check the limits per address, and how the address is determined.
 
-// allow takes one token of an address, or returns the time until the next.
+// allow takes one token for an address, or returns the time until the next one.
 func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, ok bool) {
 	wait = l.take(address, now) - l.window()
 	return max(wait, 0), wait <= 0

@@ -14,7 +14,7 @@ type mailServerBody struct {
 	Port       int               `json:"port"`
 	Encryption notice.Encryption `json:"encryption"`
 	User       string            `json:"user"`
-	Password   string            `json:"password"` // empty: the one that is kept for this server and user
+	Password   string            `json:"password"` // empty: the one that is stored for this server and user
 	From       string            `json:"from"`
 }
 
@@ -94,8 +94,8 @@ type mailTrialJSON struct {
 	Said     string         `json:"said,omitempty"`    // by the mail server
 }
 
-// tryMailServer sends one email through a server that is not saved yet, to the user who asks. So it needs a signed-in
-// person.
+// tryMailServer sends one email through a server that is not saved yet, to the user who requests it. So it needs a
+// signed-in person.
 func (s *Server) tryMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
 	if s.options.Demo {

@@ -11,8 +11,8 @@ type mailTestJSON struct {
 	Detail   string `json:"detail,omitempty"` // why it failed
 }
 
-// testMail sends one email to the user who asks, so it needs a signed-in person. The outcome is the answer: a mail
-// server that refuses is a finding, not an error of this request.
+// testMail sends one email to the user who requests it, so it needs a signed-in person. The outcome is the answer:
+// a mail server that refuses is a finding, not an error of this request.
 func (s *Server) testMail(c *call) error {
 	c.once = nil // every test is a new mail
 	who, err := c.mine()

@@ -63,7 +63,8 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// residentBytes is the memory of the process that is not swapped out; 0 where /proc does not say.
+// residentBytes is the memory of the process that is not swapped out; 0 if /proc does not provide
+// it.
 func residentBytes() uint64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(b)
@@ -77,7 +78,7 @@ func residentBytes() uint64 {
 // processorTime returns the processor time of the process; false if /proc does not have it.
 func processorTime() (time.Duration, bool) {
 	b, err := os.ReadFile("/proc/self/stat")
-	// The name of the program, in brackets, may hold anything; the third field comes after it.
+	// The program name, in brackets, can contain anything; the third field comes after it.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if err != nil || len(fields) < 13 {
 		return 0, false

@@ -11,9 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// metrics counts what the server does. Labels are route patterns, status classes and words from fixed lists; nothing in
-// a label comes from a request. A route is listed from its first request on. Its durations are counted by the kind of
-// request, so a server with a hundred routes has a few hundred lines instead of thousands.
+// metrics counts what the server does. Labels are route patterns, status classes and words from fixed lists; no part
+// of a label comes from a request. A route is listed from its first request on. Its durations are counted by the kind
+// of request, so a server with a hundred routes has a few hundred lines instead of thousands.
 type metrics struct {
 	version string
 	started time.Time

@@ -30,7 +30,7 @@ var (
 // a POST of the server's own pages, so no other site can start one for a user.
 func (s *Server) beginOpenID(c *call) error {
 	c.once = nil // the cookie is a secret
-	// The browser comes back to the clinic's own address, and its cookie with it only if it was set there.
+	// The browser returns to the clinic's own address, with its cookie only if the cookie was set there.
 	if origin := c.r.Header.Get("Origin"); origin != "" && origin != c.base() {
 		return errOpenIDElsewhere
 	}
@@ -72,7 +72,7 @@ func (s *Server) finishOpenID(c *call) error {
 		return c.toStaff("begin")
 	}
 	secret, staff, cookie, err := s.engine.Account.Identity.Finish(c.ctx(), back)
-	// an answer that is not this browser's leaves the sign-in it has begun
+	// an answer for a different browser leaves the sign-in that it has begun
 	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" {
 		c.setCookie(openIDCookie, cookie, openIDLife)
 	}

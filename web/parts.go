@@ -25,7 +25,7 @@ import (
 // encodedLists caches the slots of the engine's lists as JSON, each for as long as the list itself exists.
 type encodedLists struct{ all sync.Map } // weak.Pointer[booking.SlotList] to *encodedSlots
 
-// encodedSlots is every slot of a list as it is encoded without holds, one after the other.
+// encodedSlots contains every slot of a list encoded without holds, one after the other.
 type encodedSlots struct {
 	slots []byte
 	ends  []int32 // the offset at which each slot ends
@@ -75,7 +75,7 @@ func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
 	return parts
 }
 
-// partsAnswers computes the tags of answers, and caches their compressed copies by tag. A tag stands for the content,
+// partsAnswers computes the tags of answers, and caches their compressed copies by tag. A tag identifies the content,
 // so a copy is never stale. Tags end with the process.
 type partsAnswers struct {
 	seed   maphash.Seed
@@ -123,7 +123,7 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 	}
 	a.buffer.Reset()
 	a.writer.Reset(&a.buffer)
-	_, _ = a.writer.Write(head) // a buffer takes everything
+	_, _ = a.writer.Write(head) // a buffer accepts everything
 	for _, p := range parts {
 		_, _ = a.writer.Write(p)
 	}

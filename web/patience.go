@@ -13,7 +13,7 @@ import (
 const (
 	usualPatience = 10 * time.Second
 	agentPatience = 30 * time.Second // calls upstream have bounds of their own below it
-	longPatience  = 80 * time.Second // of what works through the whole clinic; the answer is due within writeTime
+	longPatience  = 80 * time.Second // of operations on the whole clinic; the answer is due within writeTime
 )
 
 // longRoutes may take longer. The test email waits for a mail server, and a sign-in waits for the identity provider.

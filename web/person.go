@@ -31,7 +31,8 @@ type erasePlanBody struct {
 	AppointmentID string `json:"appointmentId"`
 }
 
-// erasureJSON lists what erasing a person removes, and the other people with the same address or number.
+// erasureJSON lists the data that erasing a person removes, and the other people with the same address
+// or number.
 type erasureJSON struct {
 	People  []identityJSON    `json:"people"`
 	Coming  int               `json:"coming"`
@@ -87,7 +88,7 @@ type erasedJSON struct {
 	MailFiles    int `json:"mailFiles"`
 }
 
-// remainsJSON lists the copies that erasing did not reach.
+// remainsJSON lists the copies that the erasure did not change.
 type remainsJSON struct {
 	Copies    []copyJSON `json:"copies"`
 	MailFiles []string   `json:"mailFiles"`

@@ -272,7 +272,8 @@ func (s *Server) getSession(c *call) error {
 	return c.json(http.StatusOK, map[string]sessionJSON{"session": sessionFor(c.caller, &x)})
 }
 
-// hideOutcome removes what a session came to, unless the caller is the front desk or the specialist of the session.
+// hideOutcome removes the outcome of a session, unless the caller is the front desk or the specialist of the
+// session.
 func hideOutcome(by caller, x *store.Session) {
 	if !by.may(frontDesk) && !(by.may(desk) && by.specialistID != "" && by.specialistID == x.SpecialistID) {
 		x.Outcome = ""

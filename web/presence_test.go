@@ -91,7 +91,7 @@ func TestPresenceOverHTTP(t *testing.T) {
 	}
 	log := h.do("GET", "/v1/specialists/ada/presence-log", nil, key).want(200)
 	lines, days, spans := log.body["log"].([]any), log.body["days"].([]any), log.body["spans"].([]any)
-	// none: it was over within a millisecond
+	// none: the session ended within a millisecond
 	if len(spans) > 1 || len(spans) == 1 && spans[0].(map[string]any)["ended"] != "offline" {
 		t.Errorf("when it was: got %s", log.raw)
 	}

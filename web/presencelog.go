@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// maxHistory is the longest stretch of the presence log that is read at once.
+// maxHistory is the longest part of the presence log that one request reads.
 const maxHistory = 400 * 24 * time.Hour
 
 type presenceLineJSON struct {

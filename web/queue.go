@@ -52,7 +52,7 @@ func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) o
 	return j
 }
 
-// seesNames reports whether the caller may know who an operation is for.
+// seesNames reports whether the caller may see for whom an operation is.
 func (c *call) seesNames() bool { return c.caller.may(frontDesk) }
 
 // queueKinds returns the kinds of operations that a word selects. The default is bookings: agents and the desk want
@@ -155,7 +155,7 @@ func (s *Server) giveUpOperation(c *call) error {
 	return c.done()
 }
 
-// sayOperation answers with the operation as it is now.
+// sayOperation answers with the current state of an operation.
 func (c *call) sayOperation() error {
 	o, err := c.engine.Outbound.Operation(c.ctx(), c.param("id"), c.seesNames())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // durable changed.
 
 // writtenAnswers counts the answers that were written to the database: together with a change, and alone. With hangs,
-// reads wait until the request's deadline. With slow, a transaction that has begun does so, too.
+// reads wait until the request's deadline. With slow, a transaction that has begun waits too.
 type writtenAnswers struct {
 	*sqlite.Store
 	beside, alone atomic.Int64

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// requestJSON is a public booking that waits for a confirmation, as its client sees it.
+// requestJSON is a public booking that is waiting for a confirmation, in the form for its client.
 type requestJSON struct {
 	ID                string `json:"id"`
 	AppointmentTypeID string `json:"appointmentTypeId"`

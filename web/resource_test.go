@@ -60,8 +60,8 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 }
 
 // TestStreamReportsSharedRoom: two types share a room, with different specialists. A page that lists one type gets an
-// event when the room is held or released for the other, and the event makes it reload the list. It could not tell
-// from the hold of a specialist that it does not show.
+// event when the room is held or released for the other, and the event makes it reload the list. From the hold of a
+// specialist that it does not show, it could not tell.
 func TestStreamReportsSharedRoom(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"},

@@ -69,7 +69,8 @@ func (s *Server) newRouter(all []*route) http.Handler {
 // treePath returns a pattern in the form of the router's tree: /v1/appointments/:id.
 func treePath(pattern string) string { return strings.NewReplacer("{", ":", "}", "").Replace(pattern) }
 
-// searchPattern has a word where /v1/appointments/{id}/cancel has an id, which the tree has no room for.
+// searchPattern has a word where /v1/appointments/{id}/cancel has an id, which the tree cannot
+// represent.
 const searchPattern = "/v1/appointments/search"
 
 // unmatched answers unknown routes. Their paths are never logged.

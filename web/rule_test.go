@@ -17,7 +17,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// ruleProgram is a clinic's program: it answers as the test says, and keeps the calls.
+// ruleProgram is a clinic's program: it gives the answers that the test sets, and stores the calls.
 type ruleProgram struct {
 	*httptest.Server
 	mu     sync.Mutex

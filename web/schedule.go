@@ -21,8 +21,8 @@ type calendarJSON struct {
 	Blocks       []blockJSON    `json:"blocks"`
 }
 
-// getSchedule returns in one answer what a board of thirty columns would need ninety requests for. A specialist sees
-// when a colleague is away, but not why.
+// getSchedule returns in one answer the data for which a board of thirty columns would need ninety requests. A
+// specialist sees when a colleague is away, but not why.
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()
 	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true),

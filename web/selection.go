@@ -210,7 +210,8 @@ type storage struct {
 	redisStatus string // available, unavailable or disabled
 }
 
-// storage asks Redis, where there is one, whether it is there, at most once a second on behalf of all.
+// storage asks Redis, if there is one, whether it is reachable, at most once a second for all callers
+// together.
 func (s *Server) storage(ctx context.Context) storage {
 	x := storage{mode: s.options.StorageMode(), redisStatus: "disabled"}
 	switch x.mode {

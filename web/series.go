@@ -213,7 +213,8 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 	})
 }
 
-// undoSeries undoes what this member of staff has just done to several appointments of a series.
+// undoSeries undoes the last change that this member of staff made to several appointments of a
+// series.
 func (s *Server) undoSeries(c *call) error {
 	which, err := s.which(c, nil, false)
 	if err != nil {

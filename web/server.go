@@ -61,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 	}
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all.Go(func() { s.Run(working) }) // its end tells the streams
+	all.Go(func() { s.Run(working) }) // its end notifies the streams
 	select {
 	case err := <-stop:
 		return errors.Join(err, server.Close())

@@ -18,7 +18,7 @@ type settingsAnswer struct {
 
 // addressJSON is the public address of the pages.
 type addressJSON struct {
-	URL  string           `json:"url"`  // while no address is configured, that of the request
+	URL  string           `json:"url"`  // if no address is configured, that of the request
 	From clinic.URLSource `json:"from"` // start, settings or guess
 }
 

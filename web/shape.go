@@ -57,7 +57,8 @@ func readsText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// walk reads a JSON document and compares its names with a shape, and also its values if values is set.
+// walk reads a JSON document and compares its names with a shape, and if values is set, also its
+// values.
 type walk struct {
 	b      []byte
 	i      int
@@ -265,7 +266,7 @@ func (w *walk) skip() {
 			w.i++
 		default:
 			w.i++
-			continue // numbers and words have several bytes; what ends them is seen above
+			continue // numbers and words have several bytes; the code above handles their end
 		}
 		if depth == 0 && w.i > 0 && (w.b[w.i-1] == '"' || w.b[w.i-1] == '}' || w.b[w.i-1] == ']') {
 			return

@@ -14,7 +14,7 @@ import (
 type sheetBody struct {
 	clientBody
 	CSV string `json:"csv"`
-	// OnlyGood imports what can be imported and lists the others; without it, one row that cannot refuses all.
+	// OnlyGood imports the valid rows and lists the others; without it, one invalid row refuses all.
 	OnlyGood bool `json:"onlyGood"`
 }
 

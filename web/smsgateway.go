@@ -24,7 +24,7 @@ func (b *smsGatewayBody) gateway() notice.Gateway {
 	}
 }
 
-// smsGatewayTrialBody is a gateway, and the number that the test message goes to.
+// smsGatewayTrialBody is a gateway, and the number to which the test message is sent.
 type smsGatewayTrialBody struct {
 	smsGatewayBody
 	To string `json:"to"`

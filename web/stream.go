@@ -65,8 +65,8 @@ func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 		"expiresAt": string(instant.AppendMilli(nil, expiresAt))})
 }
 
-// reader returns the client of a stream: the one of the ticket, or the one that the query names. This uses the ticket
-// up, so it is the last check before the stream is opened.
+// reader returns the client of a stream: the one of the ticket, or the one in the query. This uses the ticket up, so
+// it is the last check before the stream is opened.
 func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	ticket, client := q.text("ticket"), q.client(c)
 	if ticket != "" && q.text("clientId") != "" {
@@ -84,8 +84,8 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	return client, err
 }
 
-// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`: everything that happens to the
-// time of the specialists who serve one type.
+// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`: all events about the time of
+// the specialists who offer one type.
 func (s *Server) holdStream(c *call) error {
 	q := c.query()
 	id := q.id("appointmentTypeId")

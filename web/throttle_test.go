@@ -129,8 +129,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 	}
 }
 
-// TestMetricsCountUnknownRoutes: requests without a route have several handlers and one row: unknown paths and
-// methods are counted together, and the metrics stay readable.
+// TestMetricsCountUnknownRoutes: requests without a route have several handlers but one row: unknown paths and
+// methods are counted together, so the metrics stay readable.
 func TestMetricsCountUnknownRoutes(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")

@@ -84,7 +84,8 @@ type typeOrderBody struct {
 	IDs []string `json:"ids"`
 }
 
-// orderAppointmentTypes is `PUT /v1/appointment-types/order`: those named come first, in that order.
+// orderAppointmentTypes is `PUT /v1/appointment-types/order`: the named types come first, in that
+// order.
 func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
 	if err := s.engine.Clinic.OrderAppointmentTypes(c.ctx(), c.caller.actor, b.IDs); err != nil {
 		return err
@@ -92,8 +93,8 @@ func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
 	return s.listAppointmentTypes(c)
 }
 
-// bootTypeJSON is an appointment type in the data that is embedded in a page. It has only what the patient needs to
-// choose a type, because every visitor downloads it.
+// bootTypeJSON is an appointment type in the data that is embedded in a page. It contains only what the patient
+// needs to choose a type, because every visitor downloads it.
 type bootTypeJSON struct {
 	ID                  string                    `json:"id"`
 	Name                string                    `json:"name"`
@@ -137,8 +138,8 @@ func (s *Server) bootTypes() []bootTypeJSON {
 	return list
 }
 
-// namesOf returns the names of an appointment's type and specialist by their ids: a page has only those that can be
-// booked now.
+// namesOf returns the names of an appointment's type and specialist by their ids, because a page has only those
+// that can be booked now.
 func (s *Server) namesOf(a *store.Appointment) map[string]string {
 	now := s.engine.Clinic.Current()
 	who, _ := now.Who(a.SpecialistID)

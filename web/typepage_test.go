@@ -139,7 +139,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 }
 
 // TestNewEntriesComeLast: an entry that is added by hand or by an import comes after the existing ones, which keep
-// their positions. By id it would come first.
+// their positions. By its id, it would come first.
 func TestNewEntriesComeLast(t *testing.T) {
 	h := newHouse(t)
 	ids := func(kind string) (ids []string) {

@@ -8,8 +8,8 @@ import (
 )
 
 // TestUnknownAddressShowsPage: a browser at an address that does not exist gets a page with the clinic's name, a
-// sentence and a button in its language. A program gets the problem, and so does a browser's request that is not for
-// a page.
+// sentence and a button in its language. A program gets the problem document, and so does a browser's request that
+// is not for a page.
 func TestUnknownAddressShowsPage(t *testing.T) {
 	h := newHouse(t)
 	if _, err := h.engine.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) {

@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/occupancy"
 )
 
-// The state of the practice-management system as the desk sees it: the age of its openings, and its refusals.
+// The state of the practice-management system for the desk: the age of its openings, and its refusals.
 
 type upstreamStatusJSON struct {
 	Configured bool          `json:"configured"`
@@ -15,7 +15,7 @@ type upstreamStatusJSON struct {
 }
 
 type openingsJSON struct {
-	Fetched       bool               `json:"fetched"` // ahead, so that the page offers nothing else
+	Fetched       bool               `json:"fetched"` // in advance, so that the page offers no other times
 	MaxAgeSeconds int                `json:"maxAgeSeconds"`
 	FailedSince   string             `json:"failedSince,omitempty"`
 	Reason        string             `json:"reason,omitempty"`

@@ -48,7 +48,7 @@ type userBody struct {
 	SpecialistID *string `json:"specialistId"`
 	Active       *bool   `json:"active"`
 	Password     *string `json:"password"`
-	Linked       *bool   `json:"linked"` // false: forget who this is to the identity provider
+	Linked       *bool   `json:"linked"` // false: remove the user's link to the identity provider
 }
 
 func (s *Server) updateUser(c *call, b *userBody) error {

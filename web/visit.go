@@ -134,8 +134,8 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	})
 }
 
-// changeVisit answers a change of a visit with its appointments. A manage link shows the details of its own person
-// only: the desk may have given the others their own contacts since.
+// changeVisit answers a change of a visit with its appointments. A manage link shows only the details of its own
+// person: the desk may have given the others separate contacts since then.
 func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
 	return answerChange(c, status, func(list *[]store.Appointment) any {
 		said := each(*list, func(a *store.Appointment) any {
@@ -161,7 +161,7 @@ func (s *Server) getVisit(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"visitId": list[0].VisitID, "appointments": c.reached(list)})
 }
 
-// visitorJSON is one person of a visit, for the owner of a manage link who is the contact of that person, too.
+// visitorJSON is one person of a visit, for the owner of a manage link who is also the contact of that person.
 type visitorJSON struct {
 	Name              string `json:"name"`
 	AppointmentTypeID string `json:"appointmentTypeId"`

@@ -20,7 +20,7 @@ type wishBody struct {
 	Latest        string   `json:"latest"`
 	From          string   `json:"from"`
 	To            string   `json:"to"`
-	SlotStartDate string   `json:"slotStartDate"` // the one session that is waited for; then the rest does not matter
+	SlotStartDate string   `json:"slotStartDate"` // the requested session; then the other fields are ignored
 }
 
 func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
@@ -72,7 +72,7 @@ type offerJSON struct {
 	EndedAt       string `json:"endedAt,omitempty"`
 }
 
-// waitedJSON is an entry as the front desk and the holder of its link see it.
+// waitedJSON is an entry in the form for the front desk and the holder of its link.
 type waitedJSON struct {
 	waitingJSON
 	Patient patientJSON `json:"patient"`

@@ -39,11 +39,13 @@ import (
 
 // Options configure a Server. The zero value of each field is its default.
 type Options struct {
-	// TrustedProxies are those whose X-Forwarded-For and Forwarded headers are believed. Default: none.
+	// TrustedProxies are the addresses whose X-Forwarded-For and Forwarded headers are trusted.
+	// Default: none.
 	TrustedProxies []netip.Prefix
 	// RateLimit switches on the limits per address on public writes and stream opens.
 	RateLimit bool
-	// Limits bound what the public may have at a time; all but Limits.Streams count only with RateLimit.
+	// Limits restrict how much the public may have at a time; all except Limits.Streams apply only with
+	// RateLimit.
 	Limits Limits
 	// Demo adds the page /demo. With DemoCluster, a front process kills the server, or one of several nodes, for the
 	// page.
@@ -89,7 +91,7 @@ type Server struct {
 	writes        *limiter // public writes by address; nil: no limit
 	opens         *limiter // stream opens by address; nil: no limit
 	polls         *limiter // polls of clients by address; nil: no limit
-	reads         *limiter // by programs, of what costs more than a page; nil: no limit
+	reads         *limiter // by programs, for requests that cost more than a page; nil: no limit
 	bulk          bulk     // the published free slots
 	limits        Limits
 	byAddress     *holdLimit[netip.Addr]
@@ -398,7 +400,7 @@ func (s *Server) Local() http.Handler {
 	})
 }
 
-// localKey is the key of the context of a request that came in by Local.
+// localKey is the key of the context of a request that arrived through Local.
 type localKey struct{}
 
 // Run does the background work until ctx ends, and returns when all of it has stopped.

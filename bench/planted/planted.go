@@ -1,5 +1,5 @@
-// Package planted finds the places of the product where planted bugs go. A test that does not find its planted bug
-// proves nothing.
+// Package planted finds the places in the product where planted bugs belong. A test that does not find its planted
+// bug proves nothing.
 //
 // A place is named by its declaration and a pattern, so that a bug keeps its place when its code moves to another line
 // or file:
@@ -28,11 +28,11 @@ import (
 
 // Bug is one change that makes the product wrong.
 type Bug struct {
-	In         string // the declaration or the file, as the package comment says
+	In         string // the declaration or the file, as described in the package comment
 	Old, Wrong string // the pattern, and the text that replaces it
 }
 
-// Place is where a bug goes: some whole lines of a file.
+// Place is the place of a bug: some whole lines of a file.
 type Place struct {
 	File       string // slash-separated, from the root
 	Old, Wrong string // the lines, before and after
@@ -88,7 +88,7 @@ func (b Bug) Find(root string) (Place, error) {
 // Apply returns the contents of the files of these places, by name, with Wrong in the place of Old.
 func Apply(root string, places ...Place) (map[string]string, error) {
 	places = slices.Clone(places)
-	slices.SortFunc(places, func(a, b Place) int { return b.at - a.at }) // from the end, so that the offsets stay true
+	slices.SortFunc(places, func(a, b Place) int { return b.at - a.at }) // from the end, so that the offsets stay valid
 	files := map[string]string{}
 	for _, p := range places {
 		text, isRead := files[p.File]
@@ -109,7 +109,7 @@ func Apply(root string, places ...Place) (map[string]string, error) {
 
 var errNotThere = errors.New("the pattern does not occur")
 
-// within looks for the pattern between two offsets of a file.
+// within searches for the pattern between two offsets of a file.
 func (b Bug) within(file, text string, from, to int) (Place, error) {
 	part := text[from:to]
 	switch strings.Count(part, b.Old) {
@@ -131,7 +131,7 @@ func (b Bug) within(file, text string, from, to int) (Place, error) {
 	return Place{File: file, Old: line, Wrong: strings.Replace(line, b.Old, b.Wrong, 1), at: begin}, nil
 }
 
-// filesOf lists the Go files, tests left out, of the packages that a declaration's name begins with.
+// filesOf lists the Go files, without tests, of the packages with which a declaration's name begins.
 func filesOf(root, declaration string) (files []string, err error) {
 	name, _, _ := strings.Cut(declaration, ".")
 	err = fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {

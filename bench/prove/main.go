@@ -1,6 +1,6 @@
 // Prove runs the tests that prove the guarantees of docs/proof.md and prints one table: name, count, requested count,
 // failures, whether it finds its bug, and duration. To see whether a row finds its bug, prove runs it again with the
-// bug built in; the row must fail with the expected sentence. Prove exits with 1 if anything failed, and with 2 if no
+// bug built in; the row must fail with the expected sentence. prove exits with 1 if any row failed, and with 2 if no
 // row matches.
 //
 //	make prove                 a few minutes
@@ -27,7 +27,7 @@ type options struct {
 	long   bool
 	rows   string
 	seed   uint64
-	most   time.Duration // no row begins another run after it; 0: as long as it takes
+	most   time.Duration // no row begins another run after this time; 0: no limit
 	fuzz   time.Duration // how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form
 	record string        // the page that receives the results; empty: none
 	resume string        // the file that keeps the progress of the long form; empty: none
@@ -90,7 +90,7 @@ func run(args []string, table []row, out, problems io.Writer) int {
 		out, problems)
 }
 
-// proveAll runs the rows and prints, and records, each as it is through.
+// proveAll runs the rows, and prints and records each one when it has finished.
 func proveAll(p *prover, chosen []row, out, problems io.Writer) (code int) {
 	form, seen := "short", commit()
 	if p.long {
@@ -120,7 +120,7 @@ func proveAll(p *prover, chosen []row, out, problems io.Writer) (code int) {
 	return 0
 }
 
-// commit is the day, and the last commit that changed the program itself: tests and this table leave it as it is.
+// commit is the date and hash of the last commit that changed the program itself, not only tests or this table.
 func commit() string {
 	program := []string{"--", "*.go", "go.mod", ":!*_test.go", ":!bench", ":!*test/*"}
 	day := time.Now().Format(time.DateOnly)

@@ -20,10 +20,10 @@ import (
 // row is one line of the table.
 type row struct {
 	name, unit string
-	asked      int      // the count that the long form goes on for; 0: one run is all
+	asked      int      // the count at which the long form ends; 0: one run is enough
 	pkg, run   string   // the tests of a package
 	fuzz       string   // or one fuzz target of it
-	program    []string // or the program itself, before how long it is to run
+	program    []string // or the program itself, before the time for which it runs
 	counted    string   // the pattern of the count in the output; empty: the number of passed tests
 	args       []string // of the tests; {seed} is the seed of the run
 	long       []string // instead of args in the long form
@@ -35,23 +35,23 @@ type row struct {
 	bug        *bug
 }
 
-// bug makes the product wrong, and says is the sentence with which a row reports it.
+// bug makes the product wrong, and says is the sentence with which a row must report it.
 type bug struct {
 	lines []planted.Bug
 	says  string // a regular expression
-	long  bool   // looked for in the long form only: it costs a build of most of the program
+	long  bool   // built only in the long form: it costs a build of most of the program
 }
 
 // result is the outcome of a row.
 type result struct {
 	count, bad int
 	note       string // why it was not run
-	sees       string // whether it found its bug: yes, NO, or – where it has none
+	sees       string // whether it found its bug: yes, NO, or – if it has none
 	took       time.Duration
 	output     string
 }
 
-// prover runs rows. It keeps its builds until its end.
+// prover runs rows. It keeps its builds until it ends.
 type prover struct {
 	options
 	dir string
@@ -59,7 +59,7 @@ type prover struct {
 	problems io.Writer
 	built    map[string]string // binaries, by package
 	done     progresses        // of the rows, by name
-	wrong    string            // the package and the bug that the last binary with a bug is of
+	wrong    string            // the package and the bug to which the last binary with a bug belongs
 }
 
 // isSeeded reports whether a row draws from a seed.
@@ -103,8 +103,8 @@ func (p *prover) prove(r *row, seen string) (x result) {
 // plantedIn names the binary of a package that has a bug in it.
 func plantedIn(pkg string) string { return pkg + " planted" }
 
-// tests builds the tests of a package, and returns the binary; with extra arguments, the one that has a bug in it. A
-// script, if there is one, builds them instead.
+// tests builds the tests of a package, and returns the binary; with extra arguments, the binary that contains a bug.
+// A script, if there is one, builds them instead.
 func (p *prover) tests(pkg, script string, extra ...string) (binary string, err error) {
 	name := pkg
 	if extra != nil {
@@ -135,7 +135,7 @@ func (p *prover) tests(pkg, script string, extra ...string) (binary string, err 
 	return binary, nil
 }
 
-// builtFrom is the package that a row runs: that of its tests, or the program.
+// builtFrom is the package that a row runs: the package of its tests, or the program.
 func (r *row) builtFrom() string {
 	if r.program != nil {
 		return "."
@@ -146,7 +146,8 @@ func (r *row) builtFrom() string {
 // command returns the command of a row.
 func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
 	if r.fuzz != "" {
-		// A count is the same on every machine; a time on a busy one may be over before the first input.
+		// A count is the same on every machine; on a busy one, a time limit may pass before the first
+		// input.
 		length := "2000x"
 		switch {
 		case p.fuzz > 0:
@@ -206,7 +207,7 @@ var (
 	errNoNumbers = errors.New("no count in the output")
 )
 
-// once runs a row as it is.
+// once runs a row without a bug.
 func (p *prover) once(r *row, seed uint64) (x result) {
 	c, err := p.command(r, seed)
 	if err != nil {
@@ -259,13 +260,13 @@ func (r *row) count(output string) (n int, err error) {
 }
 
 // seesBug runs a row with its bug built in, through go's -overlay, which does not change the tree. It returns an
-// error unless the row reports the bug as it should.
+// error unless the row reports the bug as expected.
 func (p *prover) seesBug(r *row) error {
 	wrong, err := r.bug.applied(".")
 	if err != nil {
 		return err
 	}
-	if planted := fmt.Sprint(r.pkg, wrong); p.wrong != planted { // the row before may have had the same
+	if planted := fmt.Sprint(r.pkg, wrong); p.wrong != planted { // the previous row may have used the same
 		delete(p.built, plantedIn(r.builtFrom()))
 		p.wrong = planted
 	}
@@ -296,7 +297,7 @@ func (p *prover) seesBug(r *row) error {
 }
 
 // forgetFound removes the input that a fuzz target found for a planted bug. Go writes it next to the target, and the
-// next run would find the bug with it at once.
+// next run would immediately find the bug with it.
 func forgetFound(r *row, output string) error {
 	found := regexp.MustCompile(`Failing input written to (\S+)`).FindStringSubmatch(output)
 	if r.fuzz == "" || found == nil {
@@ -318,8 +319,8 @@ func (b *bug) applied(root string) (map[string]string, error) {
 	return planted.Apply(root, places...)
 }
 
-// isSeen judges what a row did with its bug built in. Only the sentence that the bug deserves is sight: a program that does not start
-// fails too.
+// isSeen decides whether a row found the bug that was built in. Only the expected sentence counts: a program that
+// does not start fails too.
 func (b *bug) isSeen(output string, hasFailed bool) error {
 	switch {
 	case !hasFailed:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestProveNeedsRows: a name with a slip in it proves nothing, and says so.
+// TestProveNeedsRows: a misspelled name proves nothing, and the error reports it.
 func TestProveNeedsRows(t *testing.T) {
 	table := []row{{name: "histories"}, {name: "an hour of faults", onlyLong: true}}
 	for _, tt := range []struct {
@@ -48,7 +48,8 @@ func TestPlantedBugIsFoundBySentence(t *testing.T) {
 	}
 }
 
-// TestRowsNameExistingTests keeps the table true while the code changes: each test and fuzz target that it names, and each line of its bugs.
+// TestRowsNameExistingTests keeps the table correct while the code changes: it checks each test and fuzz target that
+// the table names, and each line of its bugs.
 func TestRowsNameExistingTests(t *testing.T) {
 	for i := range rows {
 		r := &rows[i]
@@ -81,7 +82,8 @@ func TestRowsNameExistingTests(t *testing.T) {
 	}
 }
 
-// TestRecordReplacesRow: a row that is run again replaces what it said, and leaves the others and the other form alone.
+// TestRecordReplacesRow: if a row is run again, its new result replaces the old one, and the other rows and the other
+// form do not change.
 func TestRecordReplacesRow(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "proof.md")
 	text := "# Proof\n<!-- make prove, short form -->\n\n" + tableHead +

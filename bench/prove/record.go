@@ -24,7 +24,8 @@ func (r *row) line(x *result, seed uint64, seen string) string {
 		x.took.Seconds(), first, seen)
 }
 
-// record puts a line into the table of a form on a page, in the place of the one of the same name, or at its end.
+// record puts a line into the table for a form on a page: it replaces the line with the same name, or is added at
+// the end.
 func record(page, form, line string) error {
 	b, err := os.ReadFile(page)
 	if err != nil {

@@ -22,7 +22,7 @@ var rows = []row{
 		run: "^TestKillLosesNothingAndBooksNothingTwice$/^SQLite$", counted: `(\d+) kills\n`,
 		env: "HOLDFAST_KILLS=6 HOLDFAST_KILL_SEED={seed}", longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}",
 		asked: 10_000,
-		bug: &bug{ // the next start does not look for outbox rows that were not handed over before the kill
+		bug: &bug{ // the next start does not search for outbox rows that were not handed over before the kill
 			says: `is pending here and \d times upstream`,
 			lines: []planted.Bug{
 				{In: "outbound.Outbound.recoverQueue",
@@ -369,7 +369,7 @@ var rows = []row{
 	{
 		name: "64 clients try to double-book, on this disk", unit: "booked", program: []string{"torture", "--for"},
 		counted: `(\d+) booked`,
-		bug: &bug{ // the holds keep two apart, and so does the database: it takes both to be wrong
+		bug: &bug{ // the holds keep the two apart, and so does the database: both must be wrong
 			says: `is double-booked at`,
 			lines: []planted.Bug{
 				{In: "memory.firstFree", Old: "c.Span) {",
@@ -494,7 +494,7 @@ func storm(name, env string) row {
 	}
 }
 
-// unasked writes upstream again what perhaps is there, without a look.
+// unasked repeats an upstream write that may have arrived, without a look-up.
 var unasked = &bug{
 	says: `is there \d times|upstream there are [2-9], want [01]`,
 	lines: []planted.Bug{
@@ -503,7 +503,7 @@ var unasked = &bug{
 	},
 }
 
-// undoneBatch acknowledges what came eight at a time, and undoes it.
+// undoneBatch acknowledges writes that arrive eight at a time, and undoes them.
 var undoneBatch = &bug{
 	says: `was acknowledged and is gone`,
 	lines: []planted.Bug{

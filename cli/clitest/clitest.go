@@ -1,5 +1,5 @@
-// Package clitest has what the tests of the whole program share: the built program, and the choice between three
-// runs.
+// Package clitest contains what the tests of the whole program share: the built program, and the choice between
+// three runs.
 //
 //	make quick   go test -short: no server, no browser, no built program
 //	make test    the whole suite

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDemoDayIsBusyAtEveryHour: whenever the demo starts, the time at the clinic is late morning. Some patients have
-// been there and some are still to come. The day has a group, a break and free times.
+// TestDemoDayIsBusyAtEveryHour: whenever the demo starts, it is late morning at the clinic. Some patients have been
+// there, and others are still to come. The day has a group, a break and free times.
 func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	t.Parallel()
 	days := []time.Time{
@@ -77,7 +77,7 @@ func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	}
 }
 
-// weekly are the hours of a specialist as the store has them.
+// weekly are the hours of a specialist in the form of the store.
 func weekly(hours []clinic.HoursEntry) (all []store.WeeklyWindow) {
 	for _, h := range hours {
 		all = append(all, store.WeeklyWindow{Weekday: h.Weekday, Window: store.Window{Start: h.Start, End: h.End}})
@@ -89,7 +89,7 @@ func weekly(hours []clinic.HoursEntry) (all []store.WeeklyWindow) {
 func TestDemoBooksEveryVisit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
+		time.Sleep(72 * time.Hour) // the bubble begins in the year 2000, and so do the bookable times
 		h, f := newHouse(t)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup

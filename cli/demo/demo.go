@@ -22,7 +22,7 @@ import (
 //go:embed clinic.json
 var clinicText []byte
 
-// Clinic returns the demo's clinic as its file has it, in Hamburg.
+// Clinic returns the demo's clinic from its file, in Hamburg.
 func Clinic() (f clinic.File, err error) {
 	d := json.NewDecoder(bytes.NewReader(clinicText))
 	d.DisallowUnknownFields()
@@ -32,7 +32,7 @@ func Clinic() (f clinic.File, err error) {
 	return f, nil
 }
 
-// Data is what Seed needs.
+// Data is the input of Seed.
 type Data struct {
 	Engine *engine.Engine
 	Actor  record.Actor // of the changes, in the audit log

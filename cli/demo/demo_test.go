@@ -103,7 +103,7 @@ func TestClinicAlwaysHasFreeSlots(t *testing.T) {
 	}
 }
 
-// TestVisitorsNeverFillTheCalendar, but keep it moving: ten minutes of the demo, in virtual time.
+// TestVisitorsNeverFillTheCalendar, but keep it changing: ten minutes of the demo, in virtual time.
 func TestVisitorsNeverFillTheCalendar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 const (
 	filledDays   = 9  // days to fill, from yesterday
 	fullPercent  = 70 // per cent of the opening hours
-	pastPercent  = 90 // per cent of today's opening hours that are over
+	pastPercent  = 90 // per cent of today's opening hours that have passed
 	quietPercent = 12 // highest chance, in per cent, that 15 minutes stay free; low, so that no morning is empty
 	// raceRoom is how long from now this file adds no visits for raceHost, the specialist that the demo's phones book
 	// first. The phones can then compete for these slots.

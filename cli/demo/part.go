@@ -21,7 +21,7 @@ import (
 	store "holdfast/store/postgres"
 )
 
-// backAfter is how long a part of the demo's cluster stays down after it was killed.
+// backAfter is how long a part of the demo's cluster stays down after it has been killed.
 const backAfter = 6 * time.Second
 
 // part is one process of the demo's cluster. It restarts whenever it ends.

@@ -14,7 +14,7 @@ import (
 type localUser struct{ uid, gid int }
 
 // harden makes the kernel kill a process when this process ends, and protects it from Ctrl-C, which is for this
-// process. The process runs as who; nil: as this process's user.
+// process. The process runs as the user who; nil: as this process's user.
 func harden(c *exec.Cmd, who *localUser) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if who != nil {

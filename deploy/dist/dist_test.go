@@ -32,8 +32,8 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// checkArchive compares what is in the archive with the program in it: the bill has every module that is linked and no other, and the
-// licence of each is there.
+// checkArchive compares an archive with the program in it: the bill of materials lists every linked module and no
+// other, and the licence of each module is included.
 func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	t.Helper()
 	zipped, err := gzip.NewReader(bytes.NewReader(archive))
@@ -65,7 +65,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	if !bytes.Equal(content["sbom.cdx.json"], sold) {
 		t.Error("the bill in the archive is not the one beside it")
 	}
-	t.Setenv("HOLDFAST_DATA", "/dev/null/a clinic of whoever runs the tests") // which is nobody's business
+	t.Setenv("HOLDFAST_DATA", "/dev/null/a clinic of whoever runs the tests") // which is private
 	follow(t, content)
 	info, err := buildinfo.Read(bytes.NewReader(content["holdfast"]))
 	if err != nil {
@@ -99,7 +99,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	t.Logf("%d modules, %d bytes of licences", len(info.Deps), len(content["THIRD-PARTY-LICENSES.txt"]))
 }
 
-// follow does with an archive what its page says, as far as that ends by itself.
+// follow runs the steps on the archive's page with the archive, as far as they end by themselves.
 func follow(t *testing.T, content map[string][]byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -114,17 +114,18 @@ func follow(t *testing.T, content map[string][]byte) {
 	}
 	for _, line := range lines {
 		if runtime.GOOS != "linux" && strings.Contains(line, " service ") {
-			continue // systemd is of Linux
+			continue // systemd exists only on Linux
 		}
 		run := exec.Command("sh", "-c", line)
-		run.Dir, run.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir} // whoever runs it may have a clinic, at HOLDFAST_DATA
+		// the user may have a clinic at HOLDFAST_DATA
+		run.Dir, run.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 		if said, err := run.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, said)
 		}
 	}
 }
 
-// TestUnknownLicenceIsAnError, and so is none at all.
+// TestUnknownLicenceIsAnError, and so is a missing one.
 func TestUnknownLicenceIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := readLicences(dir); err == nil {

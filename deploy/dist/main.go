@@ -2,8 +2,8 @@
 // all linked modules; a bill of materials for each archive; Debian packages; and SHA256SUMS of all files. `make dist`
 // runs it at the root of the module.
 //
-// It is reproducible: the same commit, Go and version give the same bytes on any machine. The archives have the time
-// of the commit, and no owner or path of the machine. The program is built with -trimpath, and without cgo and
+// It is reproducible: the same commit, Go and version produce the same bytes on any machine. The archives have the
+// time of the commit, and no owner or path of the machine. The program is built with -trimpath, and without cgo and
 // version control stamps.
 package main
 
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// target is a system that the program is built for.
+// target is a system for which the program is built.
 type target struct{ system, machine string }
 
 // targets lists all targets. linux/arm is ARMv6 and later.

@@ -94,7 +94,7 @@ func TestPackageVersionsAreOrdered(t *testing.T) {
 	}
 }
 
-// TestUnitIsHardened: the exposure that systemd works out stays under 3 of 10.
+// TestUnitIsHardened: the exposure that systemd computes stays below 3 of 10.
 func TestUnitIsHardened(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestReleaseIsReproducible makes the release for this machine twice and compares every byte; then it looks into it. It compiles the
-// program, which says nothing about races: `.ci/run` runs it after the build that it shares its work with.
+// TestReleaseIsReproducible builds the release for this machine twice and compares every byte; then it checks the
+// contents. It compiles the program, which does not test for races: `.ci/run` runs it after the build with which it
+// shares its work.
 func TestReleaseIsReproducible(t *testing.T) {
 	clitest.Long(t, "two releases are built")
 	t.Chdir("../..")

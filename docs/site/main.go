@@ -4,9 +4,9 @@
 //	go generate ./docs
 //
 // Site writes docs/built: one compressed HTML page per Markdown page (manual.go), the pages of the API reference
-// (reference.go), the description of the API as JSON, a style sheet and a script. A broken link is an error, and then site
-// writes nothing. Site does not touch a file whose content is unchanged, so another version of Go, which may compress
-// differently, changes nothing.
+// (reference.go), the description of the API as JSON, a style sheet and a script. If there is a broken link, site
+// returns an error and writes nothing. site does not rewrite a file whose content is unchanged, so another version of
+// Go, which may compress differently, changes nothing.
 package main
 
 import (

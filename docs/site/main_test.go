@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// TestBuiltPagesAreCurrent: the embedded pages are those that the sources of the manual render to.
+// TestBuiltPagesAreCurrent: the embedded pages equal those that the manual's sources render to.
 func TestBuiltPagesAreCurrent(t *testing.T) {
 	want, err := build(os.DirFS(".."))
 	if err != nil {

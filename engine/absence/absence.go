@@ -1,16 +1,16 @@
 // Package absence finds new times for the patients of a specialist who is away: ill today, or delayed until noon.
 //
-// An absence is a block of the specialist's time (package clinic), together with what became of each appointment in
-// it. Plan proposes a new time for each appointment and writes nothing (plan.go). Create writes the block first, so
-// that no client can book the time, and then treats each appointment as the desk decided (create.go):
+// An absence is a block of the specialist's time (package clinic), together with the outcome for each appointment
+// in it. Plan proposes a new time for each appointment and writes nothing (plan.go). Create writes the block first,
+// so that no client can book the time, and then treats each appointment as the desk decided (create.go):
 //
 //   - move: the appointment moves at once, and the patient gets the usual email about the new time.
-//   - ask: the server holds the proposed time and asks the patient. The link of the appointment accepts the time,
-//     chooses another one, or cancels.
+//   - ask: the server holds the proposed time and asks the patient, who can use the link of the appointment to
+//     accept it, choose another one, or cancel.
 //   - call: the server holds the proposed time, and the desk calls the patient.
 //
 // A proposed time is an offer of package waitlist: it is held, expires, is accepted and is erased like every offer.
-// Status reads what each patient answered (status.go). Until booking.UndoTime has passed, the server sends nothing,
+// Status returns the patients' answers (status.go). Until booking.UndoTime has passed, the server sends nothing,
 // and Undo reverts the whole absence.
 package absence
 

@@ -124,8 +124,8 @@ func proposal(c *enginetest.TestClinic, a store.Appointment) *store.WaitlistOffe
 	return x.Offer()
 }
 
-// TestAbsenceFindsTimesForAllPatients: 16 patients of a specialist who is ill are moved, asked or called. The times of
-// those who are asked are held until they accept, decline, choose another time, cancel or do not answer.
+// TestAbsenceFindsTimesForAllPatients: 16 patients of a specialist who is ill are moved, asked or called. The times
+// of patients who are asked are held until they accept, decline, choose another time, cancel or do not answer.
 func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestUndoRevertsAbsence(t *testing.T) {
 }
 
 // TestTakenTimeFailsAlone: if a proposed time is booked before the desk confirms the plan, only that patient's row
-// fails. The patient stays in the list of calls, and a repeated request changes nothing.
+// fails. The patient stays on the call list, and a repeated request changes nothing.
 func TestTakenTimeFailsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -292,8 +292,8 @@ func TestTakenTimeFailsAlone(t *testing.T) {
 	})
 }
 
-// TestErasedPatientLeavesAbsence: the erasure of a person removes the record of what they were asked, and releases the
-// time that is held for them.
+// TestErasedPatientLeavesAbsence: the erasure of a person removes the record of the question to them, and releases
+// the time that is held for them.
 func TestErasedPatientLeavesAbsence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

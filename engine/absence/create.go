@@ -17,19 +17,19 @@ const (
 	// DefaultHold is how long a proposed time is held, and MaxHold is the longest time for which it can be held.
 	DefaultHold = 24 * time.Hour
 	MaxHold     = 72 * time.Hour
-	// lead is the time between the end of a proposal and the start of its time, and leastOpen the shortest time for
-	// which a proposal is open.
+	// lead is the time between the end of a proposal and the start of the proposed appointment, and leastOpen the
+	// shortest time for which a proposal stays open.
 	lead      = 10 * time.Minute
 	leastOpen = 5 * time.Minute
 )
 
-// Choice is how the desk treats one appointment.
+// Choice is the desk's decision about one appointment.
 type Choice struct {
 	AppointmentID string
 	Version       int64 // the version that the desk has seen; 0 = any
 	By            store.DisplacedBy
 	SpecialistID  string
-	Start         time.Time // the new time; zero: none, only to ask or to call
+	Start         time.Time // the new time; zero: none, if the patient is only asked or called
 }
 
 // Request asks to record an absence.
@@ -47,7 +47,8 @@ type Created struct {
 	Results []Result // in the order of the choices
 }
 
-// Result is what became of one choice. With an Err, the appointment is unchanged and its patient was not notified.
+// Result is the outcome of one choice. If Err is set, the appointment is unchanged and its patient was not
+// notified.
 type Result struct {
 	AppointmentID string
 	By            store.DisplacedBy
@@ -69,7 +70,7 @@ type absenceAudit struct {
 // the new times has been taken since the plan, only that choice fails. No message is sent before the absence can no
 // longer be undone. A repeated request with the same idempotency key continues where the first one stopped.
 //
-// Errors: *ValidationError, and those of clinic.CreateBlock.
+// Errors: *ValidationError, and the errors of clinic.CreateBlock.
 func (ab *Absences) Create(ctx context.Context, r Request) (Created, error) {
 	if err := ab.checkRequest(&r); err != nil {
 		return Created{}, err
@@ -189,7 +190,7 @@ func (ab *Absences) apply(ctx context.Context, r *Request, absenceID string, c *
 
 // Undone is an absence that was undone.
 type Undone struct {
-	Kept []string // ids of moved appointments that stay at their new times, because their old times are taken
+	Kept []string // ids of moved appointments that keep their new times, because their old times are taken
 }
 
 // Undo reverts an absence that the same member of staff has just recorded: it withdraws the proposals and their

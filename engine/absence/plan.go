@@ -23,7 +23,7 @@ const (
 	// soon is the time before an appointment within which its patient is called instead of emailed.
 	soon = 2 * time.Hour
 	// nearby is the difference in minutes from the booked time up to which the desk can move an appointment without
-	// asking: the patient's day stays as it was.
+	// asking: the patient's day hardly changes.
 	nearby = 60
 )
 
@@ -37,13 +37,13 @@ type Time struct {
 // Row is an appointment that the absence displaces.
 type Row struct {
 	Appointment store.Appointment
-	Times       []Time            // the best first; empty: there is no free time
+	Times       []Time            // the best time first; empty: there is no free time
 	By          store.DisplacedBy // the proposed treatment
 }
 
 // Plan lists the appointments that an absence displaces, by start, with proposed new times. No two rows have the same
-// first time. sameSpecialist prefers a later time with the same specialist to an earlier one with a colleague. more
-// reports whether there are more appointments than Plan lists. Plan writes and holds nothing.
+// first time. sameSpecialist prefers a later time with the same specialist over an earlier one with a colleague. more
+// reports whether there are more appointments than Plan lists. Plan writes nothing and holds nothing.
 //
 // Errors: *ValidationError.
 func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (rows []Row, more bool, err error) {
@@ -76,7 +76,7 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 	return rows, more, nil
 }
 
-// displaced lists the appointments in a block that have not begun to take place.
+// displaced lists the appointments in a block that have not started.
 func (ab *Absences) displaced(ctx context.Context, b store.Block) ([]store.Appointment, bool, error) {
 	list, more, err := ab.Booking.InTheWay(ctx, []store.Block{b})
 	return slices.DeleteFunc(list, func(a store.Appointment) bool {
@@ -92,12 +92,12 @@ func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string,
 		AppointmentTypeID: appointmentTypeID, From: day, To: day.AddDays(planDays), Desk: true,
 	})
 	if errors.Is(err, record.ErrNoAppointmentType) {
-		return nil, nil // archived since it was booked
+		return nil, nil // archived after the appointment was booked
 	}
 	return list.Slots, err
 }
 
-// plan is the state while new times are chosen.
+// plan is the state of the choice of new times.
 type plan struct {
 	s              *clinic.Schedule
 	away           Away

@@ -11,14 +11,14 @@ import (
 	"holdfast/store"
 )
 
-// State is what became of a displaced appointment.
+// State is the outcome for a displaced appointment.
 type State string
 
 const (
 	StateMoved     State = "moved"     // the desk moved it
 	StateAsked     State = "asked"     // the patient has not answered yet
 	StateAccepted  State = "accepted"  // the patient accepted the proposed time
-	StateRebooked  State = "rebooked"  // it has another time that the patient or the desk chose
+	StateRebooked  State = "rebooked"  // it has another time, chosen by the patient or the desk
 	StateCancelled State = "cancelled" // by the patient or the desk
 	StateDeclined  State = "declined"  // the patient wants a call
 	StateExpired   State = "expired"   // the patient did not answer in time
@@ -38,7 +38,7 @@ func (s State) ToCall() bool {
 // Answer is a displaced appointment as it is now.
 type Answer struct {
 	Appointment store.Appointment
-	Was         store.Displaced      // its time as booked
+	Was         store.Displaced      // its booked time
 	Offer       *store.WaitlistOffer // the proposed time; nil: none
 	State       State
 }
@@ -46,10 +46,10 @@ type Answer struct {
 // Absence is a recorded absence.
 type Absence struct {
 	Block   store.Block
-	Answers []Answer // by the time as booked
+	Answers []Answer // by booked time
 }
 
-// recent is how long after its end an absence is listed.
+// recent is how long an absence is listed after its end.
 const recent = 24 * time.Hour
 
 // List lists the recorded absences that have not ended more than a day ago, by start.
@@ -103,7 +103,8 @@ func (ab *Absences) blockOf(id string) (store.Block, error) {
 	return store.Block{}, store.ErrNotFound
 }
 
-// absenceOf reads the appointments of an absence: those with an entry, and those still in its way.
+// absenceOf reads the appointments of an absence: those that have an entry, and those that still
+// conflict with it.
 func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []waitlist.Waiting) (Absence, error) {
 	list, _, err := ab.displaced(ctx, b)
 	if err != nil {
@@ -137,7 +138,7 @@ func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []wait
 	return x, nil
 }
 
-// stateOf returns what became of a displaced appointment.
+// stateOf returns the outcome for a displaced appointment.
 func stateOf(a *store.Appointment, was *store.Displaced, offer *store.WaitlistOffer) State {
 	switch {
 	case a.Status == store.Cancelled:

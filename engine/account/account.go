@@ -1,18 +1,19 @@
-// Package account decides who may sign in. It has the members of staff with their passwords and second factors, their
-// sign-ins, the first setup of a clinic, and the API keys of programs.
+// Package account decides who may sign in. It manages the members of staff with their passwords and second factors,
+// their sign-ins, the first setup of a clinic, and the API keys of programs.
 //
 // # Checks and transactions
 //
 // argon2id runs outside of any transaction, because it is slow on purpose. A transaction then decides on its result:
 // it reads the user again, compares it with the user whose password was checked, uses up the one-time code, and only
-// then creates the sign-in. So an account that was deactivated in the meantime stays out, and a code signs in once.
+// then creates the sign-in. So an account that was deactivated in the meantime cannot sign in, and a code signs in
+// only once.
 //
 // # Guessing
 //
 // An attempt counts before the password is checked: by account and network (guess.go), over all nodes (nodeguess.go),
 // and on its own for a browser that has signed in before (device.go). Failures are in the audit log (failed.go).
-// Common passwords are refused (common.go). The store has only hashes of sign-in cookies and of API keys. The hashes
-// of the bootstrap admin key and of the setup token are compared in constant time.
+// Common passwords are refused (common.go). The store contains only hashes of sign-in cookies and of API keys. The
+// hashes of the bootstrap admin key and of the setup token are compared in constant time.
 package account
 
 import (
@@ -29,7 +30,7 @@ import (
 	"holdfast/store"
 )
 
-// Account signs people and programs in. It is safe for concurrent use.
+// Account signs in people and authenticates programs. It is safe for concurrent use.
 type Account struct {
 	Identity *Identities // sign-in with an identity provider
 
@@ -63,9 +64,9 @@ type Options struct {
 	Store    store.Store
 	Logger   *slog.Logger
 	Clinic   *clinic.Clinic
-	Keys     *token.Keys    // seal the secret of the identity provider, and hash names for the limits of sign-ins
+	Keys     *token.Keys    // seal the secret of the identity provider, and hash names for the sign-in limits
 	AdminKey string         // a key with every scope, of at least MinAdminKey characters; empty: none
-	OpenID   *openid.Client // nil: one that trusts the machine's certificate authorities
+	OpenID   *openid.Client // nil: a client that trusts the machine's certificate authorities
 	Shared   bool           // other nodes use the same store
 	Hooks    Hooks
 }

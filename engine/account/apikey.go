@@ -27,11 +27,11 @@ const bootstrapKey = "bootstrap"
 type NewAPIKey struct {
 	Name         string
 	Scope        store.Scope
-	SpecialistID string // of a presence key: the only specialist that it can act for; empty: all
+	SpecialistID string // for a presence key: the only specialist that it can act for; empty: all
 }
 
-// CreateAPIKey creates a key and returns its secret. The store has only the hash, so the secret cannot be shown
-// again. *ValidationError.
+// CreateAPIKey creates a key and returns its secret. The store contains only the hash, so the secret cannot be
+// shown again. *ValidationError.
 func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAPIKey) (store.APIKey, string, error) {
 	var m record.Mistakes
 	name, scope := strings.TrimSpace(n.Name), n.Scope
@@ -54,7 +54,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	if err := m.Err(); err != nil {
 		return store.APIKey{}, "", err
 	}
-	// 260 bits in base32, which does not depend on the case of letters
+	// 260 bits in base32, which is independent of letter case
 	secret := apiKeyPrefix + rand.Text() + rand.Text()
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	key := store.APIKey{
@@ -77,7 +77,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 // APIKeys lists all keys, including revoked ones.
 func (ac *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return ac.store.APIKeys(ctx) }
 
-// RevokeAPIKey revokes a key. It is idempotent. store.ErrNotFound.
+// RevokeAPIKey revokes a key. It is idempotent. store.ErrNotFound: there is no such key.
 func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
@@ -90,9 +90,9 @@ func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id stri
 	return err
 }
 
-// knownKeys caches valid keys for knownKeyTTL, so that a program that calls a thousand times a second, such as with
-// heartbeats, does not read the database each time. A key that another process revoked works at most that much
-// longer.
+// knownKeys caches valid keys for knownKeyTTL. So a program that calls a thousand times a second, for example with
+// heartbeats, does not read the database each time. If another process revokes a key, the key works for at most
+// that much longer.
 type knownKeys struct {
 	mu    sync.Mutex
 	epoch uint64 // increases whenever forget empties the cache
@@ -169,7 +169,7 @@ func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Prin
 	return p, nil
 }
 
-// KeyStands returns nil while a key that was authenticated earlier is not revoked. ErrUnauthorized.
+// KeyStands returns nil as long as a previously authenticated key is not revoked. ErrUnauthorized.
 func (ac *Account) KeyStands(ctx context.Context, keyID string) error {
 	if keyID == bootstrapKey {
 		return nil

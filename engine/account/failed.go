@@ -10,10 +10,10 @@ import (
 	"holdfast/store"
 )
 
-// The audit log records failed sign-ins by account and network: the first of an hour, the tenth, the hundredth and so
+// The audit log records failed sign-ins by account and network: the first in an hour, the tenth, the hundredth and so
 // on, each with the number of failures so far. It does not record the text in the account field, which may be a
 // password in the wrong field. If an attacker tries very many accounts and networks, the log gets maxFailedEntries
-// entries an hour, and then one that reports the cut.
+// entries an hour, and then one entry that reports that the rest is omitted.
 
 const maxFailedEntries = 200
 
@@ -32,7 +32,7 @@ type failedJSON struct {
 	More     bool   `json:"more,omitempty"`     // the log omits the other failures of this hour
 }
 
-// count counts one failure. write reports whether the caller has to write entry to the audit log.
+// count counts one failure. write reports whether the caller must write entry to the audit log.
 func (f *failedSignIns) count(account, network string, now time.Time) (entry failedJSON, write bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,7 +41,7 @@ func (f *failedSignIns) count(account, network string, now time.Time) (entry fai
 	}
 	key := [2]string{account, network}
 	if f.entries > maxFailedEntries && f.counts[key] == 0 {
-		return failedJSON{}, false // not even counted, so the memory is bounded
+		return failedJSON{}, false // not counted at all, so that memory use is bounded
 	}
 	f.counts[key]++
 	n := f.counts[key]

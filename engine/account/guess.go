@@ -14,8 +14,8 @@ import (
 // the network, and for the account from all networks. Each failure after the free ones doubles the wait. A browser
 // that has signed in to the account before has its own count, so other clients can never lock it out.
 //
-// An attempt counts as failed from its start until it turns out to be right. So any number of concurrent attempts get
-// no further than attempts one after the other. The counts are in memory only: a restart resets them.
+// An attempt counts as failed from its start until it turns out to be correct. So concurrent attempts gain nothing
+// over attempts one after the other. The counts are in memory only: a restart resets them.
 type guesses struct {
 	mu  sync.Mutex
 	all map[guessKey]failures
@@ -34,7 +34,7 @@ type counted struct {
 	key   guessKey
 	free  int           // guesses without a wait
 	most  time.Duration // the longest wait
-	stays bool          // a right attempt subtracts only itself and does not reset the count
+	stays bool          // a correct attempt subtracts only itself and does not reset the count
 }
 
 // guess is the list of counts that one attempt adds to.
@@ -42,8 +42,8 @@ type guess []counted
 
 const (
 	freeByPair    = 5  // of an account from one network
-	freeByNetwork = 20 // the staff of a clinic share one address and sign in at the same hour
-	freeByAccount = 50 // from all networks together, for an attacker with many
+	freeByNetwork = 20 // the members of staff of a clinic share one address and sign in at the same hour
+	freeByAccount = 50 // from all networks together, against an attacker with many networks
 	freeByDevice  = 10
 	maxBackoff    = 15 * time.Minute
 	// maxDeviceBackoff is short: this browser has signed in before, so it is slowed down but not locked out.
@@ -69,8 +69,8 @@ func guessOf(email, address string) guess {
 	}
 }
 
-// byNetwork returns the count of a network. A right attempt does not reset it: the network may be guessing at other
-// accounts.
+// byNetwork returns the count of a network. A correct attempt does not reset it, because the network may be
+// guessing at other accounts.
 func byNetwork(network string) counted {
 	return counted{keyOf("network", network), freeByNetwork, maxBackoff, true}
 }
@@ -80,8 +80,8 @@ func guessByDevice(email, device string) guess {
 	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff, false}}
 }
 
-// networkOf returns the smallest network that one household or attacker has: an IPv4 address, or the /64 of an IPv6
-// address.
+// networkOf returns the smallest network that belongs to a single household or attacker: an IPv4 address, or the
+// /64 of an IPv6 address.
 func networkOf(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
@@ -114,8 +114,8 @@ func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	return time.Time{}
 }
 
-// end corrects the counts after an attempt that begin has counted. A right attempt resets the counts of the account.
-// An attempt without a result, such as a password without its code, is not counted.
+// end corrects the counts after an attempt that begin has counted. A correct attempt resets the counts of the
+// account. An attempt without a result, such as a password without its code, is not counted.
 func (g *guesses) end(x guess, err error) {
 	if isWrong(err) {
 		return
@@ -146,8 +146,8 @@ func (g *guesses) since(now time.Time, key guessKey) failures {
 	return f
 }
 
-// makeRoom bounds the memory. It removes the keys with the fewest failures first, and of those the oldest. So an
-// attacker who fills the memory with other keys cannot remove the key that is being guessed.
+// makeRoom limits memory use. It first removes the keys with the fewest failures, and among those the oldest. So
+// an attacker who fills the memory with other keys cannot remove the key that is being guessed.
 func (g *guesses) makeRoom() {
 	if g.all == nil {
 		g.all = make(map[guessKey]failures)

@@ -19,12 +19,12 @@ var (
 	ErrOtherIdentity = errors.New("the user with this address has another identity")
 )
 
-// Identity is a person as the clinic's identity provider identified them. All of it is verified.
+// Identity is a person as the clinic's identity provider identified them. All fields are verified.
 type Identity struct {
 	Issuer, Subject string
 	ClientID        string     // the client for which the issuer identified the person
-	Email           string     // verified, and in a domain of the clinic; empty: not available
-	Name            string     // of a user to create; empty: the email address
+	Email           string     // verified, and in one of the clinic's domains; empty: not available
+	Name            string     // of a user that is to be created; empty: the email address
 	NewRole         store.Role // the role of a new user; empty: unknown people are refused
 	HasSecondFactor bool       // the provider checked a second factor, so this server does not
 	Code            string     // a one-time code of this server
@@ -33,23 +33,23 @@ type Identity struct {
 	UserAgent       string
 }
 
-// of returns the prefix of all keys of one client of an issuer. A provider may give a person a different subject for
-// each client (a pairwise subject, OpenID Connect Core, 8.1; Microsoft Entra does), so a subject for another client
-// identifies no user here.
+// of returns the common prefix of all keys for one client of an issuer. A provider may give a person a different
+// subject for each client (a pairwise subject, OpenID Connect Core, 8.1; Microsoft Entra does), so a subject for
+// another client identifies no user here.
 func (id *Identity) of() string { return id.Issuer + " " + url.QueryEscape(id.ClientID) + " " }
 
-// key returns the identity as the store has it in a user.
+// key returns the identity in the form in which the store has it.
 func (id *Identity) key() string { return id.of() + id.Subject }
 
-// mayUsePassword reports whether a password signs this user in. Owners can always use a password, so that the failure
-// of another company's server cannot lock them out of their clinic. All other users can use one while no provider is
-// available, such as after a restore with other keys.
+// mayUsePassword reports whether this user can sign in with a password. Owners can always use a password, so that the
+// failure of another company's server cannot lock them out of their clinic. All other users can use one while no
+// provider is available, for example after a restore with other keys.
 func (ac *Account) mayUsePassword(u *store.User) bool {
 	p := ac.clinic.Settings().OpenID
 	return p == nil || !p.OwnersOnly || u.Role == store.RoleOwner || ac.Identity.SignInWith() == ""
 }
 
-// BeginReturn counts a browser that returns from the identity provider as a failed guess of its network, under the
+// BeginReturn counts a browser that returns from the identity provider as a failed guess from its network, under the
 // limit for failed passwords. The caller must call end with the outcome: the count stays only if the provider or the
 // clinic refused the sign-in. *BackoffError.
 func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(refused bool), err error) {
@@ -69,8 +69,8 @@ func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(re
 }
 
 // SignInByIdentity signs in a person whom the identity provider identified: the user who has this identity, or at the
-// first sign-in the user with the verified email address. An email address opens an account only until the account
-// has an identity of this provider and client, because the address may later belong to another person.
+// first sign-in the user with the verified email address. An email address identifies an account only until the
+// account has an identity of this provider and client, because the address may later belong to another person.
 //
 // Errors: ErrStranger, ErrOtherIdentity, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret string, staff Staff, err error) {

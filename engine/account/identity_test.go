@@ -20,8 +20,8 @@ import (
 	"holdfast/store"
 )
 
-// These tests sign in with an identity provider. They prove which users are admitted, and that nothing that an
-// attacker could send is. The provider is a real one that signs with real keys, over TLS.
+// These tests sign in with an identity provider. They prove which users are admitted, and that no forged input
+// of an attacker is. The provider is a real one that signs with real keys, over TLS.
 
 const returnURL = "https://book.example.org" + account.ReturnPath
 
@@ -55,7 +55,7 @@ func claimsOf(name string) map[string]any {
 	return map[string]any{"sub": "id-" + name, "email": name + "@clinic.example", "email_verified": true, "name": name}
 }
 
-// begin begins a sign-in and follows it through the provider. It returns the browser's cookie and the query of the
+// begin starts a sign-in and follows it through the provider. It returns the browser's cookie and the query of the
 // redirect back.
 func begin(c *enginetest.TestClinic, p *openidtest.Provider) account.Return {
 	c.T.Helper()
@@ -83,7 +83,7 @@ func finish(c *enginetest.TestClinic, r account.Return) (account.Staff, error) {
 }
 
 // TestSignInWithIdentityProvider: the first sign-in finds the user by the address that the provider verifies. Later
-// ones find the user by the provider's subject, whatever the address.
+// sign-ins find the user by the provider's subject, whatever the address is.
 func TestSignInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	c, p, olga := identityClinic(t)
@@ -112,7 +112,7 @@ func TestSignInWithIdentityProvider(t *testing.T) {
 	}
 }
 
-// TestUnknownIdentityIsRefused is a table of attacks. Each begins as an honest sign-in of olga.
+// TestUnknownIdentityIsRefused is a table of attacks. Each begins as a genuine sign-in of olga.
 func TestUnknownIdentityIsRefused(t *testing.T) {
 	t.Parallel()
 	lie := func(claim string, value any) func(*openidtest.Provider) {
@@ -255,8 +255,8 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 		case 2:
 			r.Code, r.Error = "", "access_denied"
 		case 3:
-			// A return in a browser that has begun no sign-in here does not count as an attempt, so no page that
-			// redirects a browser here can lock a user out.
+			// A return in a browser that has not begun a sign-in here does not count as an attempt, so a page
+			// that redirects a browser here cannot lock a user out.
 			if _, err := finish(c, account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err,
 				account.ErrBegin) {
 				t.Errorf("without a begun sign-in: got %v", err)
@@ -316,8 +316,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	switchTo(true)
 
-	// An unknown user becomes reception if the owner wants it, without a password. A user without a password cannot
-	// be the last owner.
+	// If the owner allows it, an unknown user gets the Reception role, without a password. A user without a
+	// password cannot be the last owner.
 	w := wishFor(p)
 	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
 	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {

@@ -11,9 +11,9 @@ import (
 // # Guesses on several nodes
 //
 // Each node counts the attempts that it receives (guess.go), including those without a result yet. If there are other
-// nodes, they also count failed attempts in the database, under keyed hashes, and an attempt waits for the failures
-// of all nodes. A right attempt resets the counts of its own node only. In the database a failure counts for
-// maxBackoff, and the wait runs from the last failure.
+// nodes, they also count failed attempts in the database, under keyed hashes, and an attempt waits because of the
+// failures on all nodes. A correct attempt resets only the counts of its own node. In the database a failure counts
+// for maxBackoff, and the wait runs from the last failure.
 
 // beginGuess counts one attempt as failed until endGuess corrects it. If the attempt has to wait, it is not counted,
 // and until is the earliest instant at which it may be allowed. At that instant it may have to wait again.

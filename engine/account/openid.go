@@ -19,27 +19,28 @@ import (
 
 // The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
 //
-// The choice is in the clinic's settings, like that of the mail server. The client's secret is sealed for this issuer
-// and this client. A choice that changes the source of sign-ins is checked first, and is stored only if the issuer
-// can sign people in.
+// The choice is part of the clinic's settings, like the mail server. The client's secret is sealed for this issuer
+// and this client. If a choice changes the source of sign-ins, it is checked first, and stored only if the issuer can
+// sign people in.
 //
-// The data of one sign-in is in a sealed cookie of the browser for ten minutes: the state, the nonce, the secret of
-// PKCE, the issuer and the client. So any node can finish a sign-in that another node began. Only the browser that
+// The data of one sign-in is in a sealed cookie in the browser for ten minutes: the state, the nonce, the PKCE
+// secret, the issuer and the client. So any node can finish a sign-in that another node began. Only the browser that
 // began it can finish it, and an attacker cannot pass it another person's code. The database marks the state as used
-// before the server calls the issuer, so a sign-in is finished once in the whole cluster.
+// before the server calls the issuer, so a sign-in can be finished only once in the whole cluster.
 
 // ReturnPath is the path to which the issuer sends browsers, after the clinic's public address.
 const ReturnPath = "/v1/auth/openid/callback"
 
 const (
 	beginLife = 10 * time.Minute // from the start of a sign-in to the return of the browser
-	codeLife  = 5 * time.Minute  // of a sign-in that waits for a one-time code
+	codeLife  = 5 * time.Minute  // for a sign-in that waits for a one-time code
 )
 
 var (
 	// ErrOff: no identity provider is set up, or the clinic's public address or the client's secret is missing.
 	ErrOff = errors.New("no identity provider is set up")
-	// ErrBegin: this browser has not begun the sign-in of this answer, or the sign-in has expired or is finished.
+	// ErrBegin: this browser did not begin the sign-in that this answer belongs to, or the sign-in has expired or
+	// is finished.
 	ErrBegin = errors.New("this browser did not start this sign-in")
 	// ErrDenied: the provider did not sign the user in. It returned an error or no code.
 	ErrDenied = errors.New("the sign-in with the identity provider failed")
@@ -58,7 +59,7 @@ type Identities struct {
 	calling chan struct{} // limits the concurrent calls to the issuer
 }
 
-// SignInWith returns the name of the identity provider with which the staff can sign in now; empty: none.
+// SignInWith returns the name of the identity provider with which staff can sign in now; empty: none.
 func (x *Identities) SignInWith() string {
 	if p, _, err := x.login(); err == nil {
 		return p.Name
@@ -80,7 +81,7 @@ func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	return p, openid.Login{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Redirect: base + ReturnPath}, nil
 }
 
-// begun is the content of the cookie that a browser has between Begin and Finish.
+// begun is the content of the browser's cookie between Begin and Finish.
 type begun struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -96,8 +97,8 @@ const (
 	forCode  = "openid one-time code"
 )
 
-// Begin starts a sign-in. It returns the address to redirect the browser to, and the cookie with which the browser
-// must return. ErrOff, openid.ErrUnavailable, openid.ErrRefused.
+// Begin starts a sign-in. It returns the address to which to redirect the browser, and the cookie with which the
+// browser must return. ErrOff, openid.ErrUnavailable, openid.ErrRefused.
 func (x *Identities) Begin(ctx context.Context) (address, cookie string, err error) {
 	_, login, err := x.login()
 	if err != nil {
@@ -145,8 +146,8 @@ func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff
 	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until {
 		return "", Staff{}, "", ErrBegin
 	}
-	// A return without a begun sign-in is not counted: it cannot guess anything, and any page can link to this
-	// address.
+	// A return without a begun sign-in is not counted: it cannot be used to guess, and any page can link to
+	// this address.
 	end, err := x.account.BeginReturn(ctx, r.Address)
 	if err != nil {
 		return "", Staff{}, "", err
@@ -236,8 +237,8 @@ func isOf(domains []string, email string) bool {
 	return at > 0 && slices.Contains(domains, strings.ToLower(email[at+1:]))
 }
 
-// waiting is the content of the cookie of a browser that returned from the provider and still needs a one-time code
-// of this server.
+// waiting is the content of the cookie in a browser that has returned from the provider and still needs a one-time
+// code of this server.
 type waiting struct {
 	Issuer   string `json:"i"`
 	ClientID string `json:"c"`

@@ -36,7 +36,8 @@ const argonKey = 32
 // machine's memory.
 type passwords struct {
 	turns chan struct{}
-	// decoy is verified if there is no such account, so that both answers take the same time.
+	// decoy is the hash to verify if there is no such account, so that both answers take the same
+	// time.
 	decoy string
 }
 
@@ -112,7 +113,8 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 	return p, salt, key, nil
 }
 
-// checkPassword checks a new password. about are texts of the account, which must not be the password.
+// checkPassword checks a new password. about contains texts about the account that must not be used as
+// the password.
 func checkPassword(m *record.Mistakes, field, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:

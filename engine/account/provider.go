@@ -27,7 +27,7 @@ type ProviderWish struct {
 
 // ProviderSetup describes the chosen identity provider. It contains no secret.
 type ProviderSetup struct {
-	Chosen     *openid.Provider // its Sealed is empty; nil: none is chosen
+	Chosen     *openid.Provider // its Sealed is empty; nil: no provider is chosen
 	IsSet      bool             // the client has a secret
 	IsReadable bool             // this server has the key to the secret
 	Redirect   string           // the address to register with the provider; empty: no public address is set
@@ -67,8 +67,8 @@ func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool)
 // use returns the purpose for which the secret of a client is sealed.
 func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", p.Issuer, p.ClientID) }
 
-// Put chooses an identity provider. It first checks that the issuer can sign people in, unless the issuer, the client
-// and the secret are unchanged: then the other fields can be changed while the issuer is unreachable.
+// Put sets the identity provider. It first checks that the issuer can sign people in, unless the issuer, the client
+// and the secret are unchanged. So the other fields can be changed while the issuer is unreachable.
 // *record.ValidationError, *FoundError.
 func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish) error {
 	before := x.clinic.Settings().OpenID
@@ -124,7 +124,7 @@ func (x *Identities) Seal(ctx context.Context) error {
 
 const maxDomains = 20
 
-// complete checks a wish, and finds the secret for it. *record.ValidationError.
+// complete checks a ProviderWish, and finds the secret for it. *record.ValidationError.
 func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
 	var m record.Mistakes
 	p := &openid.Provider{

@@ -8,11 +8,11 @@ import (
 	"holdfast/store"
 )
 
-// Proof is the evidence that a signed-in member of staff gives again before the second factor is changed, because
-// another person may be at the browser.
+// Proof is the evidence that a signed-in member of staff must give again before the second factor is changed,
+// because another person may be using the browser.
 type Proof struct {
 	Password string
-	Code     string // of the current app, if codes are on
+	Code     string // from the current app, if codes are on
 }
 
 // BeginTOTP returns a new secret and its URI for the authenticator app. The secret takes effect with EnableTOTP.
@@ -53,8 +53,8 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 	})
 }
 
-// changeTOTP changes the second factor of a user who gives the right password and, if codes are on, a right code. A
-// wrong proof counts as a failed sign-in.
+// changeTOTP changes the second factor of a user who gives the correct password and, if codes are on, a correct
+// code. Wrong evidence counts as a failed sign-in.
 func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof,
 	edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)

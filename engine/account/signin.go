@@ -46,7 +46,7 @@ type Staff struct {
 // Actor names the member of staff in the audit log.
 func (s *Staff) Actor() record.Actor { return record.Actor("user:" + s.User.ID) }
 
-// Credentials are the input of a member of staff, and the browser that sent it.
+// Credentials are what a member of staff enters, and the browser that sent it.
 type Credentials struct {
 	Email, Password, Code string
 	Address               string // the network address of the browser
@@ -54,8 +54,9 @@ type Credentials struct {
 	UserAgent             string
 }
 
-// SignIn checks a member of staff and returns the secret for the browser's cookie, which the store does not have.
-// Failures are slowed down per account and network, and on their own for a browser that has signed in before.
+// SignIn checks a member of staff and returns the secret for the browser's cookie, which the store does not
+// contain. Failed attempts are slowed down per account and network, and separately for a browser that has signed
+// in before.
 //
 // Errors: ErrWrongPassword, ErrPasswordOff, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
@@ -93,10 +94,10 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 	return secret, staff, err
 }
 
-// openSignIn creates a sign-in for the user whom who returns. who runs in the same transaction, because the account
-// may have been deactivated or changed during the slow check of the password. who also checks the one-time code, and
-// the transaction stores its step as used. So of any number of sign-ins with one code, exactly one succeeds. by names
-// the identity provider that identified the user; empty: this server did.
+// openSignIn creates a sign-in for the user that who returns. who runs in the same transaction, because the account
+// may have been deactivated or changed during the slow password check. who also checks the one-time code, and the
+// transaction stores its time step as used. So of any number of sign-ins with one code, exactly one succeeds. by
+// names the identity provider that identified the user; empty: this server identified the user.
 func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time,
 	who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
@@ -132,8 +133,8 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 // maxUserAgent is the longest stored description of a browser, in bytes.
 const maxUserAgent = 300
 
-// works reports whether a user may sign in as far as the specialist is concerned: the account of a specialist needs
-// an active specialist. Other accounts always may.
+// works reports whether the specialist allows the user to sign in: the account of a specialist needs an active
+// specialist. Other accounts always may sign in.
 func (ac *Account) works(u *store.User) bool {
 	if u.Role != store.RoleSpecialist {
 		return true
@@ -142,8 +143,8 @@ func (ac *Account) works(u *store.User) bool {
 	return err == nil && p.Active
 }
 
-// mustWork is like works, but reads in a transaction, so that a sign-in cannot overtake the change that deactivates the
-// specialist. It returns refusal if the specialist is not active.
+// mustWork is like works, but reads in the transaction, so that a sign-in cannot overtake a change that deactivates
+// the specialist. It returns refusal if the specialist is not active.
 func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error) error {
 	if u.Role != store.RoleSpecialist {
 		return nil
@@ -258,7 +259,7 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 	return err
 }
 
-// SignedIn returns the member of staff who has this cookie. ErrUnauthorized if it is unknown or has expired, or if
+// SignedIn returns the member of staff with this cookie. ErrUnauthorized if it is unknown or has expired, or if
 // the account or its specialist was deactivated.
 func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 	s, u, err := ac.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))

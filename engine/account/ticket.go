@@ -11,7 +11,7 @@ import (
 // to evict one.
 const maxUsedTickets = 1 << 15
 
-// StreamTicket issues a short-lived credential that opens one live stream as a client. So the client itself is not
+// StreamTicket issues a short-lived credential that opens one live stream as a client. So the client id is not
 // part of any URL.
 func (ac *Account) StreamTicket(client holds.ClientID) (ticket string, expiresAt time.Time, err error) {
 	ticket, t, err := ac.keys.Current().IssueStreamTicket(string(client), time.Now())

@@ -30,7 +30,7 @@ func totpURI(secret []byte, clinic, email string) string {
 	return "otpauth://totp/" + label + "?secret=" + key + "&issuer=" + url.QueryEscape(clinic)
 }
 
-// checkTOTP returns the time step of a right code. The step is later than lastStep.
+// checkTOTP returns the time step of a correct code. The step must be later than lastStep.
 func checkTOTP(secret []byte, code string, lastStep int64, now time.Time) (step int64, ok bool) {
 	current := now.Unix() / TotpStep
 	for _, at := range [...]int64{current, current - 1, current + 1} {

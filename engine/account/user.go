@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// NewUser describes a member of staff to create, who can sign in.
+// NewUser describes a member of staff to be created, who can sign in.
 type NewUser struct {
 	Email, Name  string
 	Role         store.Role
@@ -17,7 +17,7 @@ type NewUser struct {
 	Password     string
 }
 
-// CreateUser adds a member of staff. *ValidationError, also if the email address is in use.
+// CreateUser adds a member of staff. *ValidationError, including when the email address is in use.
 func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
 	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID,
 		Active: true, CreatedAt: record.Now()}
@@ -46,8 +46,8 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 
 // UpdateUser calls edit to change a user, and sets a new password unless password is nil. Either both changes are
 // stored or neither. A user who is deactivated, or gets another role, specialist, password or identity, is signed out
-// everywhere. edit may be called more than once. Errors: store.ErrNotFound; *ValidationError, also if no active owner
-// with a password would remain.
+// everywhere. edit may be called more than once. Errors: store.ErrNotFound; *ValidationError, including when no
+// active owner with a password would remain.
 func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User),
 	password *string) (store.User, error) {
 	hash := ""
@@ -57,7 +57,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 			return store.User{}, err
 		}
 	}
-	left := "" // the specialist whose calendar the user no longer has
+	left := "" // the specialist whose calendar the user no longer manages
 	changed, err := ac.changeUser(ctx, actor, record.ActionUserChanged, id, func(tx store.Tx, u *store.User) error {
 		before := *u
 		edit(u)
@@ -86,7 +86,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		return err
 	})
 	if p, unknown := ac.clinic.Specialist(left); err == nil && unknown == nil && p.Page.Feed.Hash != "" {
-		// The user may have the address of the calendar feed on their own phone.
+		// The user may have the address of that calendar's subscription on their own phone.
 		err = ac.clinic.PutCalendarFeed(ctx, actor, left, store.CalendarFeed{})
 	}
 	return changed, err
@@ -141,7 +141,8 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 
 // changeUser calls edit with one user as the transaction has it, so that of two concurrent changes neither is lost.
 // It commits the change together with its audit entry and with the emails that notify the user. edit may be called
-// more than once. Errors: store.ErrNotFound; *ValidationError, also if no active owner with a password would remain.
+// more than once. Errors: store.ErrNotFound; *ValidationError, including when no active owner with a password would
+// remain.
 func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User

@@ -1,11 +1,11 @@
-// Package agent answers voice and chat agents: it identifies the patient (patient.go), lists free slots (slot.go),
+// Package agent serves voice and chat agents: it identifies the patient (patient.go), lists free slots (slot.go),
 // books (agent.go), and reports the outcome of a booking (answer.go).
 //
 // # A booking
 //
-// Book authorizes the request (session.go) and blocks the time here with a confirmed appointment that no visitor can
-// take (fence.go). It then has the appointment written upstream while the caller waits. It answers within the bound:
-// confirmed, rejected, queued or refused.
+// Book authorizes the request (session.go) and reserves the time here with a confirmed appointment, so that no
+// visitor can take it (fence.go). Then the appointment is written upstream while the caller waits. Book answers
+// within the time limit: confirmed, rejected, queued or refused.
 //
 // # Words
 //
@@ -14,8 +14,8 @@
 //
 // # Tokens
 //
-// A bookingAuthToken names the identified patient, a bookingToken the offered slot. Both are opaque, signed, and
-// expire; a bookingToken works once. See package engine/token.
+// A bookingAuthToken identifies the patient, a bookingToken the offered slot. Both are opaque, signed, and
+// expire; a bookingToken works only once. See package engine/token.
 package agent
 
 import (
@@ -39,7 +39,7 @@ import (
 	"holdfast/store"
 )
 
-// Agent answers voice and chat agents. It is safe for concurrent use.
+// Agent serves voice and chat agents. It is safe for concurrent use.
 type Agent struct {
 	store    store.Store
 	holds    holds.Backend
@@ -65,7 +65,7 @@ type Options struct {
 	Practice *practice.Practice
 	Rule     *rule.Rule // asked about every booking
 
-	AllowLegacy  bool // a bare patientGUID books, without a token
+	AllowLegacy  bool // a bare patientGUID is enough to book, without a token
 	DebugReplies bool // answers carry _debug
 }
 
@@ -121,7 +121,7 @@ type Answer struct {
 	Debug           *Debug // nil unless debug replies are on
 }
 
-// Debug is for the developer of an agent. It has no secrets.
+// Debug is meant for the developer of an agent. It contains no secrets.
 type Debug struct {
 	Method              string // how it was authorized
 	ReceivedPatientGUID string
@@ -222,7 +222,7 @@ type agentSlot struct {
 	nonce      *store.NonceUse // of the bookingToken, if there is one
 }
 
-// agentSlot finds the slot of a request. If there is nothing to book, it returns the answer, which is otherwise nil.
+// agentSlot finds the slot of a request. If there is nothing to book, it returns an answer, which is otherwise nil.
 func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
 	s := ag.clinic.Current()
 	var m record.Mistakes
@@ -346,7 +346,7 @@ func specialistByGUID(s *clinic.Schedule, guid string) *store.Specialist {
 }
 
 // typeByGUID finds an appointment type by GUID or id. If several have the GUID, it prefers one that the specialist
-// serves.
+// offers.
 func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.AppointmentType {
 	var found *store.AppointmentType
 	for i := range s.AppointmentTypes {
@@ -375,7 +375,7 @@ func containsAssignment(t *store.AppointmentType, specialistID string) bool {
 	return false
 }
 
-// composeNote returns the note about a child whose parent is the patient: "Child: <name> | …".
+// composeNote returns the note about a child of the patient: "Child: <name> | …".
 func composeNote(child, note string) string {
 	child, note = strings.Join(strings.Fields(child), " "), strings.TrimSpace(note)
 	switch {

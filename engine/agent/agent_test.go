@@ -163,8 +163,8 @@ func TestAgentAnswers(t *testing.T) {
 }
 
 // TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after
-// its caller got the answer "queued". It does not write to the upstream then: another node may have taken the booking
-// over, and the queue has it.
+// its caller got the answer "queued". It does not write to the upstream in that case: another node may have taken the
+// booking over, and the queue has it.
 func TestLateTurnWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

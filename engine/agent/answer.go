@@ -12,7 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// agentBooked returns the answer to a booking that is complete. The message is that of a clinic without an upstream.
+// agentBooked returns the answer to a booking that is complete. The message is the one for a clinic without an
+// upstream.
 func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	return Answer{
 		Outcome: Confirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
@@ -55,7 +56,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	return answer
 }
 
-// agentQueued returns the answer to a booking that the queue delivers.
+// agentQueued returns the answer to a booking that the queue will deliver.
 func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
 		errorType = practice.ErrorRateLimitedQueued
@@ -85,8 +86,8 @@ func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorTy
 	return answer
 }
 
-// firstAnswer returns the answer to a repeated request: the patient already has this very slot, or the bookingToken
-// was just used for the patient.
+// firstAnswer returns the answer to a repeated request: the patient already has this slot, or the bookingToken was
+// just used for the patient.
 func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlot, refusal error) (Answer, bool) {
 	patient := upstream.CanonicalGUID(b.PatientGUID)
 	switch {
@@ -155,7 +156,7 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 		errorType = practice.ErrorUnknownQueued
 	}
 	answer := ag.agentQueued(a, id, errorType)
-	// failed: a later move of it failed
+	// failed: a later move of the appointment failed
 	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed {
 		answer.Guidance = ag.guide(sayReview, a.SlotStart)
 		answer.Message = "The clinic is reviewing the booking."
@@ -204,7 +205,8 @@ func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 	return answer, nil
 }
 
-// bookingOperation finds the operation of a booking in the queue, or in the outbox on its way there.
+// bookingOperation finds the operation of a booking in the queue, or in the outbox on its way to the
+// queue.
 func (ag *Agent) bookingOperation(ctx context.Context, id string) (store.Operation, error) {
 	if ag.outbound.Queue == nil || !record.ValidID(id) {
 		return store.Operation{}, store.ErrNotFound

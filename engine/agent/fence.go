@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// fence blocks an agent's slot here, with a confirmed appointment, before anything is written upstream. So no visitor
-// can take the slot during the write.
+// fence reserves an agent's slot with a confirmed appointment before anything is written upstream. So no visitor can
+// take the slot while it is being written.
 type fence struct {
 	outbox      *outbound.Outbox
 	patientGUID string
@@ -93,7 +93,7 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	owner := b.Client.Owner()
 	if owner.IsZero() {
-		// Two concurrent copies of a request have the same owner, so that neither blocks the other.
+		// Two concurrent copies of a request have the same owner, so neither blocks the other.
 		owner = ClientOf(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
 	h, err := ag.booking.ClaimPinned(ctx, offers, owner, false)
@@ -114,8 +114,8 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	return a, f, nil
 }
 
-// permit returns the check of the clinic's rule for a slot. An agent's booking is a booking or nothing, so the server
-// refuses one that the program leaves to the desk.
+// permit returns the check of the clinic's rule for a slot. An agent's booking cannot become a request, so the server
+// refuses it if the program leaves it to the desk.
 func (ag *Agent) permit(slot *agentSlot) func(context.Context, *booking.Request, holds.Span) error {
 	return func(ctx context.Context, r *booking.Request, at holds.Span) error {
 		approve, err := ag.rule.Check(ctx, rule.Question{

@@ -2,8 +2,8 @@ package agent
 
 import "time"
 
-// Guidance instructs a voice or chat agent what to do next. It is constant text without anything that callers typed.
-// It includes a date, in a form that cannot be misheard, and the texts of the clinic's settings (AgentTexts).
+// Guidance instructs a voice or chat agent what to do next. It is constant text and contains nothing that callers
+// typed. It includes a date, in a form that cannot be misheard, and the texts of the clinic's settings (AgentTexts).
 type Guidance struct {
 	ErrorType     string   `json:"error_type,omitempty"`
 	CurrentState  string   `json:"current_state,omitempty"`
@@ -320,7 +320,7 @@ func (ag *Agent) guide(of string, at time.Time) Guidance {
 	return g
 }
 
-// Problem is why a request of an agent could not be answered as intended.
+// Problem is the reason why a request from an agent could not be answered as intended.
 type Problem string
 
 const (

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// TestGuidanceHasSentences checks every outcome in every language: a sentence exists, it fills in nothing but the date, and it does not
-// promise what is not so.
+// TestGuidanceHasSentences checks every outcome in every language: a sentence exists, it inserts only the date, and
+// it promises nothing that is not true.
 func TestGuidanceHasSentences(t *testing.T) {
 	all := words.Embedded()
 	for _, of := range []string{

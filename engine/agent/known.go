@@ -13,10 +13,11 @@ import (
 
 // # Known patients
 //
-// A practice system adds a patient on every request to do so. So the server first looks for the person among the
-// patients of earlier appointments, and then in the practice system if the vendor offers a look-up (lookup.go). The
-// same person has the same name, date of birth and telephone number, all three given both times. If a person matches
-// only in part, the agent asks for the missing detail. The server never names a patient whom it found.
+// A practice-management system adds a new patient on every request to add one. So the server first looks for the
+// person among the patients of earlier appointments, and then in the practice system if the vendor offers a look-up
+// (lookup.go). Two patients are the same person if name, date of birth and telephone number are equal, all three
+// given both times. If a person matches only in part, the agent asks for the missing detail. The server never names
+// a patient whom it found.
 
 // knownPages is the maximum number of pages, of 500 appointments each, that a search for one person reads.
 const knownPages = 4
@@ -85,7 +86,7 @@ func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient
 }
 
 // eachKnown calls visit for each appointment that matches the filter and fits, and whose patient the practice system
-// presumably has.
+// probably has.
 func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool,
 	visit func(*store.Appointment)) error {
 	f.Limit = 500
@@ -95,7 +96,7 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 			return err
 		}
 		for i := range list {
-			// A booking can have been refused because the practice system did not have its patient.
+			// The upstream may have refused a booking because it did not have the patient.
 			a := &list[i]
 			there := ag.practice.Options.Upstream == nil || a.UpstreamID != "" ||
 				a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
@@ -145,8 +146,8 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-// byPerson finds a session by the person, whichever call created it. It is empty without a date of birth and a
-// telephone number.
+// byPerson is the name of a session by its person, whichever call created it. It is empty without a date of
+// birth and a telephone number.
 func byPerson(keyID string, r *Patient, born string) string {
 	phone := digitsOf(r.Phone)
 	if born == "" || phone == "" {

@@ -12,19 +12,20 @@ import (
 
 // # Look-ups in the practice system
 //
-// A caller without an appointment here may already have a chart in the practice system. If the vendor offers a
-// look-up, the server finds that chart instead of adding a second one, by the same rule: name, date of birth and
-// telephone number. The look-up happens while a caller waits. So there is at most one question a second, and all of
-// them end within half of the bound, so that adding the patient has the other half. Without an answer, the server
-// adds the patient as if there were no look-up.
+// A caller without an appointment here may already have a record in the practice system. If the vendor offers a
+// look-up, the server finds that record instead of adding a second one, by the same rule: name, date of birth and
+// telephone number. The look-up takes place while a caller waits. So the server sends at most one question a
+// second, and all of them end within half of the time limit, so that the other half is left to add the patient.
+// Without an answer, the server adds the patient as if there were no look-up.
 
 const (
 	lookupSpacing = time.Second
-	lookupRetired = time.Hour // how long a vendor without a look-up gets no more questions
-	mostCharts    = 3         // the most charts of one name and date of birth whose details are compared
+	lookupRetired = time.Hour // how long the server does not ask a vendor that offers no look-up
+	// the maximum number of records with one name and date of birth whose details are compared
+	mostCharts = 3
 )
 
-// lookups is the state of the questions to the practice system about patients.
+// lookups is the state of the server's questions about patients to the practice system.
 type lookups struct {
 	pacer   *upstream.Pacer
 	retired atomic.Int64 // until this instant, in Unix ms, there are no questions
@@ -83,8 +84,9 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time,
 	return guid, ask, nil
 }
 
-// oneOf distinguishes patients of one name and date of birth by the telephone number, and those of one number by the
-// email address. A person with another number may still be the same one, so ask requests the email address.
+// oneOf distinguishes patients with the same name and date of birth by their telephone number, and those with the
+// same number by their email address. A person with a different number may still be the same person, so ask requests
+// the email address.
 func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string) {
 	reached := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool {
 		return !samePhone(digitsOf(p.Phone), phone)
@@ -107,7 +109,7 @@ func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string)
 	return "", sayAskPerson
 }
 
-// knownThereBy returns the patient with a GUID and a date of birth as the practice system has them.
+// knownThereBy returns the patient with a GUID and a date of birth from the practice system.
 func (ag *Agent) knownThereBy(ctx context.Context, guid string, born,
 	deadline time.Time) (known upstream.KnownPatient, found bool) {
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.practice.Options.AgentBound/2))
@@ -120,7 +122,7 @@ func (ag *Agent) knownThereBy(ctx context.Context, guid string, born,
 }
 
 // ask sends one question to the practice system and reports whether it was answered. It returns false if there is no
-// practice system, or if its turn does not come in time. After an answer that the vendor has no look-up, ask sends no
+// practice system, or if the turn does not come in time. If the vendor answers that it has no look-up, ask sends no
 // further questions for lookupRetired.
 func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
 	if ag.practice.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
@@ -139,13 +141,13 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	return err == nil
 }
 
-// sameName compares names as people give them: either side can omit a second first name.
+// sameName compares names as people give them: either side may omit a second first name.
 func sameName(p *upstream.KnownPatient, r *Patient) bool {
 	first := func(s string) string { s, _, _ = strings.Cut(strings.TrimSpace(s), " "); return foldName(s) }
 	return foldName(p.LastName) == foldName(r.LastName) && first(p.FirstName) == first(r.FirstName)
 }
 
-// samePhone compares telephone numbers by their digits. One of them can lack its country or area code.
+// samePhone compares telephone numbers by their digits. One of them may lack its country or area code.
 func samePhone(a, b string) bool {
 	const least = 7
 	if len(a) < least || len(b) < least {

@@ -52,7 +52,7 @@ func TestExistingChartIsFound(t *testing.T) {
 	with := func(p agent.Patient, edit func(*agent.Patient)) agent.Patient { edit(&p); return p }
 	for name, c := range map[string]struct {
 		said  agent.Patient
-		guid  string // of the chart found; empty: the patient is added, unless the agent asks a question
+		guid  string // of the record that was found; empty: the patient is added, unless the agent asks a question
 		asked string // the action of the guidance
 	}{
 		"by name, date and number":              {said: jane, guid: enginetest.PatientGUID(1)},
@@ -114,7 +114,7 @@ func TestExistingChartIsFound(t *testing.T) {
 }
 
 // TestPatientIsAddedWithoutLookup: if the look-up fails, the patient is added within the time limit, as if there were
-// no look-up. If the vendor lacks the procedure, the server does not call it again at once.
+// no look-up. If the vendor lacks the procedure, the server does not call it again immediately.
 func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -159,8 +159,8 @@ func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtes
 	}
 }
 
-// TestLookupsArePaced: during a burst of callers the server makes one look-up per second. A caller who would wait too
-// long is added without one.
+// TestLookupsArePaced: during a burst of callers the server makes one look-up per second. If a caller would have to
+// wait too long, the patient is added without a look-up.
 func TestLookupsArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ type Patient struct {
 	Email       string
 	SessionID   string
 	UUI         string
-	PatientGUID string // of a known patient; with the date of birth it replaces the other fields
+	PatientGUID string // of a known patient; together with the date of birth it replaces the other fields
 }
 
 // PatientAnswer is the result of Identify, for the agent.
@@ -45,9 +45,9 @@ const (
 	PatientAmbiguous     = "PATIENT_AMBIGUOUS"
 )
 
-// Identify finds the patient or adds them: upstream, or with a GUID of our own without an upstream. It signs a
-// bookingAuthToken for the GUID. A repeated request finds the same patient and returns a new token. Error:
-// *ValidationError, or a storage error.
+// Identify finds the patient or adds them: upstream, or with a GUID created here if there is no upstream. It
+// signs a bookingAuthToken for the GUID. A repeated request finds the same patient and returns a new token.
+// Error: *ValidationError, or a storage error.
 func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
 	deadline := now.Add(ag.practice.Options.AgentBound)
@@ -106,7 +106,7 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 
 // addPatient adds a patient upstream, or creates a GUID without an upstream. It records the attempt first, so that no
 // other request repeats an attempt of unknown outcome: neither after this node was killed, nor on another node at the
-// same time. The answer is not nil if there is no patient.
+// same time. The answer is non-nil if there is no patient.
 func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string,
 	names []string) (string, *PatientAnswer, error) {
 	if ag.practice.Options.Upstream == nil {
@@ -146,7 +146,8 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	return "", &answer, nil
 }
 
-// identifyKnown is Identify for a patientGUID and its date of birth. If they match no patient, it adds none.
+// identifyKnown is Identify for a patientGUID and its date of birth. If they match no patient, it does not
+// add one.
 func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now,
 	deadline time.Time) (PatientAnswer, error) {
 	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
@@ -166,7 +167,8 @@ func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patie
 	return ag.identified(ctx, p, r, s, now)
 }
 
-// identified signs a token for the patient of a session, and stores the session under these names and its own.
+// identified signs a token for the patient of a session, and stores the session under these names and its own
+// name.
 func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time,
 	names ...string) (PatientAnswer, error) {
 	signed, auth, err := ag.booking.Keys().IssueBookingAuth(r.SessionID, s.PatientID, now)
@@ -178,7 +180,8 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
-	// The practice system may have a new patient now, so this is stored even if the caller has left.
+	// The practice system may have a new patient now, so this is stored even if the caller has hung
+	// up.
 	if err := ag.note(context.WithoutCancel(ctx), s, names...); err != nil {
 		return PatientAnswer{}, err
 	}
@@ -209,9 +212,10 @@ func (ag *Agent) patientOpen() PatientAnswer {
 	}
 }
 
-// setPatientNow adds a patient while a caller waits. After a rate limit it tries once more, after the retry delay.
+// setPatientNow adds a patient while a caller waits. After a rate limit, it tries once more after the retry delay.
 func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstream.NewPatient) (string, error) {
-	// The caller may give the request up, but the call must end: otherwise its outcome would be unknown.
+	// The caller may abandon the request, but the call must run to its end: otherwise its outcome would
+	// be unknown.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	guid, err := ag.practice.Options.Upstream.SetPatient(ctx, n)

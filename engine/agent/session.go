@@ -14,19 +14,20 @@ import (
 // # Sessions of an API key
 //
 // The database stores what one API key found out about a patient, so that it survives a restart and other nodes have
-// it too: the patient, how long the key may book for them without a token, and whether they were added to the
-// practice system. The token itself is not stored. Names are keyed hashes, and a session is deleted after half an
-// hour.
+// it too. It contains the patient, how long the key may book for them without a token, and whether they were added
+// to the practice system. The token itself is not stored. Names are keyed hashes, and a session is deleted after
+// half an hour.
 
 // KeepSessions is how long a session is stored. By then its token has expired, and a person has resolved an unknown
 // outcome in the practice system.
 const KeepSessions = 2 * token.BookingAuthTTL
 
-// Names of a session. They differ between API keys.
+// Names of a session. They are different for each API key.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
-// bySaid finds a session by the details in the request, so that a repeated request adds one patient.
+// bySaid is the name of a session by the details in the request, so that a repeated request adds
+// only one patient.
 func bySaid(keyID string, r *Patient) string {
 	return keyID + "\x00said\x00" + strings.Join([]string{
 		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email),
@@ -34,7 +35,7 @@ func bySaid(keyID string, r *Patient) string {
 	}, "\x00")
 }
 
-// session returns the session under the first of these names that has one.
+// session returns the session that is stored under the first of these names that has one.
 func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSession, found bool, err error) {
 	now := time.Now()
 	for _, name := range names {
@@ -117,21 +118,21 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 	}
 	auth, err := ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
 	if err == nil && !found {
-		// Another key identified the patient: from now on this key has a session for the patient, too.
+		// Another key identified the patient: from now on, this key has a session for the patient too.
 		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now,
 			ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
 		names = []string{byGUID(keyID, b.PatientGUID)}
 		if b.UUI != "" {
 			names = append(names, byUUI(keyID, b.UUI))
 		}
-		if err := ag.note(ctx, s, names...); err != nil { // then the next booking needs its token
+		if err := ag.note(ctx, s, names...); err != nil { // the next booking then needs its token
 			ag.log.Warn("agent session not stored", "error", err)
 		}
 	}
 	return authToken, s, err
 }
 
-// maySessionBook checks a session as a token is checked.
+// maySessionBook checks a session in the same way as a token.
 func maySessionBook(s *store.AgentSession, patientGUID string, now time.Time) error {
 	switch {
 	case !now.Before(s.ExpiresAt):

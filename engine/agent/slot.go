@@ -53,8 +53,8 @@ type Slots struct {
 	Guidance  Guidance
 }
 
-// Slots lists slots for an agent: the openings of the upstream without those that are booked or held here; without an
-// upstream, the slots that visitors can book. Errors: *ValidationError, store.ErrNotFound, and the storage errors.
+// Slots lists slots for an agent: the openings of the upstream that are not booked or held here; without an upstream,
+// the slots that visitors can book. Errors: *ValidationError, store.ErrNotFound, and the storage errors.
 func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	s := ag.clinic.Current()
 	t, err := r.check(s)
@@ -84,7 +84,7 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 			break
 		}
 		if n := len(answer.Slots); n > 0 && answer.Slots[n-1].Start.Equal(o.start) {
-			continue // a caller chooses a time; the first specialist for it is assigned
+			continue // a caller chooses only a time; the first specialist for it is assigned
 		}
 		slot, err := ag.agentOffer(t, s.SpecialistByID[o.specialistID], o, now)
 		if err != nil {
@@ -170,7 +170,7 @@ func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *Slo
 	return found, nil
 }
 
-// among returns the assignments of these specialists.
+// among returns the assignments for these specialists.
 func among(t *store.AppointmentType, ids []string) []store.Assignment {
 	var list []store.Assignment
 	for _, a := range t.Specialists {
@@ -184,7 +184,7 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 // maxOfferMinutes is the longest opening that is offered as one slot.
 const maxOfferMinutes = 24 * 60
 
-// upstreamOffers lists the openings of the upstream without those that are booked or held here.
+// upstreamOffers lists the openings of the upstream that are not booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	r *SlotsRequest) ([]offer, error) {
 	question, columns := practice.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
@@ -230,8 +230,8 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	return byAssignment(t, found), nil
 }
 
-// byAssignment sorts offers by start. Among offers with the same start, the specialist who would be assigned is
-// first.
+// byAssignment sorts offers by start. Among offers with the same start, the specialist who would be assigned
+// comes first.
 func byAssignment(t *store.AppointmentType, found []offer) []offer {
 	slices.SortStableFunc(found, func(a, b offer) int { return a.start.Compare(b.start) })
 	for i := 0; i < len(found); {

@@ -13,11 +13,12 @@ import (
 
 // # What an agent says aloud
 //
-// The sentences are in package words, one of each for each language. Instructions to the model are in English only.
-// The placeholders are filled with a date and with texts that the clinic chose in its settings, never with what
-// callers said. The name of a child is a field that the agent fills in itself, from its own request.
+// The sentences are in package words, one of each per language. Instructions to the model are in English only. The
+// placeholders are filled with a date and with texts that the clinic chose in its settings, never with what callers
+// said. The name of a child is a field that the agent itself fills in, from its own request.
 
-// language returns the language in which agents speak: the one in the settings, or else the clinic's.
+// language returns the language in which agents speak: the one in the settings, or otherwise the
+// clinic's.
 func (ag *Agent) language() *words.Language {
 	s := ag.clinic.Current()
 	return ag.clinic.Words().Find(s.Settings.AgentTexts.Language, s.Clinic.Locale)
@@ -45,9 +46,10 @@ func (ag *Agent) agentTexts() clinic.AgentTexts {
 // theChild is the placeholder in a confirmation that the agent replaces with the name that it sent as childName.
 const theChild = "{childName}"
 
-// guideBooked returns the guidance for a confirmed booking. The sentence to say aloud has the child's field, the
-// place and the time, the guardian's sentence for a minor, and the offer of the address. The chain has the same facts
-// in the order of the call: the address and the way come before the question for another appointment and the goodbye.
+// guideBooked returns the guidance for a confirmed booking. The sentence to say aloud contains the placeholder for
+// the child's name, the place and the time, the sentence for the guardian of a minor, and the offer to give the
+// address. The chain has the same facts in the order of the call: the address and directions come before the question
+// about another appointment and the goodbye.
 func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	g := ag.guide(sayConfirmed, a.SlotStart)
 	t := ag.agentTexts()
@@ -83,13 +85,14 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	if t.Directions != "" {
 		chain = append(chain, "If the caller asks for the way, say: "+strconv.Quote(t.Directions))
 	}
-	g.Chain = append(chain, g.Chain[1:]...) // the first step of the table is the one with the facts
+	g.Chain = append(chain, g.Chain[1:]...) // the first step of the table is the one that contains the facts
 	g.VoiceResponse = strings.Join(sentences, " ")
 	return g
 }
 
-// StateSentence returns what to say aloud about an appointment: that it is booked, waits for the practice-management
-// system, failed, is under review or was cancelled. It is in the language of the clinic's agents.
+// StateSentence returns the sentence to say aloud about an appointment: that it is booked, waits for the
+// practice-management system, failed, is under review or was cancelled. It is in the language of the clinic's
+// agents.
 func (ag *Agent) StateSentence(a *store.Appointment) string {
 	of := ""
 	switch {
@@ -111,7 +114,8 @@ func (ag *Agent) StateSentence(a *store.Appointment) string {
 	return ag.guide(of, a.SlotStart).VoiceResponse
 }
 
-// MovedSentence returns what to say aloud after a move, in the language of the clinic's agents.
+// MovedSentence returns the sentence to say aloud after a move, in the language of the clinic's
+// agents.
 func (ag *Agent) MovedSentence(a *store.Appointment) string {
 	return ag.say(voiceMoved, "date", ag.Spoken(a.SlotStart))
 }

@@ -14,18 +14,19 @@ import (
 	"holdfast/store"
 )
 
-// Reason is why no slot of a type can be booked at an instant. The empty Reason means that one can.
+// Reason is why no slot of a type can be booked at an instant. The empty Reason means that a slot
+// can be booked.
 type Reason string
 
 const (
 	ReasonInactive Reason = "inactive" // the type or the specialist is deactivated
 	ReasonTooSoon  Reason = "too_soon" // before now + the minimum notice; the past is too soon
 	ReasonTooFar   Reason = "too_far"  // after now + the horizon
-	// an override closes the specialist's local date, or a block is in the way
+	// an override closes the specialist's local date, or a block conflicts
 	ReasonOverrideClosed Reason = "override_closed"
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit completely into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
-	ReasonTaken          Reason = "taken"            // a confirmed appointment is in the way, or every seat is booked
+	ReasonTaken          Reason = "taken"            // a confirmed appointment conflicts, or every seat is booked
 	// other clients hold every free seat, or every free room of a group
 	ReasonHeld Reason = "held"
 )
@@ -47,17 +48,17 @@ type NotBookableError struct{ Reason Reason }
 
 func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
 
-// Calendar has everything about one specialist that decides about slots, except appointments: zone, weekly hours,
-// overrides, blocks and the active flag. It never changes, so it is safe for concurrent use.
+// Calendar contains everything about one specialist that determines the slots, except appointments: zone, weekly
+// hours, overrides, blocks and the active flag. It never changes, so it is safe for concurrent use.
 //
 // # The rules
 //
 // Each local date of the specialist's zone has windows of opening time. An override of the date replaces the weekly
-// hours of its weekday. Windows are wall-clock times. A wall time that does not exist moves forward by the gap; of a
-// wall time that occurs twice, the first occurrence counts; 24:00 is the end of the date. Slots start at the start of
-// a window and at every step of absolute time after it. A slot fits into its window as a whole, but its buffers can
-// reach outside. If windows overlap, each has its own starts, and equal starts count once. No slot starts where the
-// slot or its buffers meet a block.
+// hours of its weekday. Windows are wall-clock times. A wall time that does not exist moves forward by the gap. If a
+// wall time occurs twice, the first occurrence counts. 24:00 is the end of the date. Slots start at the start of a
+// window and at every step of absolute time after it. A slot must fit into its window as a whole, but its buffers can
+// extend outside. If windows overlap, each has its own starts, and equal starts count once. A slot cannot start if
+// the slot or its buffers would overlap a block.
 type Calendar struct {
 	specialistID string
 	active       bool
@@ -123,8 +124,8 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 	}
 }
 
-// Around returns the time whose confirmed appointments decide about the slots of t with from ≤ start < to, and about
-// a slot at from. Pass it to store.Reader.Taken.
+// Around returns the range of time whose confirmed appointments decide about the slots of t with from ≤ start < to,
+// and about a slot at from. Pass it to store.Reader.Taken.
 func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
 	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
 }
@@ -149,9 +150,9 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 }
 
 // FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: those of a group session that
-// are not booked, otherwise seat 0. It returns nil if there is none. An appointment on a seat above a capacity that
-// was reduced since then takes one of the seats too. Overbooked appointments take time like any other. Appointments
-// of other specialists are skipped; the order does not matter.
+// are not booked, otherwise seat 0. It returns nil if there is none. If the capacity was reduced after a booking,
+// an appointment on a seat above the capacity still takes one of the seats. Overbooked appointments take time like
+// any other. Appointments of other specialists are skipped; the order does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
 	var above []int
@@ -196,11 +197,11 @@ func TakenSpan(a *store.Taken) holds.Span {
 	}
 }
 
-// Rules leave out some of the limits of a slot. The zero value is what a patient can book.
+// Rules disable some of the limits on a slot. The zero value applies the rules for patients.
 type Rules struct {
-	IgnoreHours  bool // staff: opening times, overrides, blocks, notice and horizon do not matter
-	IgnoreNotice bool // notice and horizon do not matter: the slot was requested in time, or the desk books
-	IgnorePast   bool // with IgnoreNotice: a start before now is fine too
+	IgnoreHours  bool // for staff: ignores opening times, overrides, blocks, notice and horizon
+	IgnoreNotice bool // ignores notice and horizon: the slot was requested in time, or the desk books
+	IgnorePast   bool // with IgnoreNotice: a start before now is allowed too
 	IgnoreGrid   bool // the slot has to fit into a window, but can start between the slots of the listing
 }
 
@@ -211,9 +212,9 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 	return reason
 }
 
-// Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the rules
-// by which Starts and Open list. So with the zero Rules, every start that they list within BookableRange has a seat,
-// and every other start is refused. taken are confirmed appointments around start (see Around); those of other
+// Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the same
+// rules as Starts and Open. So with the zero Rules, every start that they list within BookableRange has a seat, and
+// every other start is refused. taken are confirmed appointments around start (see Around); those of other
 // specialists are skipped. If several reasons apply, Seats returns the first of them in the order in which Reason
 // declares them.
 func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time,
@@ -228,7 +229,7 @@ func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []stor
 	return seats, ""
 }
 
-// refuses is Seats without appointments.
+// refuses is Seats without the check of appointments.
 func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules Rules) Reason {
 	switch {
 	case !c.active || !t.Active:
@@ -250,8 +251,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	return reason
 }
 
-// Covers reports whether the calendar is open and has no block for a slot of t at start. A slot of the listing need
-// not start then. With ignoreHours the calendar only has to be active.
+// Covers reports whether the calendar is open and has no block for a slot of t at start. A slot of the listing does
+// not have to start at that instant. With ignoreHours the calendar only has to be active.
 func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
 	if !c.active || ignoreHours {
 		return c.active
@@ -273,7 +274,8 @@ func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 		reason = ReasonOverrideClosed
 	}
 	zone := zoneCursor{loc: c.zone}
-	// If the clocks go back over midnight, the end of a date occurs a second time after the next date has begun.
+	// If the clocks go back across midnight, the end of a date occurs a second time after the next date has
+	// begun.
 	for d := day; d <= day+1; d++ {
 		for _, s := range zone.stretches(nil, d, c.windowsOf(d)) {
 			if duration <= 0 || at < s.start || at+duration > s.end || (at+duration == s.end && !exact) {
@@ -296,7 +298,8 @@ func (c *Calendar) windowsOf(day int64) []window {
 	return c.weekly[weekdayOf(day)]
 }
 
-// lengths returns duration and step of a type in seconds. A type without a step offers consecutive slots.
+// lengths returns the duration and step of a type in seconds. A type without a step offers consecutive
+// slots.
 func lengths(t *store.AppointmentType) (duration, step int64) {
 	duration, step = int64(t.DurationMinutes)*60, int64(t.SlotStepMinutes)*60
 	if step <= 0 {
@@ -307,8 +310,8 @@ func lengths(t *store.AppointmentType) (duration, step int64) {
 
 func Minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
-// MaxBuffer is longer than any buffer of an appointment type: time that is taken near an instant begins and ends
-// within MaxBuffer of it.
+// MaxBuffer is longer than any buffer of an appointment type: an appointment whose time is near an instant
+// begins and ends within MaxBuffer of it.
 const MaxBuffer = 24 * time.Hour
 
 // Earlier returns the earlier of two instants, and Later the later one.
@@ -326,7 +329,8 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
-// TakenBy returns the part of a list for one specialist. The list is ordered by specialist.
+// TakenBy returns the part of a list that belongs to one specialist. The list is ordered by
+// specialist.
 func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int {
 		return cmp.Compare(t.SpecialistID, id)
@@ -341,11 +345,12 @@ func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 	return taken[from:to]
 }
 
-// blockedTime is the time of blocks that overlap or touch, [start, end), in Unix milliseconds.
+// blockedTime is the time of blocks, [start, end), in Unix milliseconds; blocks that overlap or
+// touch are merged.
 type blockedTime struct{ start, end int64 }
 
-// makeBlocked returns the time of all blocks, in order. Blocks that overlap or touch become one, which excludes the
-// same starts.
+// makeBlocked returns the time of all blocks, in order. Blocks that overlap or touch are merged into one, which
+// excludes the same starts.
 func makeBlocked(blocks []store.Block) []blockedTime {
 	all := make([]blockedTime, 0, len(blocks))
 	for i := range blocks {
@@ -365,8 +370,8 @@ func makeBlocked(blocks []store.Block) []blockedTime {
 	return merged
 }
 
-// rulesOut returns the open interval of slot starts of t, (after, before), whose slot or buffers overlap the blocked
-// time. It is the predicate of the guarantee for an appointment there that has no buffers of its own.
+// rulesOut returns the open interval (after, before) of slot starts of t whose slot or buffers overlap the blocked
+// time. It is the predicate of the guarantee for an appointment at that time without buffers.
 func (b *blockedTime) rulesOut(t *store.AppointmentType) (after, before int64) {
 	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(),
 		b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()
@@ -385,9 +390,9 @@ func (c *Calendar) isBlocked(t *store.AppointmentType, start time.Time) bool {
 	return after < at
 }
 
-// Wall times, days and instants in this file are plain numbers, because a month of twenty specialists has thousands
-// of them. A wall time is in seconds as if the zone were UTC, a day in days since 1970-01-01, an instant in Unix
-// seconds.
+// Wall times, days and instants in this file are plain numbers, because a month of twenty specialists contains
+// thousands of them. A wall time is in seconds as if the zone were UTC, a day in days since 1970-01-01, an instant
+// in Unix seconds.
 
 const daySeconds = 24 * 60 * 60
 
@@ -427,7 +432,7 @@ func LoadZone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("%q is not a time zone like Europe/Berlin", name)
 }
 
-// StartOfDay returns the first instant of a local date: 00:00, or the first time after it that exists.
+// StartOfDay returns the first instant of a local date: 00:00, or the first existing time after it.
 func StartOfDay(zone *time.Location, d store.Date) time.Time {
 	z := zoneCursor{loc: zone}
 	return time.Unix(z.firstAt(DayOf(d)*daySeconds), 0).UTC()
@@ -449,7 +454,7 @@ func DayOf(d store.Date) int64 {
 func weekdayOf(day int64) int { return int(((day+4)%7 + 7) % 7) }
 
 // zoneCursor converts wall times to instants. It remembers the last period with one UTC offset, so a run of dates
-// costs one look-up per change of the clocks. A zoneCursor with only loc set is ready to use. It is not safe for
+// costs one look-up per clock change. A zoneCursor with only loc set is ready to use. It is not safe for
 // concurrent use.
 type zoneCursor struct {
 	loc    *time.Location
@@ -458,23 +463,23 @@ type zoneCursor struct {
 	lo, hi int64
 }
 
-// The limits of time, far enough from the limits of int64 to add an offset.
+// The limits of instants, far enough from the limits of int64 that an offset can be added.
 const (
 	alpha = math.MinInt64 / 4
 	omega = math.MaxInt64 / 4
 )
 
 // instant returns the instant of a wall time. A wall time that does not exist (the clocks went forward over it) is
-// read with the offset before the change, which moves it forward by the length of the gap. Of a wall time that occurs
-// twice, the first occurrence counts. Both are the rule of RFC 5545, section 3.3.5. time.Date guarantees neither: it
-// moves 02:30 forward in Berlin and back in New York.
+// read with the offset before the change, which moves it forward by the length of the gap. If a wall time occurs
+// twice, the first occurrence counts. Both rules are those of RFC 5545, section 3.3.5. time.Date guarantees neither:
+// it moves 02:30 forward in Berlin but back in New York.
 func (z *zoneCursor) instant(wall int64) int64 {
 	at, shifted := z.resolve(wall)
 	return at + shifted
 }
 
 // firstAt returns the first instant at which the wall clock shows this time or a later one. For a time that does not
-// exist, that is the change of the clocks.
+// exist, that is the instant of the clock change.
 func (z *zoneCursor) firstAt(wall int64) int64 {
 	at, _ := z.resolve(wall)
 	return at
@@ -500,7 +505,7 @@ func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	return wall - offset, 0
 }
 
-// remember stores a period for the wall times that occur only or first in it.
+// remember stores a period for the wall times that occur only in it, or first in it.
 func (z *zoneCursor) remember(start, end, offset int64) {
 	z.offset, z.lo, z.hi = offset, start+offset, end+offset
 	if start > alpha {
@@ -524,8 +529,8 @@ func period(loc *time.Location, at int64) (start, end, offset int64) {
 	return start, end, int64(east)
 }
 
-// stretches appends the windows of one date as instants. No stretch reaches past the end of its own date, so those of
-// successive dates are in order. A date that the zone skipped completely has none.
+// stretches appends the windows of one date as instants. No stretch extends past the end of its own date, so those of
+// successive dates are in order. A date that the zone skips completely has none.
 func (z *zoneCursor) stretches(dst []stretch, day int64, windows []window) []stretch {
 	if len(windows) == 0 {
 		return dst

@@ -14,8 +14,8 @@ import (
 // Listing, holding and booking must agree for any schedule: a listed start is bookable, an unlisted one is refused
 // with a reason, and both follow the predicate of the guarantee.
 
-// agreementZones change their clocks in every way that occurs, or not at all. The date is one of a change, if there
-// is one.
+// agreementZones change their clocks in every way that occurs, or not at all. The date is that of a clock change,
+// if there is one.
 var agreementZones = []struct {
 	name string
 	date store.Date

@@ -213,7 +213,7 @@ func (c availabilityCase) taken(t *testing.T) []store.Taken {
 	return taken
 }
 
-// want formats the wanted slots as instants with their offset and free seats, in order.
+// want formats the expected slots as instants with their offset and free seats, in order.
 func (c availabilityCase) want(t *testing.T) []string {
 	t.Helper()
 	type slot struct {

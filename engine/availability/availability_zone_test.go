@@ -52,7 +52,7 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 		}
 	}
 
-	// Open the whole day, and open three parts of it whose limits are in gaps and folds.
+	// Open all day, or open in three parts of it whose limits are in gaps and folds.
 	weekly := func(windows ...store.Window) (hours []store.WeeklyWindow) {
 		for day := range store.Weekday(7) {
 			for _, w := range windows {
@@ -186,7 +186,8 @@ func zoneNames(t testing.TB) []string {
 	return names
 }
 
-// Any name that a clinic sends is refused, or is a zone of the database whose days can be listed.
+// A zone name that a clinic sends is either refused, or is a zone in the database whose days can be
+// listed.
 func FuzzLoadZone(f *testing.F) {
 	names := zoneNames(f)
 	for _, s := range []string{"Europe/Berlin", "", "Local", "localtime", "right/UTC", "../UTC", "Europe//Berlin",

@@ -22,7 +22,7 @@ type Slot struct {
 	Free  []Free    // the specialists with free seats, in the order of the calendars; at least one
 }
 
-// Free is the number of free seats of one specialist at a slot.
+// Free is the number of one specialist's free seats at a slot.
 type Free struct {
 	SpecialistID string
 	Seats        int // free seats, 1 to the type's capacity
@@ -60,7 +60,8 @@ func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.T
 	return c.withoutBlocked(dst, all, t)
 }
 
-// withoutBlocked removes the starts that a block excludes, from an index on. The starts are in order.
+// withoutBlocked removes the starts that a block excludes, beginning at an index. The starts are in
+// order.
 func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.AppointmentType) []int64 {
 	if len(c.blocked) == 0 {
 		return starts
@@ -101,16 +102,16 @@ func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.T
 	return new(sweep).open(dst, c, t, from, to, taken)
 }
 
-// Rooms are the slots of several specialists together, in order, with the specialists who have a free seat at each. A
-// month of a large clinic has tens of thousands of free seats, and such lists are cached, so each specialist at each
-// slot takes only 4 bytes.
+// Rooms lists the slots of several specialists together, in order, with the specialists who have a free seat at each.
+// A month of a large clinic has tens of thousands of free seats, and such lists are cached, so each specialist at
+// each slot takes only 4 bytes.
 type Rooms struct {
 	starts []int64 // Unix milliseconds, ascending
 	ends   []int32 // where the entries of each slot end in room
 	room   []Room
 }
 
-// Room is the number of free seats of one specialist at a slot.
+// Room is the number of one specialist's free seats at a slot.
 type Room struct {
 	Who   uint16 // the index of the calendar
 	Seats uint16 // free seats, 1 to the type's capacity
@@ -135,7 +136,8 @@ func (r *Rooms) Free(i int) []Room {
 	return r.room[begin:r.ends[i]:r.ends[i]]
 }
 
-// Search returns the first slot that starts at or after an instant, and whether it starts then.
+// Search returns the index of the first slot that starts at or after an instant, and whether it
+// starts exactly then.
 func (r *Rooms) Search(at time.Time) (int, bool) {
 	return slices.BinarySearchFunc(r.starts, at, func(start int64, at time.Time) int {
 		return time.UnixMilli(start).Compare(at)
@@ -149,7 +151,7 @@ func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Ti
 	var (
 		s     sweep
 		all   []Opening
-		ends  = make([]int, len(calendars)) // where each calendar's openings end in all
+		ends  = make([]int, len(calendars)) // where the openings of each calendar end in all
 		heads = make([]int, len(calendars))
 		runs  = bySpecialist(taken)
 	)
@@ -196,7 +198,7 @@ func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
 	return kept
 }
 
-// Pool is PoolRooms with the names of the specialists, for lists that are not cached.
+// Pool is like PoolRooms but with the names of the specialists, for lists that are not cached.
 func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
 	rooms := PoolRooms(calendars, t, from, to, taken)
 	slots := make([]Slot, rooms.Len())
@@ -256,7 +258,7 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	}
 	w.take(t, c.specialistID, taken)
 
-	// The loop takes the obstacles in order of after. Only the obstacle that reaches furthest matters, except that a
+	// The loop takes the obstacles in order of after. Only the obstacle that extends furthest matters, except that a
 	// session is no obstacle to its own start. So the loop tracks the furthest of all, and the furthest that does not
 	// belong to the same session.
 	furthest, second, session := int64(math.MinInt64), int64(math.MinInt64), int64(noSession)

@@ -10,9 +10,9 @@ import (
 )
 
 // In addition to its specialist's time, an appointment occupies one resource (a room or a device) of each group that
-// its type needs (docs/decisions/0050). Needs reports which resources are free at a start, by their hours, overrides
-// and blocks, the bookings and the holds. A hold claims them together with the specialist or not at all, and the
-// database decides.
+// its type needs (docs/decisions/0050). Needs determines which resources are free at a start, from their hours,
+// overrides and blocks, the bookings and the holds. A hold claims all of them together with the specialist, or none,
+// and the database decides.
 
 // ResourcesOf returns the ids of all resources in the groups of a type, sorted.
 func ResourcesOf(t *store.AppointmentType) []string {
@@ -56,8 +56,8 @@ func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []s
 	return n
 }
 
-// Free lists for each group the resources that an appointment can take at a start, without regard to holds; nil if
-// there are no needs. With ignoreHours it ignores whether the resources are open.
+// Free lists for each group the resources that an appointment can take at a start, ignoring holds; nil if there
+// are no needs. With ignoreHours it ignores whether the resources are open.
 func (n *Needs) Free(start time.Time, ignoreHours bool) [][]string {
 	if n == nil {
 		return nil
@@ -85,17 +85,17 @@ func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours
 	})
 }
 
-// spanOf returns the time that an appointment takes of a resource, which is never shared.
+// spanOf returns the time for which an appointment occupies a resource, which is never shared.
 func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.Span {
 	return SpanOf(t, resourceID, start)
 }
 
-// Most returns the maximum number of appointments at a start for which the resources suffice, without regard to
+// Most returns the maximum number of appointments at a start for which there are enough resources, ignoring
 // holds.
 func (n *Needs) Most(start time.Time) int { return n.Left(start, nil, holds.Owner{}) }
 
-// Left is Most less the resources that other clients hold. The asking client's own holds of this slot are no
-// obstacle.
+// Left is Most minus the resources that other clients hold. The requesting client's own holds of this slot
+// are no obstacle.
 func (n *Needs) Left(start time.Time, held []holds.Hold, asking holds.Owner) int {
 	return n.LeftOf(n.Free(start, false), start, held, asking)
 }
@@ -132,7 +132,7 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	return false
 }
 
-// Within returns only the rooms at whose start the needs are met, without regard to holds.
+// Within returns only the rooms at whose start the needs are met, ignoring holds.
 func (n *Needs) Within(rooms *Rooms) *Rooms {
 	if n == nil {
 		return rooms
@@ -147,7 +147,7 @@ func (n *Needs) Within(rooms *Rooms) *Rooms {
 	})
 }
 
-// Have reports whether the appointment of a hold can take all of the hold's resources, without regard to holds.
+// Have reports whether the appointment of a hold can take all of the hold's resources, ignoring holds.
 func (n *Needs) Have(h *holds.Hold) bool {
 	if n == nil {
 		return true

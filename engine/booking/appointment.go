@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// manageAfter is how long after its end an appointment can still be opened with its manage link.
+// manageAfter is how long an appointment can still be opened with its manage link after its end.
 const manageAfter = 30 * 24 * time.Hour
 
 // Appointment returns one appointment. store.ErrNotFound.
@@ -26,14 +26,14 @@ func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) 
 	return bk.store.Appointments(ctx, f)
 }
 
-// BookedOnline lists what the public and agents booked at or after an instant, the newest first: of one specialist,
-// or of all if none is named.
+// BookedOnline lists what the public and agents have booked since an instant, newest first: for one specialist, or
+// for all if none is named.
 func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string,
 	limit int) ([]store.Appointment, error) {
 	return bk.store.BookedOnline(ctx, since, specialistID, limit)
 }
 
-// ManageToken signs the link with which a patient sees, moves and cancels one appointment. The same appointment gives
+// ManageToken signs the link with which a patient sees, moves and cancels one appointment. The same appointment has
 // the same token until it is moved.
 func (bk *Booking) ManageToken(a *store.Appointment) string {
 	t, err := bk.Keys().IssueManage(token.Manage{
@@ -45,7 +45,8 @@ func (bk *Booking) ManageToken(a *store.Appointment) string {
 	return t
 }
 
-// ShortManageToken is ManageToken for a text message. Both open the same appointment, and both end when it is moved.
+// ShortManageToken is ManageToken for a text message. Both open the same appointment, and both stop working when it
+// is moved.
 func (bk *Booking) ShortManageToken(a *store.Appointment) string {
 	t, err := bk.Keys().IssueShortManage(token.Manage{
 		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
@@ -73,7 +74,8 @@ func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appoi
 	return a, nil
 }
 
-// TokenID returns the id that a manage token was signed for. ErrUnauthorized if the token is forged or has expired.
+// TokenID returns the id for which a manage token was signed. ErrUnauthorized if the token is forged or has
+// expired.
 func (bk *Booking) TokenID(manageToken string) (string, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {
@@ -82,5 +84,5 @@ func (bk *Booking) TokenID(manageToken string) (string, error) {
 	return m.AppointmentID, nil
 }
 
-// Keys returns the keyring that signs now.
+// Keys returns the keyring that is currently used for signing.
 func (bk *Booking) Keys() *token.Keyring { return bk.keys.Current() }

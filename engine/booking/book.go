@@ -22,8 +22,8 @@ type Request struct {
 	Place             string // one of the clinic's; empty: any
 	Client            holds.ClientID
 	Patient           store.Patient
-	Said              clinic.Said  // consent and answers, as the patient stated them
-	Intake            store.Intake // what is stored of Said; set by the caller only where a request is confirmed
+	Said              clinic.Said  // consent and answers, as the patient gave them
+	Intake            store.Intake // the stored form of Said; set by the caller only when a request is confirmed
 	Locale            string       // the language of the patient's emails, such as "de"; empty: the clinic's
 	Source            store.Source
 	Actor             record.Actor
@@ -33,7 +33,7 @@ type Request struct {
 	// For staff and programs with an admin key only.
 	OverbookReason string // not empty: outside the guarantee
 	IgnoreHours    bool   // outside opening times, notice and horizon
-	Displace       bool   // over another client's hold, whose owner is notified
+	Displace       bool   // displaces another client's hold; its owner is notified
 
 	Owner holds.Owner // of Client; set by Book if Client is set
 	Fence Fence       // of an agent's booking; nil for all others
@@ -41,8 +41,8 @@ type Request struct {
 	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking.
 	// Nil: no check.
 	Admit func(context.Context, store.Tx) error
-	// Permit runs after the time is secured and before the transaction. An error refuses the booking. It may call
-	// another server. Nil: no check.
+	// Permit runs after the time has been secured and before the transaction. An error refuses the booking. It
+	// may call another server. Nil: no check.
 	Permit func(context.Context, *Request, holds.Span) error
 	// Confirms is the request that this booking confirms; nil for all others.
 	Confirms *Confirmation
@@ -51,13 +51,14 @@ type Request struct {
 // Confirmation is the request that a booking confirms. Owner of the booking is then the owner of the request's hold.
 type Confirmation struct {
 	RequestID      string
-	Owner          string        // of the client that sent the request, as it is stored
-	IgnoreCooldown bool          // the clinic confirms or offers
-	Length         time.Duration // of the requested time, however long the type is now; 0: as long as the type
+	Owner          string // of the client that sent the request, as stored
+	IgnoreCooldown bool   // the clinic confirms or offers
+	// of the requested time, regardless of the type's current length; 0: the length of the type
+	Length time.Duration
 }
 
-// withLength returns a type as it was when a time of it was requested: of that length, and starting at any minute.
-// Later changes of the type do not change the request. For a length of 0 it returns the type unchanged.
+// withLength returns a type as it was when one of its times was requested: with that length, and starting at any
+// minute. Later changes of the type do not affect the request. For a length of 0 it returns the type unchanged.
 func withLength(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
 	if length == 0 {
 		return t
@@ -67,15 +68,15 @@ func withLength(t *store.AppointmentType, length time.Duration) *store.Appointme
 	return &requested
 }
 
-// Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. A named hold
-// that has expired still books if the time is free and no other client holds it. Without a hold, Book claims one. If
-// the database refuses the row, Book excludes that seat and repeats, until no specialist is left. Whatever the engine
-// found before the write, the database decides.
+// Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. If a named
+// hold has expired, the booking still succeeds if the time is free and no other client holds it. Without a hold, Book
+// claims one. If the database refuses the row, Book excludes that seat and tries again, until no specialist is left.
+// Whatever the engine finds before the write, the database decides.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no start was named), *CooldownError,
 // store.ErrDuplicate (another request used the idempotency key in the meantime), and the storage errors. After a
-// storage error the client still has its hold.
+// storage error, the client keeps its hold.
 func (bk *Booking) Book(ctx context.Context, r Request) (store.Appointment, error) {
 	a, err := bk.book(ctx, &r)
 	bk.CountRefusal(ActBook, err)
@@ -101,8 +102,8 @@ func (bk *Booking) book(ctx context.Context, r *Request) (store.Appointment, err
 	}
 }
 
-// BookClaimed writes the appointment of a request at the time of a hold that the caller claimed and pinned, and settles
-// the hold. It checks nothing that the transaction does not check.
+// BookClaimed writes the appointment of a request at the time of a hold that the caller claimed and pinned, and
+// settles the hold. It leaves all checks to the transaction.
 //
 // Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit and r.Fence, store.ErrDuplicate, and the storage errors.
 func (bk *Booking) BookClaimed(ctx context.Context, t *store.AppointmentType, r *Request,
@@ -117,7 +118,7 @@ func (bk *Booking) BookClaimed(ctx context.Context, t *store.AppointmentType, r 
 func (bk *Booking) check(r *Request) (*wanted, error) {
 	s := bk.clinic.Current()
 	t, isKnown := s.Types[r.AppointmentTypeID]
-	isConfirmed := r.Confirms != nil // everything was checked when it was requested
+	isConfirmed := r.Confirms != nil // everything was checked when the time was requested
 	if isKnown && isConfirmed {
 		t = withLength(t, r.Confirms.Length)
 	}

@@ -200,7 +200,7 @@ func TestCooldown(t *testing.T) {
 		t.Fatalf("a taken slot: got %v, want ErrSlotTaken", err)
 	}
 	r.SlotStart = c.Start.Add(time.Hour)
-	a := c.MustBook(r) // the refused booking used up nothing
+	a := c.MustBook(r) // the refused booking used up no quota or token
 	var cooling *booking.CooldownError
 	r.SlotStart = c.Start.Add(2 * time.Hour)
 	if _, err := c.Book(r); !errors.As(err, &cooling) {

@@ -16,42 +16,43 @@ import (
 
 // # Can this start be booked, and if not, why?
 //
-// A Snapshot answers that question for every caller. It reads once, for the time around some starts: the
-// appointments, the times that the practice-management system refused, the live holds, and what the rooms have
-// booked. Offer then answers for one specialist and one start, Offers for all specialists, and Rooms for every start
+// A Snapshot answers that question for every caller. Once, for the time around some starts, it reads the
+// appointments, the times that the practice-management system refused, the live holds, and the bookings of the
+// rooms. Offer then answers for one specialist and one start, Offers for all specialists, and Rooms for every start
 // of a listing. Only Claim and the database come after it.
 
-// Rules leave out some of the limits of a start. The zero value is what a patient can book.
+// Rules disable some of the limits on a start. The zero value applies the rules for patients.
 type Rules struct {
 	availability.Rules
-	Place        string          // only where the specialist works at this place then; empty: at any place
-	RoomHours    bool            // with IgnoreHours: rooms keep their hours, which the practice-management system lacks
-	IgnoreClosed bool            // the practice-management system decides: its openings and refusals do not matter
-	Moving       map[string]bool // ids of appointments that move: the time that they have now is free
-	Moved        []holds.Booked  // the time that the same appointments have now, for their Claim
+	Place string // only if the specialist works at this place at that time; empty: at any place
+	// with IgnoreHours: the hours of rooms still apply, because the practice-management system does not have them
+	RoomHours    bool
+	IgnoreClosed bool            // the practice-management system decides: its openings and refusals are ignored
+	Moving       map[string]bool // ids of appointments that are being moved: their current time is free
+	Moved        []holds.Booked  // the current time of the same appointments, for their Claim
 	Parts        []Part          // of a visit; nil: the type is booked as one appointment
 }
 
-// Part is one appointment of a visit. The practice-management system opens each of them by itself.
+// Part is one appointment of a visit. The practice-management system opens each of them separately.
 type Part struct {
 	Type  *store.AppointmentType
 	After time.Duration // from the start of the visit
 }
 
-// Question names the starts that a Snapshot is read for.
+// Question names the starts for which a Snapshot is read.
 type Question struct {
 	Schedule    *clinic.Schedule
 	Types       []*store.AppointmentType
 	Specialists []string
 	From, To    time.Time // the starts from From to before To, and From itself
 	Rules       Rules
-	Client      holds.Owner // its own holds of the very slot are no obstacle
-	Replaces    string      // the id of a hold that is going to be released for the new one; it is no obstacle
+	Client      holds.Owner // its own holds of this slot are no obstacle
+	Replaces    string      // the id of a hold that will be released for the new one; it is no obstacle
 
-	// IgnoreHeld does not read the holds: the caller claims, and Claim decides about them.
+	// IgnoreHeld does not read the holds: the caller claims, and Claim checks them.
 	IgnoreHeld bool
-	// Reader is the transaction that reads the appointments, and Held are all holds, read before it began. Nil: both
-	// are read from memory.
+	// Reader is the transaction that reads the appointments, and Held contains all holds, read before it began. Nil:
+	// both are read from memory.
 	Reader store.Reader
 	Held   []holds.Hold
 }
@@ -61,9 +62,9 @@ type Snapshot struct {
 	Question
 	booking *Booking
 	now     time.Time
-	taken   []store.Taken // by specialist or room, then as the store orders them; without those that move
+	taken   []store.Taken // by specialist or room, in the order of the store; without those that are being moved
 	held    []holds.Hold
-	own     map[string][]occupancy.Interval // the time of those that move, by specialist
+	own     map[string][]occupancy.Interval // the time of those that are being moved, by specialist
 }
 
 // Offer is a start that one specialist can take.
@@ -71,15 +72,15 @@ type Offer struct {
 	store.Assignment
 	Type  *store.AppointmentType
 	Span  holds.Span
-	Seats []int      // free ones, in the order to try
-	Rooms [][]string // free ones of each group that the type needs, in the order to try
+	Seats []int      // free seats, in the order to try
+	Rooms [][]string // free resources of each group that the type needs, in the order to try
 	from  *Snapshot
 }
 
 // Refusal is the reason why a start cannot be booked. The zero Refusal refuses nothing.
 type Refusal struct {
 	Reason    availability.Reason
-	HeldUntil time.Time // with ReasonHeld: when the last hold in the way expires
+	HeldUntil time.Time // with ReasonHeld: when the last conflicting hold expires
 }
 
 // Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError; nil
@@ -96,7 +97,7 @@ func (r Refusal) Err() error {
 	return &availability.NotBookableError{Reason: r.Reason}
 }
 
-// Snapshot reads what decides about the starts of a question.
+// Snapshot reads the data that decides about the starts of a question.
 func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) {
 	sn := &Snapshot{Question: q, booking: bk, now: time.Now()}
 	ids := slices.Clone(q.Specialists)
@@ -112,8 +113,8 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 		return sn, nil
 	}
 	var err error
-	// The holds are read before the appointments: a hold that becomes an appointment between the two reads is then
-	// found as one of both.
+	// The holds are read before the appointments: a hold that becomes an appointment between the two reads then
+	// appears in at least one of them.
 	sn.held = q.Held
 	if q.Reader == nil && !q.IgnoreHeld {
 		if sn.held, err = bk.holds.List(ctx, ids...); err != nil {
@@ -142,8 +143,8 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 	return sn, nil
 }
 
-// isOutOfReach reports whether notice or horizon refuse the one start, whatever is booked there. Nothing is then
-// read, so that requests for times far away cost the database nothing.
+// isOutOfReach reports whether notice or horizon refuse the only start of the question, whatever is booked at
+// that time. In this case nothing is read, so requests for times far in the future cost the database nothing.
 func (sn *Snapshot) isOutOfReach() bool {
 	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
 		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool {
@@ -151,8 +152,8 @@ func (sn *Snapshot) isOutOfReach() bool {
 		})
 }
 
-// standing returns the time that moving appointments have now, by specialist. Appointments that follow one another
-// are one stretch, buffers included.
+// standing returns the current time of the appointments that are being moved, by specialist. Consecutive
+// appointments form one stretch, including buffers.
 func standing(taken []store.Taken, moving map[string]bool) map[string][]occupancy.Interval {
 	own, until := make(map[string][]occupancy.Interval), make(map[string]time.Time)
 	for i := range taken {
@@ -171,9 +172,9 @@ func standing(taken []store.Taken, moving map[string]bool) map[string][]occupanc
 	return own
 }
 
-// Offer returns what a specialist can take at a start, or why the start cannot be booked. Of several reasons it
-// returns the first of: inactive, notice and horizon, hours and blocks, taken (by an appointment, at the
-// practice-management system, or every room of a group), held.
+// Offer returns the offer of a specialist for a start, or the reason why the start cannot be booked. If there
+// are several reasons, it returns the first of: inactive, notice and horizon, hours and blocks, taken (by an
+// appointment, at the practice-management system, or every room of a group), held.
 func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start time.Time) (Offer, Refusal) {
 	calendar := sn.Schedule.Calendars[specialistID]
 	i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
@@ -205,8 +206,8 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 
 func isEmpty(group []string) bool { return len(group) == 0 }
 
-// Offers returns the offers of all specialists of the question at one start. If there is none, it returns the refusal
-// that came closest to an offer.
+// Offers returns the offers of all specialists of the question at one start. If there is no offer, it returns the
+// refusal that came closest to one.
 func (sn *Snapshot) Offers(t *store.AppointmentType, start time.Time) (offers []Offer, refusal Refusal) {
 	refusal.Reason = availability.ReasonInactive
 	for _, id := range sn.Specialists {
@@ -224,7 +225,7 @@ func (sn *Snapshot) Offers(t *store.AppointmentType, start time.Time) (offers []
 	return nil, refusal
 }
 
-// isOpen reports whether the practice-management system has the time of a slot open.
+// isOpen reports whether the practice-management system has opened the time of a slot.
 func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start time.Time) bool {
 	if sn.Rules.IgnoreHours || sn.Rules.IgnoreClosed {
 		return true
@@ -239,7 +240,7 @@ func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start 
 }
 
 // heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of
-// the holds in the way expires. From the seats of an offer that is left it removes those that others hold.
+// the conflicting holds expires. It removes the seats that others hold from the offer.
 func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.Time, isHeld bool) {
 	if len(sn.held) == 0 {
 		return until, false
@@ -261,7 +262,8 @@ func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.T
 	return until, true
 }
 
-// excludes reports whether a hold takes the specialist's time of an offer, or that of one of its rooms.
+// excludes reports whether a hold occupies the specialist's time of an offer, or that of one of its
+// rooms.
 func (o *Offer) excludes(h *holds.Hold) bool {
 	if o.Span.Conflicts(&h.Span) {
 		return true
@@ -273,9 +275,9 @@ func (o *Offer) excludes(h *holds.Hold) bool {
 	})
 }
 
-// isBookedSince reports whether the time of a hold was booked between the reading of its offer and its claim. A
-// booking holds its time until this process has the appointment in memory, so reading again after the claim cannot
-// miss it.
+// isBookedSince reports whether the time of a hold was booked after its offer was read and before it was claimed.
+// A booking holds its time until this process has the appointment in memory, so a second read after the claim
+// cannot miss it.
 func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
 	sn, err := o.from.booking.Snapshot(ctx, Question{
 		Schedule: o.from.Schedule, Types: []*store.AppointmentType{o.Type}, Specialists: []string{h.SpecialistID},
@@ -289,8 +291,8 @@ func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
 	return !slices.Contains(seats, h.Seat) || !availability.NeedsOf(sn.Schedule.Calendars, o.Type, sn.taken).Have(h)
 }
 
-// Hours returns the reason why hours, overrides, blocks or the active flags refuse a start, for callers that ignore
-// the hours and report it; empty if they do not.
+// Hours returns the reason why hours, overrides, blocks or the active flags refuse a start; empty if they do not.
+// Callers that ignore the hours report it.
 func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start time.Time) availability.Reason {
 	calendar := sn.Schedule.Calendars[specialistID]
 	if calendar == nil {
@@ -301,7 +303,7 @@ func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start t
 	return reason
 }
 
-// Occupy adds the time of an appointment that the caller is going to write, for the questions after it.
+// Occupy adds the time of an appointment that the caller is about to write, for later questions.
 func (sn *Snapshot) Occupy(x store.Taken) {
 	at, _ := slices.BinarySearchFunc(sn.taken, x, func(a, b store.Taken) int {
 		return cmp.Or(cmp.Compare(a.SpecialistID, b.SpecialistID), occupancy.Compare(a, b))
@@ -319,8 +321,8 @@ func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 	return list
 }
 
-// Rooms lists every start of the question at which Offer finds a seat, holds, notice and horizon aside, in one pass
-// over the calendars. It also returns the rooms and devices that the type needs; nil if it needs none.
+// Rooms lists every start of the question at which Offer finds a seat, ignoring holds, notice and horizon, in one
+// pass over the calendars. It also returns the rooms and devices that the type needs; nil if it needs none.
 func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *availability.Needs) {
 	calendars := make([]*availability.Calendar, len(sn.Specialists))
 	for i, id := range sn.Specialists {
@@ -373,8 +375,8 @@ func specialistsOf(t *store.AppointmentType, specialistID string) (ids []string)
 	return ids
 }
 
-// HeldSeats counts the seats of one specialist's slot that holds keep from a client, at most the free ones, and
-// reports whether the client holds one of them itself.
+// HeldSeats counts the seats of one specialist's slot that a client cannot take because of holds, at most the
+// free ones, and reports whether the client itself holds one of them.
 func HeldSeats(span holds.Span, free int, held []holds.Hold, client holds.Owner) (others int, own bool) {
 	for i := range held {
 		h := &held[i]

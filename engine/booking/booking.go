@@ -2,10 +2,10 @@
 //
 // # The database decides
 //
-// Every path ends in one Write whose insert the database can refuse. Nothing before it is needed for the guarantee.
-// The listing, the occupied time in memory and the hold make refusals rare, early and cheap.
+// Every path ends in one Write, whose insert the database can refuse. Nothing before it is needed for the
+// guarantee. The listing, the occupied time in memory and the hold make refusals rare, early and cheap.
 //
-// # The walk of a booking
+// # The path of a booking
 //
 //	Book        one loop: secure the time, write it, settle the hold; after a conflict, exclude that seat and repeat    book.go
 //	  check     everything that is wrong with the request, before the loop; the time that it wants                      book.go
@@ -76,7 +76,7 @@ type Options struct {
 	Events record.Publisher
 	Hooks  Hooks
 
-	CacheTTL   time.Duration // of a computed list; negative switches the cache off
+	CacheTTL   time.Duration // of a computed list; negative turns the cache off
 	CacheBytes int64
 
 	OpeningsMaxAge time.Duration // the maximum age of the practice-management system's openings; older ones are ignored

@@ -10,8 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// listCache caches computed lists of slots. A list can be missing, but never stale: its key contains its generation,
-// so a list of an older state is never found and ages out. A list does not reflect holds, notice and horizon.
+// listCache caches computed lists of slots. A list can be missing from the cache, but is never stale: its key
+// contains its generation, so a list of an older state is never found and ages out. A cached list does not reflect
+// holds, notice and horizon.
 type listCache struct {
 	lists *ristretto.Cache[string, *SlotList] // nil: the cache is off
 	ttl   time.Duration
@@ -23,10 +24,12 @@ func newListCache(maxBytes int64, ttl time.Duration) (*listCache, error) {
 	}
 	const typicalList = 4 << 10
 	lists, err := ristretto.NewCache(&ristretto.Config[string, *SlotList]{
-		NumCounters:        max(1000, 10*maxBytes/typicalList), // ten per item expected, as its documentation asks
-		MaxCost:            maxBytes,
-		BufferItems:        64,
-		IgnoreInternalCost: true, // its own bookkeeping would count against MaxCost and evict nearly everything
+		// ten per expected item, as its documentation recommends
+		NumCounters: max(1000, 10*maxBytes/typicalList),
+		MaxCost:     maxBytes,
+		BufferItems: 64,
+		// otherwise, the cache's own overhead would count against MaxCost and evict nearly everything
+		IgnoreInternalCost: true,
 	})
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (c *listCache) close() {
 // slotKey is `timeslots:{type}:{specialist|pooled}:{place@}{range}:{generation}`.
 func slotKey(appointmentTypeID, specialistID, place string, from, to store.Date, generation uint64) string {
 	if specialistID == "" {
-		specialistID = "pooled" // no specialist's list can be found under it: the pooled one is looked up first
+		specialistID = "pooled" // no specialist's list can be found under it: the pooled list is looked up first
 	}
 	b := make([]byte, 0, 128)
 	b = append(b, "timeslots:"...)
@@ -81,5 +84,5 @@ func (c *listCache) list(key string, compute func() (*SlotList, error)) (*SlotLi
 	return list, err
 }
 
-// CloseCache stops the cache's own goroutines. Nothing can be listed after it.
+// CloseCache stops the cache's own goroutines. Nothing can be listed after that.
 func (bk *Booking) CloseCache() { bk.lists.close() }

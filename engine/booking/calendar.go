@@ -11,19 +11,19 @@ import (
 	"holdfast/store"
 )
 
-// A patient's calendar program reads one appointment at a signed address. The address is not stored. When it is
-// revoked, a used nonce is stored for as long as the address would have worked. The address survives a move, because
-// the calendar subscribes to see moves. So it does not depend on ManageEpoch.
+// A patient's calendar program reads one appointment at a signed address. The address is not stored. When an address
+// is revoked, the server stores a used nonce for as long as the address would have worked. The address survives a
+// move, because a calendar subscribes in order to see moves. So it does not depend on ManageEpoch.
 
-// mostCalendars is the maximum number of addresses of an appointment. Each replaces the one before, which was
-// revoked.
+// mostCalendars is the maximum number of addresses of an appointment. Each replaces the previous one, which
+// was revoked.
 const mostCalendars = 32
 
 func calendarNonce(a *store.Appointment, serial uint32) string {
 	return "calendar:" + a.ID + ":" + strconv.FormatUint(uint64(serial), 10)
 }
 
-// calendarEnds returns when the last address of an appointment's calendar stops working.
+// calendarEnds returns when the last calendar address of an appointment stops working.
 func calendarEnds(a *store.Appointment) time.Time {
 	return a.CreatedAt.Add(token.MaxManageTTL)
 }
@@ -43,8 +43,8 @@ func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appoin
 	return 0, store.ErrNotFound
 }
 
-// isInCalendars reports whether an address can serve an appointment: its person has not been erased, and it did not
-// end too long ago.
+// isInCalendars reports whether an address can still show an appointment: its person has not been erased, and it
+// did not end too long ago.
 func isInCalendars(a *store.Appointment, now time.Time) bool {
 	return a.Patient.Name != "" && now.Before(a.SlotEnd.Add(manageAfter)) && now.Before(calendarEnds(a))
 }

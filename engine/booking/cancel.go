@@ -12,18 +12,18 @@ import (
 // CancelRequest asks to cancel an appointment.
 type CancelRequest struct {
 	ID      string
-	Version int64 // the version the caller has seen; 0 = any
+	Version int64 // the version that the caller has seen; 0 = any
 	Reason  string
 	Actor   record.Actor
-	CutOff  bool // the patient asks: the clinic's change cut-off applies
+	CutOff  bool // the patient cancels: the clinic's cut-off for changes applies
 	Silent  bool
 	// Undoable: staff can undo the cancellation for UndoTime, and no notification is sent before that.
 	Undoable bool
 	Once     *record.Once
 }
 
-// Cancel frees the slot at once and clears the cooldown that was derived from the appointment. Cancelling a cancelled
-// appointment changes nothing and returns it.
+// Cancel frees the slot immediately and clears the cooldown that came from the appointment. Cancelling an appointment
+// that is already cancelled changes nothing and returns it.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrCutOff, ErrVisit, *ValidationError.
 func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointment, error) {
@@ -50,7 +50,7 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 	})
 }
 
-// SetAttendance records what happened at the desk. It allows every transition and audits each one.
+// SetAttendance records the attendance at the desk. It allows every transition and audits each one.
 func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor,
 	once *record.Once) (store.Appointment, error) {
 	switch to {
@@ -78,7 +78,7 @@ func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, 
 }
 
 // ChangeAppointment reads one appointment, lets edit change it, and commits it with its records. edit reports whether
-// anything changed; if not, nothing is written but the remembered answer. It may run more than once.
+// anything changed; if not, only the remembered answer is written. edit may run more than once.
 func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int64, c Change,
 	edit func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error)) (store.Appointment, error) {
 	if !record.ValidID(id) {
@@ -124,8 +124,8 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 	return after, nil
 }
 
-// PastCutOff reports whether it is too late for the patient to change an appointment. If the desk has blocked its time
-// since it was booked, the patient can change it until its start.
+// PastCutOff reports whether it is too late for the patient to change an appointment. If the desk has blocked its
+// time after it was booked, the patient can change it until its start.
 func (bk *Booking) PastCutOff(a *store.Appointment, now time.Time) bool {
 	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
 	if slices.ContainsFunc(bk.clinic.Current().Blocks[a.SpecialistID], func(b store.Block) bool {

@@ -8,29 +8,29 @@ import (
 	"holdfast/store"
 )
 
-// Change is one durable change of an appointment: the data that is recorded with it, and that its notifications need.
+// Change is one durable change of an appointment, with the data that is recorded and that its notifications need.
 type Change struct {
 	// ID is the same for all appointments that change together. Empty: this appointment changes alone.
 	ID     string
 	Kind   string
-	Before *store.Appointment // nil when it was created
+	Before *store.Appointment // nil if it is new
 	After  *store.Appointment
 	Actor  record.Actor
 	Reason string
 	Silent bool // no email, no webhook
-	// Undoable, of a confirmed appointment: Record stores its state before the change, and the outbound operations wait
-	// until the change can no longer be undone.
+	// Undoable, for a confirmed appointment: Record stores its state before the change, and the outbound operations
+	// wait until the change can no longer be undone.
 	Undoable bool
 	At       time.Time
 	// Together has the ids of the appointments that change together with this one, including its own. The first
 	// appointment comes first. Nil: this appointment changes alone. The patient gets one email for all of them.
 	Together []string
 	once     *record.Once
-	// Fence: the row reserves the time while an agent's booking is written upstream. The booking is not confirmed to
-	// anyone yet.
+	// Fence: the row reserves the time while an agent's booking is being written upstream. The booking has not been
+	// confirmed to anyone yet.
 	Fence  bool
-	Direct string    // the id of the upstream operation if the caller is about to attempt it itself
-	Follow []Promise // additional operations, which not every such change has
+	Direct string    // the id of the upstream operation, if the caller is about to attempt it itself
+	Follow []Promise // additional operations that not every such change has
 	Calls  []Promise // the operations that Record wrote to the outbox; to be enqueued after the commit
 }
 
@@ -43,7 +43,8 @@ const (
 	ChangePatientData = "patient_changed"
 	ChangeUndone      = "undone"
 
-	// Changes by answers of the upstream. The appointment's UpstreamState has the same result.
+	// Changes that result from answers of the upstream. The appointment's UpstreamState has the
+	// same result.
 	ChangeUpstreamDone   = "upstream.completed"
 	ChangeUpstreamFailed = "upstream.failed"
 	ChangeUpstreamReview = "upstream.needs_review"
@@ -56,7 +57,8 @@ const (
 type Fence interface {
 	// Mark prepares the change before its transaction.
 	Mark(c *Change)
-	// Burn uses up, in the transaction, what the agent booked with. store.ErrDuplicate if it was used before.
+	// Burn marks, in the transaction, the token that the agent booked with as used. store.ErrDuplicate if it
+	// was used before.
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Drop undoes Mark if the booking was not written.
 	Drop()
@@ -64,8 +66,8 @@ type Fence interface {
 	Takes(c *Change) []Promise
 }
 
-// Told reports whether a change is announced by email and webhook, and as which kind. An agent's booking is announced
-// when the practice-management system has it: before that it is not confirmed to anyone.
+// Told reports whether a change is announced by email and webhook, and under which kind. An agent's booking is
+// announced once the practice-management system has it: before that, it has not been confirmed to anyone.
 func (c *Change) Told() (kind string, ok bool) {
 	switch {
 	case c.Silent || c.Fence:

@@ -13,15 +13,15 @@ import (
 	"holdfast/store"
 )
 
-// Lifetimes of the hold of a booking. A pin lasts longer than any write that does not fail. The grace is what the
-// client gets back if its booking was not written, so that the page can try again.
+// Lifetimes of the hold of a booking. A pin lasts longer than any successful write. The grace is the remaining
+// life of a client's hold if its booking was not written, so that the page can try again.
 const (
 	BookingTTL   = 30 * time.Second
 	BookingPin   = 30 * time.Second
 	bookingGrace = 15 * time.Second
 )
 
-// wanted is the time that a booking or a move asks for: that of a hold, or a start with or without a specialist.
+// wanted is the time that a booking or a move requests: that of a hold, or a start with or without a specialist.
 type wanted struct {
 	Type         *store.AppointmentType
 	HoldID       string    // empty: none, or one that has expired
@@ -32,20 +32,21 @@ type wanted struct {
 	Rules        Rules
 	Displace     bool
 	Overbook     bool // outside the guarantee: no hold is named or claimed
-	IsRequested  bool // the hold is that of a request, which stays open if it is not booked
+	IsRequested  bool // the hold belongs to a request, which stays open if it is not booked
 
 	lost []holds.Span // seats that the database refused
 }
 
-// secured is the time of a booking or a move while it is written: a pinned hold, or for an overbook only its span.
+// secured is the time of a booking or a move while it is being written: a pinned hold, or for an overbook only its
+// span.
 type secured struct {
 	holds.Hold
-	isNamed     bool // the client or the request had the hold before, and gets it back if nothing is written
+	isNamed     bool // the client or the request had the hold before, and keeps it if nothing is written
 	isRequested bool
 }
 
-// secure pins the hold that w names, or else claims a hold on one of the specialists who can take the start, and pins
-// it. An overbook takes no hold.
+// secure pins the hold that w names. Otherwise it claims a hold on one of the specialists who can take the start, and
+// pins that. An overbook takes no hold.
 //
 // Errors: *ValidationError, *NotBookableError, and those of pinHold and ClaimPinned.
 func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
@@ -70,8 +71,9 @@ func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
 }
 
 // ClaimOwner returns the owner of the holds that a request claims: its client, or without a client an owner for this
-// request only. With an Idempotency-Key that owner is the same at every node. If a repeat reaches another node while
-// the first request runs, or after its answer was lost, it finds its own hold instead of a hold of another client.
+// request only. With an Idempotency-Key, that owner is the same on every node. If a repeat reaches another node
+// while the first request is running, or after its answer was lost, it finds its own hold instead of a hold of
+// another client.
 func ClaimOwner(client holds.Owner, once *record.Once) holds.Owner {
 	switch {
 	case !client.IsZero():
@@ -82,7 +84,7 @@ func ClaimOwner(client holds.Owner, once *record.Once) holds.Owner {
 	return holds.ClientID("once\x00" + once.Scope + "\x00" + once.Key).Owner()
 }
 
-// withoutSeats returns the offers less lost seats, and less the offers that then have no seat.
+// withoutSeats removes lost seats from the offers, and then offers that have no seat left.
 func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 	if len(lost) == 0 {
 		return offers
@@ -100,9 +102,9 @@ func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 	return left
 }
 
-// ClaimPinned claims one of some offers for a booking, and pins the hold, so that it cannot expire while the booking is
-// written. A hold that is gone before it is pinned, because it was displaced or because the backend failed at that
-// moment, is claimed again.
+// ClaimPinned claims one of several offers for a booking, and pins the hold, so that it cannot expire while the
+// booking is being written. If the hold is gone before it is pinned, because it was displaced or the backend failed
+// at that moment, ClaimPinned claims again.
 //
 // Errors: those of Claim, and holds.ErrUnavailable if no hold could be pinned.
 func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.Owner,
@@ -120,8 +122,9 @@ func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.
 	return holds.Hold{}, fmt.Errorf("%w: a new hold disappeared before it was pinned", holds.ErrUnavailable)
 }
 
-// Claim holds one of some offers of one start: the offer that is assigned and, while its claim fails, the next. A
-// client that holds this slot already gets its hold again. c gives the owner, the lifetimes and the quota.
+// Claim holds one of several offers of one start: the offer that is assigned and, if its claim fails, the next
+// one. A client that already holds this slot gets its hold again. c contains the owner, the lifetimes and the
+// quota.
 //
 // Errors: *holds.HeldError of the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
 // state.
@@ -143,7 +146,7 @@ func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (ho
 				held = refused
 			}
 			left = slices.Delete(left, i, i+1)
-		case errors.Is(err, holds.ErrTaken): // another node has booked it, and its change is on the way
+		case errors.Is(err, holds.ErrTaken): // another node has booked it, and the change has not arrived yet
 			bk.Doubt(&c.Span)
 			left = slices.Delete(left, i, i+1)
 		case err != nil:
@@ -173,7 +176,7 @@ func pick(offers []Offer, specialistID string) int {
 	return slices.IndexFunc(offers, func(o Offer) bool { return o.SpecialistID == specialistID })
 }
 
-// ownHold returns the specialist of the offer that a client holds already; empty if there is none.
+// ownHold returns the specialist of the offer that a client already holds; empty if there is none.
 func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owner) string {
 	ids := make([]string, len(offers))
 	for i := range offers {
@@ -181,7 +184,7 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	}
 	held, err := bk.holds.List(ctx, ids...)
 	if err != nil {
-		return "" // the claim will report the failure
+		return "" // the claim will report the error
 	}
 	t, start := offers[0].Type, offers[0].Span.SlotStart
 	for i := range held {
@@ -192,7 +195,8 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	return ""
 }
 
-// pinNamed is pinHold for a booking or a move. If the schedule no longer has the time of a live hold, it ends the hold.
+// pinNamed is pinHold for a booking or a move. If the schedule no longer contains the time of a live hold, it ends
+// the hold.
 func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 	h, err := bk.pinHold(ctx, w)
 	if err != nil || h.ID == "" {
@@ -203,7 +207,7 @@ func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 		bk.Release(ctx, h.Hold, holds.ReasonConflict)
 		return secured{}, &availability.NotBookableError{Reason: reason}
 	}
-	// It was claimed in time, so only a later change of the schedule counts.
+	// The time was claimed in time, so only a later change of the schedule matters.
 	if calendar := s.Calendars[h.SpecialistID]; calendar != nil {
 		rules := availability.Rules{IgnoreHours: w.Rules.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
 		_, reason = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
@@ -216,8 +220,8 @@ func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 	return h, nil
 }
 
-// pinHold pins the hold that w names. w takes over the start and the specialist of the hold. If the hold has expired,
-// w no longer names it, and the result has no id.
+// pinHold pins the hold that w names. w takes the start and the specialist from the hold. If the hold has expired, w
+// no longer names it, and the result has no id.
 //
 // Errors: holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown, and no start is named), *ValidationError.
 func (bk *Booking) pinHold(ctx context.Context, w *wanted) (secured, error) {
@@ -247,8 +251,8 @@ func (bk *Booking) pinHold(ctx context.Context, w *wanted) (secured, error) {
 	return secured{}, nil
 }
 
-// takeOver sets the start and the specialist to those of the named hold. It refuses a hold of another type, start or
-// specialist than w names, and a hold that is longer than the type, unless it is that of a request.
+// takeOver sets the start and the specialist to those of the named hold. It refuses a hold with another type, start
+// or specialist than w names, and a hold that is longer than the type, unless it belongs to a request.
 func (w *wanted) takeOver(held holds.Span) error {
 	var m record.Mistakes
 	if w.Type.ID != held.AppointmentTypeID {
@@ -270,9 +274,9 @@ func (w *wanted) takeOver(held holds.Span) error {
 	return m.Err()
 }
 
-// settle ends the hold of a booking or a move by its outcome. After a conflict it releases the hold, whose time is
-// booked. If nothing was written, it releases a hold that was claimed for the write, and gives a named hold back to its
-// client or to its request. The client's hold ends too if the client may not book this time.
+// settle ends the hold of a booking or a move according to its outcome. After a conflict, it releases the hold, whose
+// time is booked. If nothing was written, it releases a hold that was claimed for the write, and returns a named hold
+// to its client or its request. The client's hold also ends if the client is not allowed to book this time.
 func (bk *Booking) settle(ctx context.Context, h secured, a *store.Appointment, err error) {
 	switch {
 	case h.ID == "":
@@ -295,8 +299,8 @@ func (bk *Booking) settle(ctx context.Context, h secured, a *store.Appointment, 
 }
 
 // Confirm ends the hold of a booking that is durable. The live state publishes EventConfirm. If the hold expired
-// while the booking was written, Confirm publishes the event itself. Failures are only logged: the hold expires by
-// itself.
+// while the booking was being written, Confirm publishes the event itself. Failures are only logged: the hold
+// expires by itself.
 func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
 	ctx = context.WithoutCancel(ctx)
 	isThere, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
@@ -316,7 +320,7 @@ func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reaso
 	}
 }
 
-// Unpin gives a pinned hold back to its client, which has at least bookingGrace to try again. Failures are only
+// Unpin returns a pinned hold to its client, which has at least bookingGrace to try again. Failures are only
 // logged: the hold expires by itself.
 func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) {
 	_, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace)

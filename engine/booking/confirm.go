@@ -15,18 +15,19 @@ import (
 // # Every page receives every booking
 //
 // The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked
-// may stop before it ends the hold, and during a change of home no live state accepts it. The change feed has every
-// booking. So a node waits for the event of each booking that the feed brings, and publishes EventBooked to its own
-// pages if the event does not come.
+// may stop before it ends the hold, and during a change of home no live state accepts it. The change feed contains
+// every booking. So a node waits for the event of each booking in the feed, and publishes EventBooked to its own
+// pages if the event does not arrive.
 
-// confirmWait is how long a booking may be in the feed before its EventConfirm arrives. A change of home takes less.
+// confirmWait is how long a booking can be in the feed before its EventConfirm arrives. A change of home takes less
+// time.
 const confirmWait = time.Second
 
 // confirms are the bookings of the feed whose EventConfirm this node waits for.
 type confirms struct {
 	mu      sync.Mutex
 	waiting map[string]expected // by appointment id
-	woken   chan struct{}       // has room for one
+	woken   chan struct{}       // buffered for one
 	seen    *timed.Map[confirmKey, struct{}]
 }
 
@@ -62,7 +63,7 @@ func (bk *Booking) FollowBooking(c *store.Change) {
 		return
 	}
 	key := confirmKey{c.After.SpecialistID, c.After.SlotStart.UnixMilli(), c.After.Seat}
-	if _, seen := f.seen.Get(key); seen { // the event was faster than the feed
+	if _, seen := f.seen.Get(key); seen { // the event arrived before the feed entry
 		return
 	}
 	f.waiting[c.ID] = expected{taken: *c.After, owner: record.SpelledOwner(c.Owner), due: time.Now().Add(confirmWait)}
@@ -106,7 +107,8 @@ func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) 
 	return list, wait
 }
 
-// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm did not come, until ctx ends.
+// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm does not arrive, until ctx
+// ends.
 func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 	for ctx.Err() == nil {
 		list, wait := bk.confirms.overdue(time.Now())

@@ -26,7 +26,7 @@ const (
 var acts = [...]string{"hold", "book", "move"}
 
 // refusals are the reasons why holds, bookings and moves are refused, in the order of the metrics. The names are the
-// codes and reasons of the answers. An error counts under the first reason that it has.
+// codes and reasons of the answers. An error counts under the first reason that matches.
 var refusals = [...]struct {
 	name string
 	has  func(error) bool
@@ -93,7 +93,8 @@ type Counts struct {
 	Refused   []RefusalCount // for every act and reason
 }
 
-// RefusalCount is how often an act was refused for a reason. Act and Reason are names in the metrics.
+// RefusalCount is the number of times that an act was refused for a reason. Act and Reason are names
+// in the metrics.
 type RefusalCount struct {
 	Act, Reason string
 	Count       uint64

@@ -14,7 +14,7 @@ type Explanation struct {
 	SpecialistID string
 	Bookable     bool
 	Reason       availability.Reason // empty when bookable
-	HeldUntil    time.Time           // with ReasonHeld: when the hold in the way expires
+	HeldUntil    time.Time           // with ReasonHeld: when the conflicting hold expires
 }
 
 // Explain answers "why not 10:30?" for each specialist of a type, or for the named one. store.ErrNotFound,

@@ -13,11 +13,12 @@ import (
 const (
 	// MaxFound is the maximum number of times in one answer of FreeTimes.
 	MaxFound = 50
-	// findDays is how many days ahead FreeTimes searches, and findStep how many of them it lists in one step.
+	// findDays is the number of days ahead that FreeTimes searches, and findStep the number of them that it
+	// lists in one step.
 	findDays, findStep = 186, 31
 )
 
-// NextAvailable returns the first slot with a free seat that no client holds, at or after the instant, up to the
+// NextAvailable returns the first slot at or after an instant with a free seat that no client holds, up to the
 // type's horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
 func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string,
 	after time.Time) (Timeslot, error) {
@@ -48,21 +49,22 @@ func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, special
 	return Timeslot{}, record.ErrNoSlots
 }
 
-// FindRequest is a caller's wish at the telephone: "either of the two, Tuesdays or Thursdays, in the morning".
+// FindRequest is a caller's request on the telephone: "either of the two, Tuesdays or Thursdays, in the
+// morning".
 type FindRequest struct {
 	AppointmentTypeID string
-	SpecialistIDs     []string        // any of them; none: of all
+	SpecialistIDs     []string        // any of them; none: all
 	From              store.Date      // local to the clinic; zero: today
 	Weekdays          []store.Weekday // none: any
-	Earliest          store.TimeOfDay // of the start, on the clinic's clock
+	Earliest          store.TimeOfDay // the time of day of the start, on the clinic's clock
 	Latest            store.TimeOfDay // the start is before it; zero: 24:00
 	Client            holds.ClientID  // its own holds are no obstacle
 	Count             int             // 1 to MaxFound
 }
 
-// FreeTimes lists the first starts with a free seat that no other client holds. It is for the desk, which may book at
-// shorter notice and further ahead than patients: up to half a year. For each start it names the free specialists.
-// *ValidationError, store.ErrNotFound.
+// FreeTimes lists the first starts with a free seat that no other client holds. It is meant for the desk, which may
+// book at shorter notice and further ahead than patients: up to half a year. For each start, it names the free
+// specialists. *ValidationError, store.ErrNotFound.
 func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// MinHoldTTL is the shortest TTL that a request may ask for.
+// MinHoldTTL is the shortest TTL that can be requested.
 const MinHoldTTL = time.Second
 
 // HoldRequest asks for a hold.
@@ -25,17 +25,18 @@ type HoldRequest struct {
 	Place             string // one of the clinic's; empty: any
 	Client            holds.ClientID
 	TTL               time.Duration // 0: the type's
-	Displace          bool          // staff: over another client's hold, whose owner is notified
-	IgnoreHours       bool          // staff: outside the opening times as well
-	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free,
+	Displace          bool          // staff: displaces another client's hold; its owner is notified
+	IgnoreHours       bool          // staff: also outside the opening times
+	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time is free,
 	// and the cooldown does not apply.
 	Moving *store.Appointment
-	// Limit returns why the caller may not hold a span, such as a network that holds its share of the specialist's
-	// day; nil if it may. If no specialist is named, specialists over the limit are skipped. Nil: no limit.
+	// Limit returns the reason why the caller may not hold a span, for example because a network already holds its
+	// share of the specialist's day; nil if it may. If no specialist is named, specialists over the limit are
+	// skipped. Nil: no limit.
 	Limit func(*holds.Span) error
 }
 
-// moves reports whether the hold is for moving an appointment of the type it asks for.
+// moves reports whether the hold is for moving an appointment of the requested type.
 func (r *HoldRequest) moves() bool {
 	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
 }
@@ -96,8 +97,8 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	return h, err
 }
 
-// withinLimit returns the offers that the caller may hold. A slot that the client holds already counts already. If no
-// offer is left, the error is the limit of the first.
+// withinLimit returns the offers that the caller may hold. A slot that the client already holds is not counted a
+// second time. If no offer is left, the error is the limit of the first.
 func (bk *Booking) withinLimit(ctx context.Context, r *HoldRequest, offers []Offer) ([]Offer, error) {
 	if r.Limit == nil {
 		return offers, nil
@@ -136,7 +137,7 @@ func (r *HoldRequest) validate() error {
 }
 
 // ExtendHold is a heartbeat: the hold expires ttl from now (0: the TTL of its type), never after its maximum life.
-// With restart, the maximum life starts again, at most holds.MaxRestarts times.
+// With restart, the maximum life starts over, at most holds.MaxRestarts times.
 //
 // Errors: holds.ErrNotFound (expired or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
 func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration,
@@ -165,7 +166,7 @@ func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.Clien
 	return h, err
 }
 
-// ReleaseHold releases a client's hold. It is idempotent and reports whether the hold was there. Errors:
+// ReleaseHold releases a client's hold. It is idempotent and reports whether the hold existed. Errors:
 // holds.ErrNotOwner, *ValidationError.
 func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.ClientID) (bool, error) {
 	var m record.Mistakes
@@ -198,8 +199,8 @@ func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.
 	return bk.holds.List(ctx, specialistIDs...)
 }
 
-// recentHold is the slot of a hold, remembered after the hold expires: a patient whose hold has just expired can
-// still book with it if the time is free.
+// recentHold is the slot of a hold, remembered after the hold has expired: a patient whose hold has just expired
+// can still book with it if the time is free.
 type recentHold struct {
 	appointmentTypeID, specialistID string
 	slotStart                       time.Time
@@ -210,7 +211,7 @@ func (x *recentHold) span() holds.Span {
 	return holds.Span{AppointmentTypeID: x.appointmentTypeID, SpecialistID: x.specialistID, SlotStart: x.slotStart}
 }
 
-// KnowHold remembers the slot of a hold beyond its expiry. Any node can have granted the hold.
+// KnowHold remembers the slot of a hold beyond its expiry. Any node may have granted the hold.
 func (bk *Booking) KnowHold(id string, s *holds.Span, owner holds.Owner) {
 	bk.recent.Put(id, recentHold{s.AppointmentTypeID, s.SpecialistID, s.SlotStart, owner}, time.Now())
 }
@@ -221,8 +222,9 @@ const (
 )
 
 // Booked returns a function that reports whether the booking of a hold was written. The live state calls it for a
-// pinned hold that expired: the process that pinned it may have stopped between the commit and the confirmation. An
-// appointment without an owner counts as the booking of the pinned hold, because no other client could take the seat.
+// pinned hold that has expired: the process that pinned it may have stopped between the commit and the confirmation.
+// An appointment without an owner counts as the booking of the pinned hold, because no other client could take the
+// seat.
 func Booked(s store.Store) func(holds.Hold) bool {
 	return func(h holds.Hold) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -11,12 +11,12 @@ import (
 	"holdfast/store"
 )
 
-// PublicHoldTTL is the longest TTL of a public hold, unless its type's holdTtlSeconds is longer: enough time to fill
-// in a form. A page that is still open extends its hold.
+// PublicHoldTTL is the longest TTL of a public hold, unless its type's holdTtlSeconds is longer. It is enough time
+// to fill in a form. A page that is still open extends its hold.
 const PublicHoldTTL = 5 * time.Minute
 
-// LimitTTL limits the TTL that the public requests for a hold of a type. A TTL above clinic.MaxHoldTTL is returned
-// unchanged, so that it is refused.
+// LimitTTL limits the TTL that the public can request for a hold of a type. It returns a TTL above
+// clinic.MaxHoldTTL unchanged, so that it will be refused.
 func (bk *Booking) LimitTTL(appointmentTypeID string, asked time.Duration) time.Duration {
 	most := PublicHoldTTL
 	if t, ok := bk.clinic.Current().Types[appointmentTypeID]; ok {
@@ -28,26 +28,27 @@ func (bk *Booking) LimitTTL(appointmentTypeID string, asked time.Duration) time.
 	return min(asked, most)
 }
 
-// LimitExtension limits, like LimitTTL, the TTL that the public requests for an existing hold.
+// LimitExtension limits, like LimitTTL, the TTL that the public can request for an existing hold.
 func (bk *Booking) LimitExtension(ctx context.Context, holdID string, asked time.Duration) time.Duration {
 	if asked <= PublicHoldTTL || !record.ValidID(holdID) {
 		return asked
 	}
 	h, err := bk.holds.Hold(ctx, holdID)
 	if err != nil {
-		return asked // extending the hold will return the error
+		return asked // the extension will return the error
 	}
 	return bk.LimitTTL(h.AppointmentTypeID, asked)
 }
 
-// Room is how many consecutive appointments fit into the opening hours of a day or a week, booked or not.
+// Room is the number of consecutive appointments that fit into the opening hours of a day or a week,
+// booked or not.
 type Room struct {
 	Period int64 // the number of the day or week, by the specialist's local time
 	Seats  int
 }
 
-// RoomAround returns the room for appointments of the hold's type on the day and in the week (from Monday) of a
-// hold's specialist.
+// RoomAround returns the room for appointments of the hold's type on the day and in the week (from Monday) of
+// the hold, for its specialist.
 func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	s := bk.clinic.Current()
 	t, c := s.Types[h.AppointmentTypeID], s.Calendars[h.SpecialistID]
@@ -71,7 +72,7 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
 }
 
-// roomOf counts the seats of a range of days. Of slots that overlap, it counts only one.
+// roomOf counts the seats of a range of days. If slots overlap, it counts only one of them.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from),

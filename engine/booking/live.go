@@ -12,8 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// The pages in a waiting room poll the same day again and again. Holds and selections there are the same for all of
-// them, except for each client's own. So this process reads them once and shares them until something changes.
+// The pages in a waiting room poll the same day again and again. Holds and selections of that day are the same for
+// all of them, except for each client's own. So this process reads them once and shares the result until something
+// changes.
 
 // countedHolds is the live state with a count of the changes that this process made to holds and selections. It
 // counts a change before the call returns, so a later poll sees the new count. Under the context of a trial
@@ -105,7 +106,7 @@ func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, e
 }
 
 // Live returns the live state for the packages that claim and release holds themselves: a poll must see their changes
-// at once.
+// immediately.
 func (bk *Booking) Live() holds.Backend { return bk.holds }
 
 // liveDay has the holds and selections of one day, for the specialists of one listing. It is immutable.
@@ -173,7 +174,8 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 	if d.looking, err = bk.holds.Selected(ctx, from, to, specialists...); err != nil {
 		return nil, err
 	}
-	// A selection that began on the day before and reaches into this one is listed on that day.
+	// A selection that began on the previous day and extends into this one is listed under the
+	// previous day.
 	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool {
 		return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from)
 	})
@@ -222,7 +224,7 @@ func (bk *Booking) HoldServer(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// LiveStateHealth returns nil if the live state can be used. It pings at most once a second, for all callers
+// LiveStateHealth returns nil if the live state is usable. It pings at most once a second, for all callers
 // together, and waits for at most 250 ms. During a ping, other callers get the last result. Before the first result
 // they wait for it.
 func (bk *Booking) LiveStateHealth(ctx context.Context) error {

@@ -17,7 +17,7 @@ type OnlineChange struct {
 	ID          string // of the audit entry; of the appointment if Kind is ChangeCreated
 	Kind        string // ChangeCreated, ChangeRescheduled or ChangeCancelled
 	At          time.Time
-	Appointment store.Appointment // as it is now
+	Appointment store.Appointment // in its current state
 	From        Gap               // of a move or a cancellation: the time that became free
 }
 
@@ -27,10 +27,10 @@ type Gap struct {
 	SlotStart, SlotEnd time.Time
 }
 
-// maxOnlineScan is the number of audit entries of one action that OnlineChanges reads at most.
+// maxOnlineScan is the maximum number of audit entries of one action that OnlineChanges reads.
 const maxOnlineScan = 500
 
-// OnlineChanges lists what was booked, moved and cancelled online at or after an instant, the newest first: of one
+// OnlineChanges lists the online bookings, moves and cancellations since an instant, newest first: of one
 // specialist, or of all if none is named. It leaves out a cancellation that was undone.
 func (bk *Booking) OnlineChanges(
 	ctx context.Context, since time.Time, specialistID string, limit int,

@@ -29,7 +29,7 @@ type PatientRequest struct {
 // ChangePatient corrects the patient of a confirmed appointment and the answers to the type's questions. If the email
 // address changes, the earlier manage links and the address of the calendar stop working, because they are in someone
 // else's mailbox. The new address gets an email with a new link. The old address gets an email that it will receive
-// no more.
+// no more emails.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
 func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {

@@ -15,8 +15,8 @@ import (
 // maxHoldExtension is the longest time by which a request's hold can be extended.
 const maxHoldExtension = 8 * 24 * time.Hour
 
-// A request is a public booking that is not an appointment yet. The server holds its time under an owner of its own,
-// which is not a client: until the request is confirmed, declined or expired. Offers of the waiting list are held in
+// A request is a public booking that is not an appointment yet. The server holds its time under a separate owner,
+// which is not a client, until the request is confirmed, declined or expired. Offers of the waiting list are held in
 // the same way.
 
 // RequestedSlot is the slot of a request.
@@ -25,10 +25,10 @@ type RequestedSlot struct {
 	SpecialistID      string // empty: any
 	Place             string // empty: any
 	Start             time.Time
-	Length            time.Duration // 0: as long as the type is now
+	Length            time.Duration // 0: the current length of the type
 }
 
-// HoldForRequest holds a slot until an instant for the owner of a request. If that owner holds the slot already,
+// HoldForRequest holds a slot until an instant for the owner of a request. If that owner already holds the slot,
 // HoldForRequest returns that hold, and extends it if until is later. It does not check notice and horizon: the
 // request was made in time.
 //
@@ -55,8 +55,8 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension})
 }
 
-// RequestHold returns the live hold of a request's owner. If one of its rooms was deactivated since, it releases the
-// hold.
+// RequestHold returns the live hold of a request's owner. If one of its rooms has been deactivated since then, it
+// releases the hold.
 //
 // Errors: holds.ErrNotFound, and those of the live state.
 func (bk *Booking) RequestHold(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
@@ -86,7 +86,7 @@ func (bk *Booking) ReleaseRequestHold(ctx context.Context, specialistID string, 
 }
 
 // CheckRequest checks a booking that becomes a request. If it names a live hold, CheckRequest pins and returns that
-// hold: TransferToRequest gives it to the request, and Unpin gives it back to its client. Otherwise the hold has no id.
+// hold: TransferToRequest passes it to the request, and Unpin returns it to its client. Otherwise the hold has no id.
 //
 // Errors: *ValidationError, holds.ErrNotOwner, holds.ErrNotFound.
 func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (*store.AppointmentType, holds.Hold, error) {
@@ -102,8 +102,8 @@ func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (*store.Appoint
 	return w.Type, h.Hold, err
 }
 
-// TransferToRequest gives a client's hold to the owner of a request, in one step. The request is durable by then, so
-// failures are only logged: the time is claimed again when the request is confirmed.
+// TransferToRequest passes a client's hold to the owner of a request, in one step. The request is already durable,
+// so failures are only logged: the time is claimed again when the request is confirmed.
 func (bk *Booking) TransferToRequest(ctx context.Context, h holds.Hold, to holds.Owner, until time.Time) {
 	ttl := max(time.Until(until), time.Second)
 	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+

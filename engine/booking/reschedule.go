@@ -23,14 +23,14 @@ type RescheduleRequest struct {
 	Client       holds.ClientID
 	Owner        holds.Owner // the owner of HoldID if there is no Client: the client that booked, with the manage link
 	Actor        record.Actor
-	CutOff       bool // the patient asks: the clinic's change cut-off applies
+	CutOff       bool // the patient moves: the clinic's cut-off for changes applies
 	IgnoreHours  bool // staff: outside opening times, notice and horizon
-	Displace     bool // staff: over another client's hold
+	Displace     bool // staff: displaces another client's hold
 	Silent       bool
 	// Undoable: staff can undo the move for UndoTime, and no notification is sent before that.
 	Undoable bool
 	// AppointmentTypeID changes the type, for staff: the appointment moves to a free time of that type. Empty: the
-	// type stays.
+	// type does not change.
 	AppointmentTypeID string
 	Once              *record.Once
 	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. Nil:
@@ -39,10 +39,10 @@ type RescheduleRequest struct {
 }
 
 // Reschedule moves an appointment, to another specialist if necessary. It claims the new time first. The move is one
-// update of the same row, so it happens completely or not at all, and the appointment has its old time until then.
-// The move invalidates all earlier manage links. Of two concurrent moves one is refused with store.ErrVersion,
-// whatever version they name. Other concurrent changes (the practice-management system has the appointment, the
-// patient has arrived) do not refuse a move.
+// update of the same row, so it happens completely or not at all, and the appointment keeps its old time until then.
+// The move invalidates all earlier manage links. Of two concurrent moves, one is refused with store.ErrVersion,
+// whatever version they name. Other concurrent changes (the practice-management system has accepted the appointment,
+// the patient has arrived) do not cause a refusal.
 //
 // A move to the current time changes nothing, unless the appointment was overbooked: then it no longer is.
 //
@@ -100,9 +100,9 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 				}
 			}
 			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
-				return false, nil // it has this time already; nothing is written and no notification is sent
+				return false, nil // it already has this time; nothing is written and no notification is sent
 			}
-			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, "" // an appointment that moves alone leaves its visit
+			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, "" // a move of one appointment leaves its visit
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
 			a.Resources = h.Resources.List()
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
@@ -169,7 +169,7 @@ func (bk *Booking) secureMove(ctx context.Context, r *RescheduleRequest, a *stor
 func isNotFree(err error) bool {
 	var held *holds.HeldError
 	var reason *availability.NotBookableError
-	var wrong *record.ValidationError // the specialist no longer serves the type
+	var wrong *record.ValidationError // the specialist no longer offers the type
 	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.As(err, &reason) ||
 		errors.As(err, &wrong)
 }

@@ -30,7 +30,7 @@ func TestReschedule(t *testing.T) {
 			SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
-	// Onto a part of its own old time, and then onto its own time.
+	// To a part of its own old time, and then to its own time.
 	for n, to := range []time.Time{c.Start.Add(30 * time.Minute), c.Start.Add(30 * time.Minute)} {
 		moved, err := move(to, "ada")
 		if err != nil || !moved.SlotStart.Equal(to) {
@@ -59,7 +59,7 @@ func TestReschedule(t *testing.T) {
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("the hold stands after a move to the same time: %+v", held)
 	}
-	// A move onto a taken slot changes nothing.
+	// A move to a taken slot changes nothing.
 	before, _ := c.Booking.Appointment(ctx, a.ID)
 	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)

@@ -137,7 +137,7 @@ func TestRescheduleMovesRoom(t *testing.T) {
 	if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("undone with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
-	// To a type that needs nothing, and back.
+	// To a type without needs, and back.
 	plain, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
 	if err != nil || len(plain.Resources) != 0 {
 		t.Errorf("another type: got %q, %v; want no room", plain.Resources, err)
@@ -224,7 +224,7 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 }
 
 // TestRoomIsNeverDoubleBooked: twelve concurrent workers hold, book, move and cancel appointments that share two
-// rooms and a laser. In the end no two appointments use one of them at the same time, and the memory equals the
+// rooms and a laser. In the end, no two appointments use one of them at the same time, and the memory equals the
 // database.
 func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	t.Parallel()

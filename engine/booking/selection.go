@@ -23,7 +23,7 @@ type SelectRequest struct {
 	SpecialistID      string // empty: assigned
 	Client            holds.ClientID
 	Lock              bool                    // also take a hold
-	Limit             func(*holds.Span) error // of that hold, as HoldRequest.Limit
+	Limit             func(*holds.Span) error // for that hold, as HoldRequest.Limit
 }
 
 // Selected is the result of Select.
@@ -58,8 +58,8 @@ func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error
 	return Selected{Selection: selection}, err
 }
 
-// lock holds the slot and marks it. If only the mark fails, lock logs that and succeeds: the hold is what the client
-// needs.
+// lock holds the slot and marks it. If only the mark fails, lock logs that and returns the hold, which is what the
+// client needs.
 func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error) {
 	h, err := bk.Hold(ctx, asked)
 	if err != nil {
@@ -73,8 +73,8 @@ func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error
 	return Selected{Selection: selection, Hold: &h}, nil
 }
 
-// Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and
-// reports whether there was either. *ValidationError.
+// Deselect ends the client's selection of a slot, and the client's hold on it. It is idempotent and reports
+// whether either existed. *ValidationError.
 func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID,
 		Client: r.Client}
@@ -115,8 +115,8 @@ func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) 
 	return done, nil
 }
 
-// selectable returns the specialists that a selection of the request can be on: the named one, or all specialists of
-// the type.
+// selectable returns the specialists to which a selection of the request can apply: the named one, or all
+// specialists of the type.
 func (bk *Booking) selectable(r *SelectRequest) []string {
 	if r.SpecialistID != "" {
 		return []string{r.SpecialistID}
@@ -145,8 +145,8 @@ type PollRequest struct {
 	anyType bool // this is one of several types of a poll: list the free starts too
 }
 
-// Poll is the state of one local day, for pages whose live stream does not get through. Starts are in order of time;
-// a start is in at most one of Booked and Locked. The answer is the same for every client, including the client's own
+// Poll is the state of one local day, for pages that cannot receive a live stream. Starts are in order of time; a
+// start is in at most one of Booked and Locked. The answer is the same for every client, including the client's own
 // selection and holds.
 type Poll struct {
 	Zone       *time.Location // the zone of the day: the specialist's if one was named, otherwise the clinic's
@@ -159,8 +159,8 @@ type Poll struct {
 	free []time.Time // starts that can be held, for the union of several types
 }
 
-// ListingZone returns the zone of the listings of a type, or of all types if none is named: the specialist's if one
-// is named, otherwise the clinic's. store.ErrNotFound, *ValidationError.
+// ListingZone returns the time zone for the listings of a type, or of all types if none is named: the specialist's
+// if one is named, otherwise the clinic's. store.ErrNotFound, *ValidationError.
 func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
 	s := bk.clinic.Current()
 	switch {
@@ -206,8 +206,9 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		}
 		p.add(&one)
 	}
-	// A start that can be held for one type is neither booked nor locked, although a longer type may not fit there. A
-	// start that only a hold keeps from one type is locked, because it is free again when the hold ends.
+	// A start that can be held for one type is neither booked nor locked, although a longer type may not fit there.
+	// If only a hold prevents one type from using a start, the start is locked, because it is free again when the
+	// hold ends.
 	p.Locked = without(p.Locked, p.free)
 	p.Booked = without(without(p.Booked, p.free), p.Locked)
 	return p, nil
@@ -237,7 +238,8 @@ func unite(a, b []time.Time) []time.Time {
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-// pollTries is how often a poll is read in total if bookings are written during the reads.
+// pollTries is the total number of times that a poll is read if bookings are written during the
+// reads.
 const pollTries = 3
 
 // pollType polls one type. It reads the list before the live state, because the list names the specialists to read. A
@@ -347,7 +349,7 @@ func (l *SlotList) locked(held []holds.Hold) []time.Time {
 	return starts
 }
 
-// booked lists the starts that the hours offer and that have no free seat. It is computed once for each list.
+// booked lists the starts that the hours offer but that have no free seat. It is computed once for each list.
 func (l *SlotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
 	l.fullOnce.Do(func() {
 		var starts []int64

@@ -218,7 +218,7 @@ func TestLock(t *testing.T) {
 			t.Errorf("another's deselect: got %v, %v", gone, err)
 		}
 		wantStarts(t, "after another's deselect", poll(c, 2, "checkup", "", time.Time{}).Locked, c.Start)
-		time.Sleep(time.Minute) // the selection expires, the lock stays
+		time.Sleep(time.Minute) // the selection expires, the lock remains
 		if gone, err := c.Booking.Deselect(t.Context(), looking(1, c.Start, "", false)); err != nil || !gone {
 			t.Errorf("its owner's deselect: got %v, %v; want the lock released", gone, err)
 		}
@@ -332,7 +332,7 @@ func TestPollWithoutTypeKeepsFreeStarts(t *testing.T) {
 		wantStarts(t, name+", locked", p.Locked, locked)
 		wantStarts(t, name+", booked", p.Booked, booked)
 	}
-	held := booked.Add(-time.Hour) // no surgery that begins here ends before the appointment
+	held := booked.Add(-time.Hour) // no surgery that begins here would end before the appointment
 	look(c, 4, held, "ada", true)
 	p := poll(c, 3, "", "ada", time.Time{})
 	wantStarts(t, "a held start that is booked for the longer type, locked", p.Locked, locked, held)

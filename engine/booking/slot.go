@@ -23,13 +23,13 @@ const (
 type TimeslotsRequest struct {
 	AppointmentTypeID string
 	SpecialistID      string     // empty: pooled over all active specialists of the type
-	Place             string     // only where specialists work at this place; empty: at any place
+	Place             string     // only if specialists work at this place; empty: at any place
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero: today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
 
-	// MayHold reports whether the caller may hold a span, such as a network that holds its share of the specialist's
-	// day already. Times that it may not hold are left out. Nil: it may hold all.
+	// MayHold reports whether the caller may hold a span. It may not if, for example, its network already holds its
+	// share of the specialist's day. Times that it may not hold are left out. Nil: it may hold all.
 	MayHold func(*holds.Span) bool
 }
 
@@ -45,9 +45,9 @@ type Timeslots struct {
 // Timeslot is one bookable start with the live holds applied.
 type Timeslot struct {
 	Start, End    time.Time // UTC
-	Available     int       // free seats over all specialists, less those held by others
+	Available     int       // free seats over all specialists, minus those held by others
 	Held          int       // free seats held by others
-	OwnHold       bool      // the asking client holds it
+	OwnHold       bool      // the requesting client holds it
 	SpecialistIDs []string  // those with a free seat that no other client holds, by id
 }
 
@@ -64,17 +64,17 @@ type SlotList struct {
 	full     []time.Time // fully booked starts; see booked
 }
 
-// cost returns about how many bytes the list occupies, together with its encoded slots: package web caches them for as
-// long as the list exists.
+// cost returns approximately how many bytes the list occupies, together with its encoded slots: package web caches
+// them for as long as the list exists.
 func (l *SlotList) cost() int64 {
-	const slot, room = 140, 4 + 24 // with the JSON of a slot, and of an id in it
+	const slot, room = 140, 4 + 24 // including the JSON of a slot, and of an id in it
 	return 256 + int64(l.Len())*slot + int64(l.Seats())*room + int64(len(l.specialists))*16
 }
 
-// at returns the place of the slot with this start.
+// at returns the index of the slot with this start.
 func (l *SlotList) at(start time.Time) (place int, ok bool) { return l.Search(start) }
 
-// Timeslot returns the slot at a place, 0 to Len()-1, without holds.
+// Timeslot returns the slot at an index, 0 to Len()-1, ignoring holds.
 func (l *SlotList) Timeslot(place int) Timeslot {
 	free := l.Free(place)
 	start := l.Start(place)
@@ -88,7 +88,8 @@ func (l *SlotList) Timeslot(place int) Timeslot {
 	return slot
 }
 
-// Listing is the answer to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds touch.
+// Listing is the answer to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds
+// affect.
 type Listing struct {
 	AppointmentTypeID string
 	Timezone          string
@@ -100,7 +101,7 @@ type Listing struct {
 	touched    []touchedSlot
 }
 
-// touchedSlot is a slot that a hold or a limit of the caller touches, with the seats that are left.
+// touchedSlot is a slot that a hold or a limit of the caller affects, with the seats that are left.
 type touchedSlot struct {
 	place int
 	Timeslot
@@ -111,8 +112,8 @@ func (s *touchedSlot) isHidden() bool {
 	return len(s.SpecialistIDs) == 0 && s.Held == 0 && !s.OwnHold
 }
 
-// Each calls its functions for all slots of the answer, by start: same for each run of slots that are as List has
-// them, at the places first to end-1, and changed for each slot that holds or a limit of the caller change.
+// Each calls its functions for all slots of the answer, by start: same for each run of slots that are as in List,
+// at the indexes first to end-1, and changed for each slot that holds or a limit of the caller change.
 func (l *Listing) Each(same func(first, end int), changed func(*Timeslot)) {
 	next := l.first
 	for i := range l.touched {
@@ -170,8 +171,8 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	case days > MaxTimeslotDays:
 		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
-	// Read the holds before the bookings: a hold that becomes a booking between the two reads is then listed as one
-	// of both.
+	// Read the holds before the bookings: a hold that becomes a booking between the two reads then appears in at
+	// least one of them.
 	held, err := bk.holds.List(ctx, concerned(s, t, r.SpecialistID)...)
 	if err != nil {
 		bk.log.Warn("slots listed without live holds", "error", err)
@@ -237,7 +238,8 @@ func (l *SlotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 	return min(first, end), end
 }
 
-// touched returns the slots from first to before end that live holds or mayHold touch, with the seats that are left.
+// touched returns the slots from first to before end that live holds or mayHold affect, with the seats that are
+// left.
 func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner,
 	mayHold func(*holds.Span) bool) []touchedSlot {
 	if len(held) == 0 && mayHold == nil || first == end {

@@ -16,21 +16,21 @@ import (
 // # Undo
 //
 // A member of staff can undo their own cancellation or move for UndoTime. An undo is an operation like any other: if
-// the old time has been booked since, the undo fails with that error. No notification has been sent yet, because the
-// outbound operations of an undoable change wait a little longer than it can be undone (decision 34). So an undo
-// withdraws those operations, and the manage link in the patient's email works as before.
+// the old time has since been booked, the undo fails with that error. No notification has been sent by then, because
+// the outbound operations of an undoable change wait a little longer than the change can be undone (decision 34). So
+// an undo withdraws those operations, and the manage link in the patient's email works as before.
 //
-// The transaction of an undoable change also writes the state before it (store.UndoState), with the version that the
-// appointment has after it. An undo reads the state of the current version, so a change that followed, on any node,
-// makes it too late. The periodic sweep deletes expired states.
+// The transaction of an undoable change also writes the state before the change (store.UndoState), with the version
+// that the appointment has after the change. An undo reads the state for the current version, so any later change,
+// on any node, makes the undo too late. The periodic sweep deletes expired states.
 
 const (
 	// UndoTime is how long a change can be undone.
 	UndoTime = 10 * time.Second
 	// undoSlack is how much later than UndoTime the request may arrive.
 	undoSlack = 2 * time.Second
-	// undoDelay is how long the outbound operations of an undoable change wait: longer than the change can be undone,
-	// even if the clocks of two nodes differ by a second.
+	// undoDelay is how long the outbound operations of an undoable change wait. It is longer than the change can be
+	// undone, even if the clocks of two nodes differ by a second.
 	undoDelay = UndoTime + undoSlack + 2*time.Second
 )
 
@@ -47,7 +47,7 @@ type UndoRequest struct {
 }
 
 // Undo reverts the last change of an appointment, if it is a cancellation or a move that the same actor made as
-// undoable. It claims the old time like any other.
+// undoable. It claims the old time like any other time.
 //
 // Errors: ErrUndoLate, store.ErrNotFound, store.ErrVersion, store.ErrSlotTaken, *holds.HeldError, *NotBookableError.
 func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, error) {
@@ -73,7 +73,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	// The write requires the version that was read, so nothing that was checked has changed.
+	// The write requires the version that was read, so the data that was checked has not changed.
 	c := Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once}
 	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, c,
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
@@ -143,8 +143,8 @@ func undoStateOf(c *Change) store.UndoState {
 	}
 }
 
-// UndoTimes returns the times that an appointment takes again: its specialist's, and those of the rooms and devices
-// that it had.
+// UndoTimes returns the times that an appointment will occupy again: its specialist's, and those of the rooms and
+// devices that it had.
 func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {
 	times := []holds.Span{span}
 	for _, id := range before.Resources {
@@ -155,7 +155,7 @@ func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {
 }
 
 // claimAgain claims the time that the appointment had, for this owner. An overbooked appointment is outside the
-// guarantee, so its time gets no hold.
+// guarantee, so its time is not held.
 func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before *store.UndoState,
 	owner holds.Owner) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()

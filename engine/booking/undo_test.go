@@ -158,7 +158,8 @@ func TestUndoRefusesChangeInSameInstant(t *testing.T) {
 	})
 }
 
-// TestUndoStatesAreDeleted: the sweep deletes a state some minutes after its change, and an erasure deletes it at once.
+// TestUndoStatesAreDeleted: the sweep deletes a state some minutes after its change, and an erasure deletes it
+// immediately.
 func TestUndoStatesAreDeleted(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(c *enginetest.TestClinic){
@@ -311,8 +312,8 @@ func TestDeskCorrectsType(t *testing.T) {
 	}
 }
 
-// TestDeskShowsArrivalTime: the appointment has the time of arrival from the arrival until the attendance becomes
-// no_show.
+// TestDeskShowsArrivalTime: the appointment shows the time of arrival from the arrival until the attendance
+// becomes no_show.
 func TestDeskShowsArrivalTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

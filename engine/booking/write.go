@@ -11,9 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// write asks r.Permit, and commits the appointment of a request and everything that belongs to it: one transaction
+// write asks r.Permit, and commits the appointment of a request and everything that belongs to it. One transaction
 // checks the cooldown and the limits, and writes the row, its audit entry, its outbox rows and the remembered answer.
-// After the commit, write gives the outbound operations to the queue. For an overbook, h has only a span.
+// After the commit, write passes the outbound operations to the queue. For an overbook, h has only a span.
 func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Request,
 	h holds.Hold) (store.Appointment, error) {
 	if r.Permit != nil {
@@ -23,7 +23,7 @@ func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Reque
 	}
 	a := NewAppointment(r, h.Span, h.Resources.List()...)
 	if a.Overbook {
-		a.Resources = nil // only a hold takes rooms
+		a.Resources = nil // only a hold reserves rooms
 	}
 	a.Place = bk.clinic.Current().PlaceAt(h.SpecialistID, h.SlotStart)
 	c := Change{
@@ -79,8 +79,8 @@ func (bk *Booking) CountWrite(source store.Source, err error) {
 	}
 }
 
-// NewAppointment returns the appointment to write for a request. An appointment of the desk or of an agent has no
-// owner, because the owner of the hold is not the patient.
+// NewAppointment returns the appointment to write for a request. An appointment booked by the desk or an agent
+// has no owner, because the owner of the hold is not the patient.
 func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	id, owner := record.NewID(), r.Owner.String()
@@ -137,7 +137,7 @@ func spanOf(a *store.Appointment) holds.Span {
 	}
 }
 
-// appointmentAudit is an appointment in the audit log. It has no data of the person.
+// appointmentAudit is an appointment in the audit log. It contains no personal data.
 type appointmentAudit struct {
 	AppointmentTypeID string    `json:"appointmentTypeId"`
 	SpecialistID      string    `json:"specialistId"`
@@ -198,8 +198,8 @@ func ChannelOf(k store.OperationKind) string {
 	return "upstream"
 }
 
-// CooldownError reports that the client already booked this type, and names that appointment. Only that client may
-// see it.
+// CooldownError reports that the client has already booked this type, and names that appointment. Only that client
+// may see it.
 type CooldownError struct {
 	Until         time.Time // UTC
 	AppointmentID string

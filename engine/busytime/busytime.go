@@ -1,5 +1,5 @@
 // Package busytime reads the external calendars of specialists, by the secret address of an .ics file. While a
-// specialist is busy there, nothing can be booked here.
+// specialist is busy there, no client can book the specialist here.
 //
 // # Stored data
 //
@@ -10,8 +10,8 @@
 // # Reading
 //
 // A calendar is read every 15 minutes, by the first process that claims it in the database. If a calendar cannot be
-// read, the last version counts, and State has its age and the reason. A new version replaces the last one in one
-// transaction.
+// read, the last version remains in use, and State contains its age and the reason. A new version replaces the last
+// one in one transaction.
 package busytime
 
 import (
@@ -39,7 +39,7 @@ import (
 const (
 	Every  = 15 * time.Minute    // between two reads
 	Ahead  = 90 * 24 * time.Hour // from the beginning of today
-	TooOld = 24 * time.Hour      // a version that is older is out of date
+	TooOld = 24 * time.Hour      // an older version is out of date
 
 	look       = time.Minute // between two checks for due calendars
 	atOnce     = 4
@@ -93,7 +93,7 @@ type State struct {
 	Failure   string    // why the last read failed; empty: it succeeded
 	Unread    int       // events that could not be parsed
 	IsOld     bool      // the stored version is out of date
-	Blocks    int       // busy times that are not over
+	Blocks    int       // busy times that have not ended
 	Conflicts []store.Appointment
 }
 
@@ -173,7 +173,7 @@ func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
 }
 
 // Set sets the address of a specialist's external calendar and replaces an earlier one. The busy times of the earlier
-// calendar count until the new one has been read. store.ErrNotFound, *record.ValidationError.
+// calendar remain in effect until the new one has been read. store.ErrNotFound, *record.ValidationError.
 func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, address string) error {
 	address = strings.TrimSpace(address)
 	if rest, ok := strings.CutPrefix(address, "webcal://"); ok {
@@ -273,7 +273,8 @@ func (ca *Calendars) Read(ctx context.Context, specialistID string) error {
 	return ca.read(ctx, specialistID, true)
 }
 
-// read fetches a calendar and stores its busy times. Of several processes only one fetches it, unless isNow is set.
+// read fetches a calendar and stores its busy times. If several processes call it, only one fetches the calendar,
+// unless isNow is set.
 func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) error {
 	now := record.Now()
 	var b store.BusyCalendar
@@ -297,7 +298,7 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 		return err
 	}
 	after, busy, isNew := ca.ask(ctx, b, &p, now)
-	if ctx.Err() != nil { // cancelled, so the result says nothing about the calendar
+	if ctx.Err() != nil { // cancelled, so the error is not about the calendar
 		return ctx.Err()
 	}
 	blocks := make([]store.Block, len(busy))

@@ -26,9 +26,9 @@ type elsewhere struct {
 	text   string
 	status int
 	asked  int
-	// unchanged counts the answers that nothing has changed.
+	// unchanged counts the answers that report no change.
 	unchanged int
-	wait      chan struct{} // nil: answers at once
+	wait      chan struct{} // nil: answers immediately
 }
 
 func newElsewhere(t *testing.T) *elsewhere {
@@ -73,8 +73,8 @@ func busyFrom(at time.Time, minutes int) string {
 		at.Add(time.Duration(minutes)*time.Minute).Format(layout) + "\r\nEND:VEVENT\r\n"
 }
 
-// busyClinic opens a clinic that may fetch calendars from this machine. Nothing fetches them in the background unless
-// a test runs it.
+// busyClinic opens a clinic that may fetch calendars from this machine. They are not fetched in the background unless
+// a test runs that.
 func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(context.Background(), engine.Options{Store: db,
@@ -92,8 +92,8 @@ func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engin
 }
 
 // TestBusyTimeRefusesBooking: the engine refuses a booking while the specialist is busy in an external calendar. An
-// existing appointment stays and becomes a conflict. If the source fails, the busy times read before stay, and time
-// that the source no longer lists is free again.
+// existing appointment is not cancelled and becomes a conflict. If the source fails, the busy times from the last
+// read remain, and time that the source no longer lists is free again.
 func TestBusyTimeRefusesBooking(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)

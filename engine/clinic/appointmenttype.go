@@ -58,7 +58,8 @@ func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor,
 		})
 }
 
-// ArchiveAppointmentType removes a type from every listing. Its appointments stay. store.ErrNotFound.
+// ArchiveAppointmentType removes a type from every listing. Its appointments do not change.
+// store.ErrNotFound.
 func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypeArchived, Subject: "appointmenttype:" + id}
 	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
@@ -108,8 +109,8 @@ func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 	return nil
 }
 
-// positions are the positions of types and specialists in the lists that people see. An existing one keeps its
-// position, and a type keeps the colour that depends on it. A new one is added at the end.
+// positions are the positions of types and specialists in the lists on the pages. An existing one keeps its
+// position, and a type keeps the colour that depends on it. A new entry is added at the end.
 type positions struct {
 	types, specialists       map[string]int
 	nextType, nextSpecialist int

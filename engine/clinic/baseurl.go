@@ -11,10 +11,10 @@ import (
 
 // # The address of the pages
 //
-// Links begin with the address of the pages. --base-url sets it, or else the owner does, in the setup or in the
-// settings. While no address is set, an answer uses the address of its request. An email has no request, and any
-// client can choose the address of one. So an email uses the address of this machine if the server listens on no
-// other one, and contains no link otherwise.
+// Links begin with the address of the pages. --base-url sets it; otherwise the owner sets it, during setup or in
+// the settings. While no address is set, an answer uses the address of its request. An email has no request, and
+// any client could choose the address in its request. So an email uses the address of this machine if the server
+// listens only on that, and otherwise contains no link.
 
 // URLSource names the source of the address of the pages.
 type URLSource string
@@ -50,7 +50,7 @@ func ParseBaseURL(s string) (string, error) {
 	return "", fmt.Errorf("%q must be a scheme and a host only, such as https://book.example.org", s)
 }
 
-// GuessBaseURL sets the address under which this machine reaches the pages. Links in emails use it while no other
+// GuessBaseURL sets the address at which this machine reaches the pages. Links in emails use it while no other
 // address is set.
 func (cl *Clinic) GuessBaseURL(origin string) { cl.guessedURL.Store(&origin) }
 

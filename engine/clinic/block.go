@@ -37,8 +37,8 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 }
 
 // CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
-// blocks in it stay. The next listing shows it. Instants are truncated to the second. A block without an id gets one.
-// store.ErrNotFound, *ValidationError.
+// blocks in that time do not change. The next listing shows it. Instants are truncated to the second. A block without
+// an id gets one. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block,
 	once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {

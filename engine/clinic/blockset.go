@@ -22,7 +22,7 @@ const maxRepeat = 2 * 366
 // BlockForm describes blocks that are created together: for one, several or all specialists, once, on several days,
 // or every few weeks. Dates and times are the clinic's wall clock, whatever the zone of a specialist.
 type BlockForm struct {
-	SpecialistIDs []string // none: all who are active now; later ones are not blocked
+	SpecialistIDs []string // none: all specialists who are active now; specialists added later are not blocked
 	Spans         []BlockSpan
 	EveryWeeks    int // with Until: repeat each span after this many weeks, 1 to 52
 	Until         store.Date
@@ -138,8 +138,8 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	return all, nil
 }
 
-// CreateBlocks creates the blocks of a form, all or none. Existing appointments and other blocks in their time stay.
-// *ValidationError.
+// CreateBlocks creates the blocks of a form, all or none. Existing appointments and other blocks in that time do not
+// change. *ValidationError.
 func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm,
 	once *record.Once) ([]store.Block, error) {
 	all, err := cl.PlanBlocks(f)

@@ -1,22 +1,23 @@
-// Package clinic has the schedule, on which all other decisions depend: the clinic and its settings, specialists,
-// appointment types, weekly hours, overrides and blocks. It also imports and exports all of them as a clinic file.
+// Package clinic manages the schedule, on which all other decisions depend: the clinic and its settings,
+// specialists, appointment types, weekly hours, overrides and blocks. It also imports and exports all of them as a
+// clinic file.
 //
 // # The snapshot in memory
 //
 // Current returns one immutable snapshot of the whole schedule, prepared for look-ups. When the feed of the store
 // delivers a change, FollowSchedule replaces the snapshot as a whole, before the Write of that change returns. After
-// the start, nothing else replaces it. So a caller sees its own change in the next listing, and a reader never sees
+// the start, nothing else replaces it. So a caller finds its own change in the next listing, and a reader never sees
 // half of a change.
 //
 // # Generations
 //
 // Each appointment type has a generation. It names the state of everything from which the type's slots are computed.
 // The generation changes after that state changes, and a reader reads it before that state. So a list that was
-// computed from older state is never found under the newer generation.
+// computed from an older state is never found under the newer generation.
 //
 // # Changes
 //
-// Every change is one Write. Its preconditions, such as a free name or an existing specialist, are read inside that
+// Every change is one Write. Its preconditions, such as a free name or an existing specialist, are read in that
 // Write, because writes run one after another. The audit entry and the remembered answer commit with the change. A
 // *record.ValidationError lists all mistakes together, each with its path in the JSON.
 package clinic
@@ -137,15 +138,16 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// StoredSchedule returns the schedule as the transaction has it. A change must be based on it, not on Current.
+// StoredSchedule returns the schedule as the transaction reads it. A change must be based on it, not on
+// Current.
 func StoredSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
 	s, err := tx.Schedule(ctx)
 	s.Clinic.Timezone = cmp.Or(s.Clinic.Timezone, unsetZone)
 	return s, err
 }
 
-// CheckClinic trims and checks the clinic itself. at is the prefix of its field names in the document that they came
-// in; contact is the prefix of its contact fields.
+// CheckClinic trims and checks the clinic itself. at is the prefix of its field names in the received document;
+// contact is the prefix of its contact fields.
 func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	for _, s := range []*string{&c.Name, &c.Locale, &c.Phone, &c.Email, &c.Address, &c.Website} {
 		*s = strings.TrimSpace(*s)

@@ -10,7 +10,8 @@ import (
 )
 
 // File is a whole clinic as one JSON document, which Import reads and Export writes. Import is idempotent by id:
-// importing the same file twice gives the same clinic. Import does not change anything that the file does not name.
+// importing the same file twice results in the same clinic. Import does not change anything that the file does not
+// name.
 type File struct {
 	Clinic           *FileClinic            `json:"clinic,omitempty"`
 	Specialists      []SpecialistEntry      `json:"specialists"`
@@ -124,7 +125,7 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 	if c.Settings != nil {
 		before, err := readSettings(settings)
 		if err == nil {
-			c.Settings.Webhooks = before.Webhooks // they contain secrets, so a file does not have them
+			c.Settings.Webhooks = before.Webhooks // they contain secrets, so a file does not contain them
 			c.Settings.BookingRule = before.BookingRule
 		}
 		checkSettings(m, c.Settings, &before)
@@ -173,7 +174,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 	return nil
 }
 
-// Export returns the clinic as a File. Import of that file gives the same clinic.
+// Export returns the clinic as a File. Import of that file results in the same clinic.
 func (cl *Clinic) Export() File {
 	s := cl.Current()
 	settings := cl.Settings()

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// What a file and the audit log name is written down as the API has it, and not left to the names of Go's fields.
+// A file and the audit log use the names of the API, and not those of Go's fields.
 func TestEveryEntryNamesItsFields(t *testing.T) {
 	seen := make(map[reflect.Type]bool)
 	var look func(reflect.Type)

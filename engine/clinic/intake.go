@@ -25,7 +25,7 @@ type Consent struct {
 	Texts map[string]string `json:"texts,omitempty"` // by language
 }
 
-// Said is the input of a booking in addition to the name.
+// Said is the data that a patient gives for a booking in addition to the name.
 type Said struct {
 	Consent    bool              // the patient agrees to the clinic's text
 	NewPatient bool              // the patient has not been here before
@@ -35,7 +35,7 @@ type Said struct {
 
 // CheckIntake checks the input of a booking of a type and returns the part to store. If online is set, the patient
 // must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
-// Every given answer must fit its question, whichever of them gives it.
+// Every given answer must fit its question, whoever gives it.
 func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool,
 	now time.Time) store.Intake {
 	kept := store.Intake{NewPatient: said.NewPatient, SMS: said.SMS}
@@ -70,9 +70,9 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 }
 
 // ChangeAnswers returns the answers of an appointment after some of them were changed. kept are the stored answers
-// and said are the new ones by question id. An empty answer removes the stored one. Answers that said does not name
-// stay, even if the type no longer has their question. An unchanged answer keeps the wording of its question from the
-// time of the booking.
+// and said are the new ones, by question id. An empty answer removes the stored one. Answers to questions that said
+// does not name do not change, even if the type no longer has their question. An unchanged answer keeps the wording
+// of its question from the time of the booking.
 func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer,
 	said map[string]string) []store.Answer {
 	left, now := maps.Clone(said), []store.Answer(nil)
@@ -133,7 +133,7 @@ func checkAnswer(m *record.Mistakes, q *store.Question, value string) string {
 	return value
 }
 
-// optionOf returns the option that an answer means, whichever language it was chosen in. It returns an empty string
+// optionOf returns the option that an answer means, in whichever language it was chosen. It returns an empty string
 // if the answer is not an option.
 func optionOf(q *store.Question, value string) string {
 	if slices.Contains(q.Options, value) {

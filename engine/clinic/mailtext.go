@@ -14,13 +14,13 @@ import (
 // of the program.
 type MailText struct {
 	Subject string `json:"subject,omitempty"`
-	Text    string `json:"text,omitempty"` // the first paragraphs; the details, the link and the end stay
+	Text    string `json:"text,omitempty"` // the first paragraphs; the details, the link and the end do not change
 }
 
 // MailTexts are the clinic's own texts by notice, named as in the delivery log, and by language.
 type MailTexts map[string]map[string]MailText
 
-// mailNotices are the emails to patients whose text a clinic can choose.
+// mailNotices are the emails to patients whose text a clinic can change.
 var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request",
 	"request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer",
 	"waitlist_withdrawn"}

@@ -20,7 +20,7 @@ func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 }
 
 // PutOverride closes one local date of a specialist or gives it other hours. It replaces an override of that date.
-// Appointments on that date stay. The next listing shows it. store.ErrNotFound, *ValidationError.
+// Appointments on that date do not change. The next listing shows it. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override,
 	once *record.Once) (store.Override, error) {
 	if _, err := cl.Specialist(o.SpecialistID); err != nil {

@@ -34,7 +34,7 @@ func (s *Schedule) Place(id string) *Place {
 }
 
 // PlaceAt returns the id of the place where a specialist works at an instant: the place of the window that contains
-// the instant, or outside of all windows the first place of that day's windows. Empty: the clinic has no places, or
+// the instant, or, outside all windows, the first place of that day's windows. Empty: the clinic has no places, or
 // the hours name none.
 func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	calendar := s.Calendars[specialistID]
@@ -56,7 +56,8 @@ func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	return found
 }
 
-// WindowsOn returns the hours of one local date: those of its override, or else the weekly hours of that weekday.
+// WindowsOn returns the hours of one local date: those of its override, or otherwise the weekly hours of that
+// weekday.
 func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Weekday) (windows []store.Window) {
 	for _, o := range s.Overrides[specialistID] {
 		if o.Date == date {
@@ -137,8 +138,8 @@ func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	}
 }
 
-// usedPlaces returns the places that hours name. The value is the id of the first specialist with hours there, weekly
-// hours before overrides.
+// usedPlaces returns the places that the hours name. The value is the id of the first specialist with hours there,
+// weekly hours before overrides.
 func usedPlaces(s *store.Schedule) map[string]string {
 	used := make(map[string]string)
 	note := func(place, specialistID string) {

@@ -8,8 +8,9 @@ import (
 )
 
 // PublicBookings limits how many appointments people without a sign-in or an API key can book in any one hour. A
-// number of 0 means its default. A booking over the limits becomes a request, and with Confirm every public booking
-// does. A request becomes an appointment when the patient confirms it from its email, or the desk confirms it.
+// number of 0 means its default. A booking over the limits becomes a request. With Confirm, every public booking
+// becomes one. A request becomes an appointment when the patient confirms it from its email, or the desk confirms
+// it.
 type PublicBookings struct {
 	Confirm        bool `json:"confirm,omitempty"`
 	PerNetwork     int  `json:"perNetwork,omitempty"`     // from one IPv4 address or IPv6 /64; default 10

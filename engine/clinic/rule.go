@@ -14,7 +14,7 @@ import (
 // zero value asks no program.
 type BookingRule struct {
 	URL string `json:"url,omitempty"` // https, or http within this network; empty: no rule
-	// "whsec_…", signs the call; if empty, the known one stays and a new rule gets one
+	// "whsec_…", signs the call; empty: the known secret, or a new one
 	Secret        string    `json:"secret,omitempty"`
 	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
 	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow
@@ -22,7 +22,7 @@ type BookingRule struct {
 	SendPatient bool `json:"sendPatient,omitempty"`
 }
 
-// RuleFails is what applies to a booking if its rule fails.
+// RuleFails determines the outcome of a booking if its rule fails.
 type RuleFails string
 
 const (
@@ -54,7 +54,8 @@ func checkBookingRule(m *record.Mistakes, r, before *BookingRule) {
 	CheckRule(m, "bookingRule.", r, before)
 }
 
-// CheckRule completes and checks a rule with an address. known has the secret that a rule without one keeps.
+// CheckRule completes and checks a rule with an address. known contains the secret that a rule without one
+// keeps.
 func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	if len(r.URL) > 2000 || !isConfidential(r.URL) {
 		m.Add(prefix+"url",
@@ -78,8 +79,8 @@ func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	}
 }
 
-// isConfidential reports whether a call of an address stays private on its way: it is encrypted, or the address is a
-// number of this machine or of a private network. A call can have the data of a patient.
+// isConfidential reports whether a call to an address stays private on its way: it is encrypted, or the address is
+// an IP address of this machine or of a private network. A call can contain a patient's data.
 func isConfidential(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.ContainsAny(address, " \r\n\t") {

@@ -48,7 +48,7 @@ type scheduleCache struct {
 	change  sync.Mutex    // one change at a time, so that SpecialistChanged is called in the order of the commits
 
 	mu          sync.RWMutex
-	generations map[string]uint64 // by appointment type; a type that is missing is at base
+	generations map[string]uint64 // by appointment type; a type that is missing has the generation base
 	base        uint64
 }
 
@@ -198,15 +198,15 @@ type ScheduleChange struct {
 	Actor           record.Actor
 	Action          record.Action
 	Subject, reason string
-	before, after   any // for the audit log, in the form of the API; nil if there is nothing; write may set them
+	before, after   any // for the audit log, in the form of the API; nil if there is none; write may set them
 	once            *record.Once
 	result          any                // the answer that once remembers
 	specialists     []store.Specialist // those that changeStored announces after the commit
 }
 
 // ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the next
-// listing shows it. A change that depends on stored state reads that state in write, where no other change can come
-// between, and sets the fields of c from it.
+// listing shows it. If a change depends on stored state, read that state in write, where no other change can
+// intervene, and set the fields of c from it.
 func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return cl.store.Write(ctx, func(tx store.Tx) error {
@@ -270,8 +270,8 @@ func OfSchedule(c store.Change) bool {
 func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	before := cl.Current()
 	if err := cl.ReadSchedule(ctx); err != nil {
-		// The next change tries again. Until then this node decides on the previous schedule, and the database makes
-		// the final decision.
+		// The next change tries again. Until then, this node decides on the basis of the previous schedule, and the
+		// database makes the final decision.
 		cl.log.Error("changed schedule not loaded", "error", err)
 		return
 	}

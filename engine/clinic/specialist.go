@@ -44,8 +44,8 @@ func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id s
 		})
 }
 
-// ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments stay.
-// store.ErrNotFound; *ValidationError if a type needs it as a resource.
+// ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments do
+// not change. store.ErrNotFound; *ValidationError if a type needs it as a resource.
 func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistArchived, Subject: "specialist:" + id}
 	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
@@ -157,8 +157,8 @@ func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error)
 	return s.WeeklyHours[specialistID], nil
 }
 
-// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay.
-// store.ErrNotFound, *ValidationError.
+// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours do
+// not change. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string,
 	hours []store.WeeklyWindow) error {
 	hours, err := checkedHours(hours, cl.Settings().Places)
@@ -192,8 +192,8 @@ func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointme
 	if err != nil {
 		return nil, err
 	}
-	// Hours can be prepared for a specialist or type that is still off. The answer shows the slots that there will be
-	// once both are on.
+	// Hours can be prepared for a specialist or type that is still inactive. The answer shows the slots that will
+	// exist once both are active.
 	opened, openedType := *p, *t
 	opened.Active, openedType.Active = true, true
 	calendar, err := availability.NewCalendar(opened, hours, s.Overrides[specialistID], s.Blocks[specialistID])
@@ -259,7 +259,7 @@ func checkWindow(m *record.Mistakes, field string, w store.Window) {
 func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
 // SpecialistEntry is one specialist in a File, with hours, overrides and blocks. If weeklyHours is absent, the stored
-// hours stay; an empty list clears them. Overrides and blocks that the file does not name stay.
+// hours stay; an empty list clears them. Overrides and blocks that the file does not name do not change.
 type SpecialistEntry struct {
 	ID          string              `json:"id"`
 	Kind        string              `json:"kind,omitempty"` // resource for a room or a device

@@ -16,7 +16,7 @@ func (cl *Clinic) Concerns(ev *holds.Event) []string {
 }
 
 // Affects lists the appointment types that need a room or a device of an event, and the newest of their generations.
-// The event does not show which of their slots are left, so clients of these types must list again.
+// The event does not show which of their slots remain, so clients of these types must list again.
 func (cl *Clinic) Affects(ev *holds.Event) (appointmentTypeIDs []string, generation uint64) {
 	for _, id := range ev.Resources.List() {
 		appointmentTypeIDs = append(appointmentTypeIDs, cl.Current().NeededBy[id]...)

@@ -12,11 +12,11 @@ func TestEmailAddressesHaveTheFormOfOne(t *testing.T) {
 	for address, want := range map[string]bool{
 		"name@example.org": true, "o'neill+clinic@mail.example.org": true, "a_b-c=d/e@localhost": true,
 		"jürgen@münchen.example": true, "用户@例子.广告": true, "x@1a.example": true,
-		// what makes a mailto: link do more
+		// characters that give a mailto: link a different effect
 		"name@example.org?cc=all@example.com": false, "name?subject=x@example.org": false,
 		"a%0d%0aBcc:b@example.org": false, "a%3Fcc=b@example.org": false, "name@example.org&body=x": false,
 		"name#x@example.org": false, "a@b@example.org": false, "a@example.org,b@example.org": false,
-		// what nobody sees, or is no address
+		// invisible characters, or no address at all
 		"na\u202eme@example.org": false, "na\u200bme@example.org": false, "name@exa\u00admple.org": false,
 		"name @example.org": false, "name\n@example.org": false, "na\xffme@example.org": false, "@example.org": false,
 		"name@": false, "name": false, "name@example..org": false, "name@.example.org": false,

@@ -64,7 +64,7 @@ func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	}
 }
 
-// errKeepSettings aborts a change of the settings that has nothing to change.
+// errKeepSettings aborts a change of the settings if there is nothing to change.
 var errKeepSettings = errors.New("clinic: nothing to change")
 
 // DisableWebhook sets the webhook with this id to inactive, if it is active and still has this address. It calls

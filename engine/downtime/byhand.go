@@ -42,12 +42,12 @@ const (
 type Verdict struct {
 	Outcome      Outcome
 	Reason       string              // of closed, taken and refused: a code for programs
-	Row          int                 // with taken: the number of the row above that is in the way, from 1; 0: none
-	Appointments []store.Appointment // with taken: the booked appointments in the way
+	Row          int                 // with taken: the number of the conflicting row above, from 1; 0: none
+	Appointments []store.Appointment // with taken: the conflicting booked appointments
 }
 
-// Check returns for each row whether it can be booked, and what prevents it. A start in the past is allowed, because
-// the rows of a paper list are usually over. Error: *ValidationError.
+// Check returns for each row whether it can be booked, and the reason if it cannot. A start in the past is allowed,
+// because the appointments on a paper list are usually over. Error: *ValidationError.
 func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	if len(rows) == 0 || len(rows) > MaxRows {
 		return nil, record.Invalid("rows", "must be 1 to %d", MaxRows)
@@ -123,7 +123,7 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 	switch refusal.Reason {
 	case "":
 		span.Seat = o.Seats[0]
-	case availability.ReasonHeld: // this patient was written down first, so the rows below cannot have the time
+	case availability.ReasonHeld: // this patient was written down first, so later rows cannot have the time
 	case availability.ReasonTaken:
 		return c.inTheWay(ctx, &span)
 	default:
@@ -135,7 +135,8 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 		AppointmentID: id, AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: span.Seat,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 	})
-	// The start need not be on the grid of the listing: the appointment has already begun at that time.
+	// The start does not have to be on the grid of the listing: the appointment has already begun at
+	// that time.
 	why := c.snapshot.Hours(t, r.SpecialistID, r.Start)
 	switch {
 	case refusal.Reason == availability.ReasonHeld:

@@ -1,17 +1,18 @@
-// Package downtime is for hours in which the server is unreachable: it has the plan that the desk prints for them,
-// and checks the paper bookings that the desk enters afterwards.
+// Package downtime is for hours in which the server is unreachable: it provides the plan that the desk prints for
+// them, and checks the paper bookings that the desk enters afterwards.
 //
 // # The plan
 //
 // A Kit is the plan that a receptionist needs on paper. For each specialist and day it lists the patients with time,
 // type, place, phone number and notes. The free time between them appears as empty lines to write on. The Kit is read
-// once and shows the state of that moment. The server does not store it, but records in the audit log that a user has
+// once and shows the state at that moment. The server does not store it, but records in the audit log that a user has
 // fetched it.
 //
 // # Paper bookings
 //
-// Check returns for each row of such a list what prevents its booking, including the rows above it. It writes nothing.
-// The desk then books each row separately, like any other appointment, under the same double-booking guarantee.
+// Check returns for each row of such a list the reasons why it cannot be booked, including conflicts with the rows
+// above it. It writes nothing. The desk then books each row separately, like any other appointment, under the same
+// double-booking guarantee.
 package downtime
 
 import (
@@ -148,7 +149,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 			nil, said)
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
-		// The plan is needed especially when nothing can be written, so a failed audit entry does not prevent it.
+		// The plan is especially needed when nothing can be written, so a failed audit entry does not prevent it.
 		k.log.Error("downtime plan delivered without an audit entry", "actor", r.Actor, "appointments", count, "error",
 			err)
 		err = nil

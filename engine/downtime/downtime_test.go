@@ -235,7 +235,7 @@ func TestCheckNamesConflictOfRow(t *testing.T) {
 	}
 }
 
-// TestCheckCountsRooms: with every room booked, a row misses a room and nothing else.
+// TestCheckCountsRooms: if every room is booked, the verdict is that only a room is missing.
 func TestCheckCountsRooms(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)

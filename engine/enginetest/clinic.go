@@ -22,7 +22,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// PriorityOrders has priorities whose order is the reverse of the ids' order, and the same order. A type lists its
+// PriorityOrders has priorities that reverse the order of the ids, and priorities that keep it. A type lists its
 // specialists by priority.
 var PriorityOrders = map[string]map[string]int{
 	"by id":      {"ada": 30, "ben": 20, "cem": 10},
@@ -113,7 +113,7 @@ func (c *TestClinic) MustBook(r booking.Request) store.Appointment {
 	return a
 }
 
-// Slot returns the listed slot of a type at a start, as client n sees it; nil if it is not listed.
+// Slot returns the listed slot of a type at a start, for client n; nil if it is not listed.
 func (c *TestClinic) Slot(n int, appointmentType string, start time.Time, specialist string) *booking.Timeslot {
 	c.T.Helper()
 	day := store.DateOf(start.UTC())

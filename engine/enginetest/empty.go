@@ -29,7 +29,7 @@ func Empty(t testing.TB, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Every database has an id of its own: copies with the same id would count as one clinic.
+	// Every database has its own id: copies with the same id would count as one clinic.
 	id := make([]byte, len(made.id)/2)
 	if _, err := rand.Read(id); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestEmptyDatabasesHaveOwnIDs: each copy has an id of its own, and Empty does not change an existing file.
+// TestEmptyDatabasesHaveOwnIDs: each copy has its own id, and Empty does not change an existing file.
 func TestEmptyDatabasesHaveOwnIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	one, other := enginetest.DatabaseAt(t, path), enginetest.Database(t)

@@ -24,7 +24,7 @@ func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 			now, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			list, err := watch.Next(now, nil)
 			cancel()
-			if errors.Is(err, context.DeadlineExceeded) { // on a busy machine, perhaps before Next read anything
+			if errors.Is(err, context.DeadlineExceeded) { // on a busy machine, perhaps before Next has read anything
 				now, cancel := context.WithCancel(context.Background())
 				list, err = watch.Next(untilWait{now, cancel}, nil)
 				cancel()
@@ -44,8 +44,8 @@ func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 	}
 }
 
-// untilWait is a context that ends when a call begins to wait for it. So the call returns what is there, without a
-// time limit.
+// untilWait is a context that ends when a call begins to wait for it. So the call returns what is available,
+// without a time limit.
 type untilWait struct {
 	context.Context
 	cancel context.CancelFunc

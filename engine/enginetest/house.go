@@ -19,7 +19,7 @@ import (
 // The test closes everything that it opens here when it ends, in reverse order. So open the database first, then its
 // users, and call Run last.
 
-// Database opens an empty database in a directory of its own. When the test ends, the database must pass Check.
+// Database opens an empty database in a separate directory. When the test ends, the database must pass Check.
 func Database(t testing.TB) *sqlite.Store {
 	t.Helper()
 	return DatabaseAt(t, filepath.Join(t.TempDir(), "holdfast.db"))
@@ -45,7 +45,7 @@ func DatabaseAt(t testing.TB, path string) *sqlite.Store {
 	return db
 }
 
-// Queue opens an empty queue in a directory of its own.
+// Queue opens an empty queue in a separate directory.
 func Queue(t testing.TB) *bolt.Queue {
 	t.Helper()
 	queue, err := bolt.Open(context.Background(), bolt.Options{Path: filepath.Join(t.TempDir(), "queue.bolt")})

@@ -68,9 +68,9 @@ func hashOf(secret string) string {
 }
 
 // Read returns the calendar that a secret opens, as an iCalendar object. For a specialist it has the confirmed
-// appointments from 30 days ago to 366 days ahead. For a patient it has the one appointment, also if it was
-// cancelled. The same appointments give the same bytes. store.ErrNotFound: the secret opens no calendar, or the
-// specialist is no longer active.
+// appointments from 30 days ago to 366 days ahead. For a patient, it contains the one appointment, even if it
+// was cancelled. The same appointments result in the same bytes. store.ErrNotFound: the secret opens no
+// calendar, or the specialist is no longer active.
 func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte, error) {
 	if len(secret) != ofSpecialist {
 		a, err := ca.booking.InCalendar(ctx, secret, now)

@@ -13,13 +13,13 @@ import (
 	"holdfast/store"
 )
 
-// Which names the members that a change applies to, by one of them: this appointment and all later ones of its
-// series, or all of its visit. Only confirmed appointments change.
+// Which names the members to which a change applies, by one of them: this appointment and all later ones of
+// its series, or all of its visit. Only confirmed appointments change.
 type Which struct {
 	ID      string
 	Version int64 // the version of the named appointment that the caller has seen; 0 = any
-	// Reaches reports whether the caller may change a specialist's calendar. If one member is out of reach, no member
-	// changes. Nil: the caller may change all calendars.
+	// Reaches reports whether the caller may change a specialist's calendar. If one member is outside those
+	// calendars, no member changes. Nil: the caller may change all calendars.
 	Reaches func(specialistID string) bool
 	Actor   record.Actor
 	Silent  bool // no email, no webhook
@@ -91,7 +91,7 @@ func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointme
 type Cancel struct {
 	Which
 	Reason string
-	CutOff bool // the patient asks: the clinic's change cut-off applies to the first member
+	CutOff bool // the patient cancels: the clinic's cut-off for changes applies to the first member
 }
 
 // Cancel cancels one appointment and all later confirmed ones of its series, all or none. The patient gets one email.
@@ -102,7 +102,7 @@ func (se *Series) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, er
 	return se.cancel(ctx, &r, r.rest)
 }
 
-// Cancel cancels all confirmed appointments of a visit, or none. If all are cancelled already, it changes nothing and
+// Cancel cancels all confirmed appointments of a visit, or none. If all are already cancelled, it changes nothing and
 // returns them.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrCutOff, record.ErrForbidden, *ValidationError.
@@ -152,7 +152,7 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 }
 
 // move writes the members to their new places, whose time held reserves, and settles the holds. If all members are
-// there already, it changes nothing.
+// already there, it changes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
@@ -192,14 +192,14 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 	return done, nil
 }
 
-// SeriesMove is the new time of a series, from one appointment on. Each member moves by as many days, and by as much
-// on the wall clock, as the named one.
+// SeriesMove is the new time of a series, from one appointment on. Each member moves by the same number of days, and
+// by the same amount on the wall clock, as the named one.
 type SeriesMove struct {
 	Which
 	SlotStart    time.Time // the new start of the named appointment
-	SpecialistID string    // for all members; empty: each stays with its specialist
+	SpecialistID string    // for all members; empty: each keeps its specialist
 	Keep         []string  // ids of later members that do not move
-	Displace     bool      // over other clients' holds
+	Displace     bool      // displaces other clients' holds
 }
 
 // PlanMove lists where the appointments would go, and the conflicts. It writes and holds nothing.
@@ -304,7 +304,7 @@ type VisitMove struct {
 	Which
 	SlotStart    time.Time // the new start of the first member
 	SpecialistID string    // empty: the same specialist if free, otherwise one is assigned
-	Displace     bool      // over other clients' holds
+	Displace     bool      // displaces other clients' holds
 	IgnoreHours  bool      // outside opening times
 }
 

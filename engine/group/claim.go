@@ -65,8 +65,7 @@ type wanted struct {
 }
 
 // secureAll holds the times of all members, or none. The holds are in the order of all; a member that needs none has
-// an empty hold. secureAll claims no time, and displaces no client, before all times are free according to what was
-// read.
+// an empty hold. secureAll claims no time, and displaces no client, until it has read that all times are free.
 //
 // Errors: *ConflictError, and the errors of the backend of holds.
 func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Owner, displace bool) ([]holds.Hold,

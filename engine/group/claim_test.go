@@ -54,7 +54,7 @@ func TestRepeatTakesItsOwnHolds(t *testing.T) {
 	ctx := context.Background()
 	one := func(a store.Appointment, err error) ([]store.Appointment, error) { return []store.Appointment{a}, err }
 	for name, test := range map[string]struct {
-		there  string // what is booked before the request
+		there  string // appointments that are booked before the request
 		cancel bool   // it is cancelled too
 		before int    // the claims that are answered
 		do     func(*engine.Engine, time.Time, []store.Appointment, *record.Once) ([]store.Appointment, error)

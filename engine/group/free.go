@@ -14,14 +14,14 @@ import (
 	"holdfast/store"
 )
 
-// rules select the obstacles that count. The desk books groups, so notice, horizon and the grid of starts never
-// count.
+// rules select the obstacles that matter. The desk books groups, so notice, horizon and the grid of starts
+// never matter.
 type rules struct {
 	ignoreHours  bool            // outside opening times and blocks
 	ignoreHolds  bool            // ignore the holds of other clients; the claim decides
 	replaces     string          // the id of a hold that will be released
 	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
-	moved        []holds.Booked  // the time that the same appointments have now, for their claims
+	moved        []holds.Booked  // the current time of the same appointments, for their claims
 	asking       holds.Owner     // its own holds are no obstacle
 	specialistID string          // empty: any specialist who serves all types
 }
@@ -54,8 +54,8 @@ func (k *known) at(specialistID string, start time.Time) availability.Reason {
 	return refusal.Reason
 }
 
-// among returns those of the specialists who are free at a start, in the same order. If none is, it returns the
-// refusal that came closest.
+// among returns the specialists among these who are free at a start, in the same order. If none is free, it
+// returns the refusal that came closest.
 func (k *known) among(ids []string, start time.Time) (free []string, refusal booking.Refusal) {
 	for _, id := range ids {
 		_, why := k.snapshot.Offer(k.AppointmentType, id, start)
@@ -73,7 +73,7 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 }
 
 // find reads the time around one start and lists the specialists who can take the slot then: the assigned one first,
-// then the ones to try if a claim is lost. Holds of other clients count only if the slot replaces a hold, so that the
+// then those to try if a claim is lost. Holds of other clients count only if the slot replaces a hold, so that the
 // replaced hold is not released in vain.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.

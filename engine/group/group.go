@@ -2,8 +2,8 @@
 //
 // A series is several appointments of one patient ("six times, Tuesdays at nine"). They have the same SeriesID; each
 // can also be changed on its own. A visit is the appointments of several patients, one after the other with one
-// specialist ("a parent and two children"). They have the same VisitID, and nothing is between them but the buffers
-// of their types. The desk can cancel one of them alone. If the desk moves one alone, that one leaves the visit.
+// specialist ("a parent and two children"). They have the same VisitID, and only the buffers of their types are
+// between them. The desk can cancel one of them alone. If the desk moves one alone, that one leaves the visit.
 //
 // # The contract
 //
@@ -20,9 +20,9 @@
 //     transaction (write.go).
 //  4. Settle. After the commit the holds are confirmed. If the write failed, they are released.
 //
-// An undo takes the same four steps. It claims the times that the members had before, and writes them back with their
-// old manage links. A member of staff can undo their own cancellation or move within booking.UndoTime, for all
-// members that were changed together. The patient has received no email by then.
+// An undo takes the same four steps. It claims the previous times of the members, and writes them back with their old
+// manage links. A member of staff can undo their own cancellation or move within booking.UndoTime, for all members
+// that were changed together. No email has been sent to the patient by then.
 //
 //	series.go   plan and book a series              visit.go    hold and book a visit
 //	slot.go     a visit as one slot                 listing.go  the starts at which a whole visit fits

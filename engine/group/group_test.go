@@ -138,7 +138,7 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 	}
 }
 
-// One appointment, a series and a visit agree: a move to the present time changes nothing.
+// An appointment, a series and a visit behave alike: a move to the current time changes nothing.
 func TestMoveToPresentTimeChangesNothing(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 1})
 	series, err := e.Group.Series.Book(t.Context(), weekly(start, 3))

@@ -22,8 +22,8 @@ const (
 	maxEvery = 12 // weeks from one to the next
 	// maxAhead is how far ahead the last one can be.
 	maxAhead = 2 * 366 * 24 * time.Hour
-	// nearestDays is how far from a time that is not free Plan searches for other times, and maxNearest how many it
-	// lists.
+	// nearestDays is how far from a time that is not free Plan searches for other times, and maxNearest is how many
+	// it lists.
 	nearestDays, maxNearest = 3, 4
 )
 
@@ -45,13 +45,14 @@ type Occurrence struct {
 	Start, End    time.Time
 	SpecialistIDs []string            // the free specialists; those who can take most of the series first
 	Reason        availability.Reason // why no specialist is free; empty if one is
-	// Nearest lists other times with one of the wanted specialists, the nearest first. It is empty if the time is
+	// Nearest lists other times with one of the wanted specialists, nearest first. It is empty if the time is
 	// free.
 	Nearest []booking.Timeslot
 }
 
-// Plan lists the times of a rule and whether they are free. It writes and holds nothing. It is for the desk: hours,
-// blocks, and taken and held time count; notice, horizon and the grid of starts, which are for patients, do not.
+// Plan lists the times of a rule and whether they are free. It writes and holds nothing. It is meant for the desk:
+// hours, blocks, and taken and held time matter; notice, horizon and the grid of starts, which are for patients, do
+// not.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
 func (se *Series) Plan(ctx context.Context, r Rule) ([]Occurrence, error) {
@@ -203,14 +204,14 @@ type SeriesRequest struct {
 	AppointmentTypeID string
 	Times             []Time // 2 to MaxTimes
 	Patient           store.Patient
-	Said              clinic.Said // the answers, for all of them
+	Said              clinic.Said // the answers of the patient, the same for all appointments
 	Locale            string
 	Client            holds.ClientID // its own holds of these times are used; empty: none
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once // its result is []store.Appointment
 	Silent            bool
-	Displace          bool // over other clients' holds, whose owners are notified
+	Displace          bool // displaces other clients' holds, whose owners are notified
 }
 
 // Book books all times or none, for one patient, who gets one email. It returns the appointments by start.

@@ -398,7 +398,7 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 			group.Cancel{Which: group.Which{ID: list[3].ID, Actor: "user:jo"}, Reason: ""}); err != nil {
 			t.Fatal(err)
 		}
-		// One of three cannot be restored alone: the email lists all.
+		// One of three cannot be restored alone, because the email lists all of them.
 		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err,
 			booking.ErrUndoLate) {
 			t.Errorf("undone for one alone: %v, want ErrUndoLate", err)

@@ -13,8 +13,8 @@ import (
 )
 
 // slot is the time that one hold of a group covers: one appointment of a series, or all of a visit. To holds and to
-// the listing, a visit is one slot of one type, as long as all of its appointments together. To the database it is
-// its appointments.
+// the listing, a visit is one slot of one type, as long as all of its appointments together. To the database, it is
+// its separate appointments.
 type slot struct {
 	*store.AppointmentType                          // the first type, with the duration and the needs of all
 	types                  []*store.AppointmentType // by person
@@ -37,7 +37,7 @@ func slotOf(s *clinic.Schedule, ids []string) (*slot, error) {
 	return slotOfAny(s, ids)
 }
 
-// slotOfAny is slotOf for the rest of a visit, which can be one person.
+// slotOfAny is slotOf for the remaining part of a visit, which can be one person.
 func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 	w := &slot{}
 	var m record.Mistakes

@@ -46,8 +46,8 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 	return list, nil
 }
 
-// undo writes the state of list before the change. to has the place of each appointment before it; held reserves that
-// time.
+// undo writes the state of list before the change. to contains the place of each appointment before it; held reserves
+// that time.
 func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold,
 	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
 	at := now()
@@ -71,9 +71,9 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 	return done, nil
 }
 
-// Undo undoes what the same member of staff has just done to a series: a cancellation or a move that was marked as
-// undoable. It applies to all appointments that were changed together, whichever of them w names, or to none. It
-// claims their old times like any other time.
+// Undo undoes the last change that the same member of staff made to a series: a cancellation or a move that was
+// marked as undoable. It applies to all appointments that were changed together, whichever of them w names, or to
+// none. It claims their old times like any other time.
 //
 // Errors: booking.ErrUndoLate (also if one of them was changed since), store.ErrNotFound, store.ErrVersion,
 // ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the present
@@ -169,8 +169,8 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		return a, err
 	}
 	first, last := &list[0].before, &list[len(list)-1].before
-	// If one member was cancelled alone before, it has left a gap. So the time is as long as it was, not as long as
-	// the types are.
+	// If one member was cancelled alone before, it left a gap. So the time has its previous length, not the sum of
+	// the types' lengths.
 	stretched := *w0.AppointmentType
 	stretched.DurationMinutes = int(last.SlotEnd.Sub(first.SlotStart) / time.Minute)
 	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStart, rule)

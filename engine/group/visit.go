@@ -28,7 +28,7 @@ type HoldRequest struct {
 	Displace           bool
 	IgnoreHours        bool
 	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If
-	// the visit's time is not free, the client still has that hold.
+	// the visit's time is not free, the client keeps that hold.
 	Replaces string
 }
 
@@ -98,7 +98,7 @@ func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error)
 	return h, nil
 }
 
-// restore claims the hold again that was released for a visit whose claim was lost, for its owner and its remaining
+// restore claims again the hold that was released for a visit whose claim was lost, for its owner and its remaining
 // time. It gets a new id. A request that names the old id and the start still books.
 func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt),
@@ -107,7 +107,7 @@ func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 		c.Needs = append(c.Needs, []string{id})
 	}
 	if c.TTL > 0 {
-		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // on an error another client has the time
+		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // on an error, another client has the time
 	}
 }
 
@@ -140,7 +140,7 @@ type VisitRequest struct {
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and the request has no start), store.ErrDuplicate (the
-// idempotency key was used in the meantime), and the storage errors. After a storage error the client still has its
+// idempotency key was used in the meantime), and the storage errors. After a storage error, the client keeps its
 // hold.
 func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, error) {
 	s := v.clinic.Current()
@@ -275,8 +275,8 @@ func (w *slot) isFor(h *holds.Hold) bool {
 	return serves(w.AppointmentType, h.SpecialistID)
 }
 
-// stillOpen returns a *NotBookableError if the schedule has changed since the hold was claimed, and the time is
-// closed now.
+// stillOpen returns a *NotBookableError if the schedule has changed since the hold was claimed and the time is
+// now closed.
 func (w *slot) stillOpen(calendar *availability.Calendar, start time.Time) error {
 	reason := availability.ReasonInactive
 	if calendar != nil {

@@ -48,7 +48,7 @@ func TestVisitMovesAsOne(t *testing.T) {
 	if err != nil || stay[0].Version != c.Confirmed()[0].Version || stay[0].ManageEpoch != 4 {
 		t.Errorf("where they are: %v, %+v", err, stay)
 	}
-	// One of them would not fit: none is moved.
+	// One of them would not fit, so none is moved.
 	other := enginetest.BookingOf(1, "checkup")
 	other.SlotStart, other.SpecialistID = c.Start.Add(5*time.Hour), "ben"
 	c.MustBook(other)
@@ -64,8 +64,8 @@ func TestVisitMovesAsOne(t *testing.T) {
 	c.WantNoHolds()
 }
 
-// TestVisitMemberChangesAlone: an appointment that is moved alone leaves the visit. One that is cancelled alone
-// changes nothing for the others.
+// TestVisitMemberChangesAlone: an appointment that is moved alone leaves the visit. If one is cancelled alone,
+// the others do not change.
 func TestVisitMemberChangesAlone(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

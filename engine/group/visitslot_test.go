@@ -166,8 +166,8 @@ func TestVisitSlotsShowOwnHold(t *testing.T) {
 	}
 }
 
-// TestVisitHoldBooksOnlyItsTypes: a hold books only the types that it was created for, although others take as long,
-// and follows the present schedule.
+// TestVisitHoldBooksOnlyItsTypes: a hold books only the types for which it was created, although others take as
+// long, and follows the current schedule.
 func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -139,7 +139,7 @@ func inTurn(all []member) []*member {
 	return turn
 }
 
-// needsTimeOf reports whether the new time of x conflicts with the present time of another member.
+// needsTimeOf reports whether the new time of x conflicts with the current time of another member.
 func (x *member) needsTimeOf(other *member) bool {
 	a, b := &x.after, other.before
 	if b == nil || b.Status != store.Confirmed || b.Overbook {

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a person's calendar. One of ten years with five appointments a day is within them.
+// The limits of a person's calendar. A calendar of ten years with five appointments a day is within
+// them.
 const (
 	MaxBytes  = 5 << 20
 	maxEvents = 20000
@@ -46,9 +47,9 @@ type Query struct {
 	IsOwn func(id string) bool
 }
 
-// Busy lists when the person of a calendar is busy, in order, with overlapping and adjacent times joined. It expands
-// repetitions and ignores events that are free or cancelled. It never reads what an event is about. unread counts the
-// events that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
+// Busy lists the busy times in a calendar, in order, with overlapping and adjacent times joined. It expands
+// repetitions and ignores events that are free or cancelled. It never reads the subject of an event. unread counts
+// the events that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
 func Busy(text string, q Query) (busy []Span, unread int, err error) {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "?")

@@ -24,8 +24,8 @@ func berlin(t testing.TB) *time.Location {
 	return zone
 }
 
-// The files of testdata are calendars, each with what is expected of it in lines that begin with X-WANT: busy time in UTC between the 1st of
-// October and the end of the year, across a night on which the clocks change.
+// The files in testdata are calendars, each with the expected result in lines that begin with X-WANT: busy time in
+// UTC between 1 October and the end of the year, including a clock change.
 func TestBusyReadsCalendars(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ics")
 	if err != nil || len(files) < 10 {
@@ -104,8 +104,8 @@ func TestBusyRefusesOtherText(t *testing.T) {
 	}
 }
 
-// What we work out is what a library works out that has been tried on many calendars. It is not used in the server: a rule that never
-// comes true keeps it busy for seconds.
+// Our result is compared with that of a library that has been tested on many calendars. The server does not use the
+// library: a rule that never matches would keep it busy for seconds.
 func TestRulesMatchReferenceLibrary(t *testing.T) {
 	from, to := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	checked := 0
@@ -126,7 +126,7 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 				text := "FREQ=" + every + more
 				r, err := parseRule(text, start)
 				if err != nil {
-					continue // what we refuse is counted as unread
+					continue // refused input is counted as unread
 				}
 				option, err := rrule.StrToROption(text)
 				if err != nil {
@@ -152,7 +152,7 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 	}
 }
 
-// The name of a zone is looked for part by part, and a stranger may have written it.
+// The name of a zone is looked up part by part, and it may come from an untrusted source.
 func TestLongZoneNameIsCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	text := calendar(vevent(`DTSTART;TZID="`+strings.Repeat("/", 200_000)+`":20261007T090000`, "DURATION:PT1H"))
@@ -162,7 +162,7 @@ func TestLongZoneNameIsCheap(t *testing.T) {
 	}
 }
 
-// A calendar that is made to keep us busy is given up.
+// Reading a calendar that is designed to keep the server busy is aborted.
 func TestImpossibleRulesAreCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	rules := strings.Repeat(vevent("DTSTART:19700101T090000Z", "DURATION:PT1H",

@@ -14,7 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// The limits of a calendar of holidays. A country's holidays of ten years are a hundredth of them.
+// The limits of a calendar of holidays. The holidays of a country for ten years are a hundredth of
+// them.
 const (
 	maxHolidayBytes = 512 << 10
 	maxHolidays     = 2000

@@ -9,8 +9,8 @@ import (
 )
 
 // rule is a recurrence rule (section 3.3.10), applied to the wall clock: a time.Time in this file is in UTC and
-// stands for what a clock shows. The rule tests each day of a stretch, so its cost is a number of days whatever it
-// contains. Only a rule with a COUNT is applied from its beginning.
+// stands for what a clock shows. The rule tests each day of a range, so its cost is that number of days, whatever
+// it contains. Only a rule with a COUNT is applied from its beginning.
 type rule struct {
 	every    frequency
 	interval int

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// Two appointments an hour apart do not read the same when the clocks go back, and none seems to end before it begins.
+// When the clocks go back, two appointments an hour apart read differently, and none seems to end before it begins.
 func TestEmailNamesZoneOfDoubledHour(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

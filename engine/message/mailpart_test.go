@@ -29,7 +29,7 @@ func property(calendar, name string) string {
 	return line[1]
 }
 
-// TestEmailHasInvitation: a mail program receives an invitation, sees a move as the same event with a higher
+// TestEmailHasInvitation: a mail program receives an invitation, treats a move as the same event with a higher
 // sequence, and removes the event when it is cancelled (RFC 5546). The email is in the patient's language, and its
 // ids are in the clinic's own domain.
 func TestEmailHasInvitation(t *testing.T) {

@@ -169,7 +169,7 @@ func (ch *MailServer) Seal(ctx context.Context) error {
 }
 
 // Try sends one email with a server that is not chosen yet, to a member of staff, and returns the result. The current
-// choice stays unchanged. *record.ValidationError, store.ErrOverloaded.
+// choice does not change. *record.ValidationError, store.ErrOverloaded.
 func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish) (notice.Trial, error) {
 	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
 	if err != nil {

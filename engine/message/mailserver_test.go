@@ -85,8 +85,8 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	}
 }
 
-// TestStoredPasswordStaysWithServer: a stored password is sent only to the server and for the user that it was typed
-// for. A person who may change the settings cannot find it out.
+// TestStoredPasswordStaysWithServer: a stored password is sent only to the server and user for which it was entered.
+// A person who may change the settings cannot find it out.
 func TestStoredPasswordStaysWithServer(t *testing.T) {
 	t.Parallel()
 	p := enginetest.NewMailProvider(t)
@@ -132,7 +132,7 @@ func TestStoredPasswordStaysWithServer(t *testing.T) {
 }
 
 // TestMailPasswordSurvivesKeyRotation: the password survives every rotation of the keys. Without its key, emails wait
-// until the password is typed again.
+// until the password is entered again.
 func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	t.Parallel()
 	p := enginetest.NewMailProvider(t)

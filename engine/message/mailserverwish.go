@@ -24,8 +24,8 @@ type MailServerWish struct {
 // the clinic's network.
 var ports = []int{25, 465, 587, 2525}
 
-// complete checks a wish and finds its password: the typed one, or else the stored one for the same server and user.
-// *record.ValidationError.
+// complete checks a mail server and finds its password: the entered one, or otherwise the stored one for the same
+// server and user. *record.ValidationError.
 func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{
@@ -65,8 +65,7 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 	return s, password, m.Err()
 }
 
-// checkFrom refuses a sender that is not an address. It refuses an empty sender if the clinic has no address of its
-// own.
+// checkFrom refuses a sender that is not an address. It refuses an empty sender if the clinic has no email address.
 func (ch *MailServer) checkFrom(m *record.Mistakes, from string) {
 	if from == "" {
 		if ch.messages.SenderFromStart() == "" && ch.clinic.Schedule().Clinic.Email == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEmailUsesClinicTexts: emails have the clinic's texts in the patient's language with the placeholders filled in.
-// The details and the link stay.
+// The details and the link are kept.
 func TestEmailUsesClinicTexts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -72,8 +72,8 @@ type posting struct {
 const maxPostingWait = 5 * time.Second
 
 // begin takes the address and returns 0. If a call to it is in progress, begin returns how long to wait: as long as
-// that call has already taken, within limits. So the queue does not take out the webhooks behind a hung call all the
-// time. begin uses the system clock, because the clinic's clock can be set.
+// that call has already taken, within limits. So the queue does not repeatedly take out the webhooks behind a hung
+// call. begin uses the system clock, because the clinic's clock can be set.
 func (p *posting) begin(address string) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

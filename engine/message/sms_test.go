@@ -177,7 +177,7 @@ func TestTextMessageOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 	})
 }
 
-// A gateway that is certainly busy gets the message again; one that refuses it does not.
+// If a gateway is certainly busy, it gets the message again; if it refuses it, it does not.
 func TestTextMessageIsRetriedAfterBusyGateway(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -239,7 +239,8 @@ func TestSMSPreviewShowsLength(t *testing.T) {
 	}
 }
 
-// The secret is sealed for one request: with another address it must be typed again, and no audit entry has it.
+// The secret is sealed for one request: with another address it must be entered again, and no audit entry
+// contains it.
 func TestSMSGatewaySecretStaysWithItsGateway(t *testing.T) {
 	t.Parallel()
 	x, _ := notice.NewTexter(notice.TexterOptions{AllowPrivate: true})

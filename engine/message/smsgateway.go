@@ -15,9 +15,10 @@ import (
 
 // SMSGateway is the SMS gateway that an owner chooses in the browser. It is safe for concurrent use.
 //
-// It works as MailServer does: the choice is in the clinic's settings, which every node reads from the store's feed. The
-// secret is sealed for this method, address, headers, body and user. After a change of one of them, it must be typed
-// again, so a caller cannot have it sent to a server of their own. No response, audit entry or file contains the secret.
+// It works as MailServer does: the choice is in the clinic's settings, which every node reads from the store's feed.
+// The secret is sealed for this method, address, headers, body and user. If one of them is changed, the secret must
+// be entered again, so a caller cannot have it sent to their own server. No response, audit entry or file contains
+// the secret.
 //
 // A gateway that was configured at the start of Holdfast takes precedence.
 type SMSGateway struct {
@@ -144,7 +145,7 @@ type SMSTrial struct {
 	Said  string // the gateway's answer, at most 300 characters
 }
 
-// Try sends one text message to a number with a gateway that is not chosen yet. The current choice stays unchanged.
+// Try sends one text message to a number with a gateway that is not chosen yet. The current choice does not change.
 // *record.ValidationError, store.ErrOverloaded.
 func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone string) (SMSTrial, error) {
 	settings := x.messages.clinic.Settings()

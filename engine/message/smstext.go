@@ -26,9 +26,9 @@ type smsLetter struct {
 // minClinicName is the number of characters of the clinic's name that a text message keeps at least.
 const minClinicName = 10
 
-// writeSMS returns a text message in the patient's language if it exists, or else in the clinic's. It says nothing of
-// the type or the specialist, because it shows on a locked screen. If the program's text is longer than one segment,
-// writeSMS shortens the clinic's name in it.
+// writeSMS returns a text message in the patient's language if it exists, or else in the clinic's. It names neither
+// the type nor the specialist, because it is visible on a locked screen. If the program's text is longer than one
+// segment, writeSMS shortens the clinic's name in it.
 func (ms *Messages) writeSMS(l smsLetter) string {
 	s := ms.clinic.Current()
 	language := ms.clinic.Words().Find(l.about.Locale, s.Clinic.Locale)

@@ -53,7 +53,8 @@ func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls
 }
 
 // AskToMove notifies the patient of a confirmed appointment by email and text message that it must move: the clinic
-// calls, or the patient chooses another time with the link. The appointment stays unchanged. AskToMove writes an audit entry.
+// calls, or the patient chooses another time with the link. The appointment does not change. AskToMove writes an
+// audit entry.
 //
 // Errors: store.ErrNotFound, record.ErrNotConfirmed, ErrNoMail.
 func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor, once *record.Once) error {

@@ -42,7 +42,8 @@ type MailOptions struct {
 	Dir string
 	// Timeout of one delivery, and of the wait for one of the connections. Default 20 s.
 	Timeout time.Duration
-	// Roots are the certificate authorities trusted for mail servers. Nil: those that this machine trusts.
+	// Roots are the certificate authorities trusted for mail servers. Nil: the authorities that this
+	// machine trusts.
 	Roots *x509.CertPool
 }
 

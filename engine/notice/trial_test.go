@@ -107,8 +107,8 @@ func TestTrialWithoutServer(t *testing.T) {
 	}
 }
 
-// TestChangedMailServerAppliesToNextEmail: an address that the mailer got from a flag stays. If the server's password
-// cannot be read, email waits and does not fail.
+// TestChangedMailServerAppliesToNextEmail: an address that the mailer got from a flag does not change. If the
+// server's password cannot be read, email waits and does not fail.
 func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	taken := make(chan string, 4)
 	relay := noticetest.Script{Taken: func(message string) { taken <- message }}

@@ -19,7 +19,7 @@ import (
 // the database.
 type appointments struct {
 	// Both are called under the lock. So the live state never refuses time that is free in this memory, and a read
-	// that is older than a change does not set what the change has freed.
+	// that is older than a change does not set time that the change has freed.
 	filled   func([]store.Taken)                            // receives the result of a read
 	followed func(change int64, before, after *store.Taken) // receives a change
 
@@ -177,7 +177,8 @@ func (k *appointments) apply(change int64, before, after *store.Taken) {
 			continue
 		}
 		// A stored read may already contain this change, so its entry is removed first and cannot be there twice. If
-		// the read contains a later change too, the appointment is there twice until the feed delivers that change.
+		// the read already contains a later change, the appointment is there twice until the feed delivers that
+		// change.
 		for _, id := range append(t.Resources.List(), t.SpecialistID) {
 			s := k.of(id)
 			s.changes++

@@ -111,8 +111,8 @@ func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bo
 	})
 }
 
-// OpenListed deletes the closures whose time a listing of the practice-management system has open again. The openings
-// are those of one specialist. asked is the instant of the request.
+// OpenListed deletes the closures whose time is open again in a listing of the practice-management system. The
+// openings are those of one specialist. asked is the instant of the request.
 func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []Interval, asked time.Time) {
 	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast &&

@@ -60,8 +60,8 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 	return slices.ContainsFunc(open, func(i Interval) bool { return !start.Before(i.From) && !end.After(i.To) })
 }
 
-// OnlyOpen removes the computed slots that the practice-management system does not have open. specialists are those
-// of the calendars of rooms, in the same order.
+// OnlyOpen removes the computed slots that the practice-management system has not opened. specialists are those of
+// the calendars of rooms, in the same order.
 func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string,
 	now time.Time) *availability.Rooms {
 	tm.open.mu.RLock()

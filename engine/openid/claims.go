@@ -31,7 +31,7 @@ func (w *words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// said has the claims that read uses in addition to those of every ID token.
+// said contains the claims that read uses in addition to those of every ID token.
 type said struct {
 	Party    string `json:"azp"`
 	Email    string `json:"email"`

@@ -8,8 +8,8 @@
 // nonce), and has not expired. Clocks may differ by two minutes.
 //
 // The issuer's metadata is fetched again after an hour. Its keys are also fetched when a token is signed with an
-// unknown key. So a new key works at once, and a withdrawn key stops working within an hour, or within a day while
-// the metadata cannot be fetched.
+// unknown key. So a new key works immediately, and a withdrawn key stops working within an hour, or within a day
+// while the metadata cannot be fetched.
 //
 // Every address is https. Answers are limited in size, and redirects are not followed.
 package openid
@@ -88,7 +88,7 @@ type Client struct {
 // asking is one running fetch of an issuer's metadata, which all concurrent callers share.
 type asking struct {
 	issuer string
-	done   chan struct{} // closed when the result is there
+	done   chan struct{} // closed when the result is available
 	found  *found
 	err    error
 }

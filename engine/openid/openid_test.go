@@ -19,7 +19,7 @@ const issuer = "https://id.clinic.example"
 // slow is an issuer that takes a second for each answer.
 type slow struct {
 	asked   atomic.Int64
-	about   string // what it says about itself besides
+	about   string // additional metadata of the issuer
 	refuses atomic.Bool
 }
 
@@ -60,14 +60,14 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 					began := time.Now()
 					_, err := c.SignInURL(ctx, Login{Issuer: issuer}, Secrets{})
 					if i == 7 && ctx.Err() != nil && err != nil && time.Since(began) == time.Second/2 {
-						return // it waited for another one, and went
+						return // it waited for another one, and left
 					}
 					if err != nil {
 						t.Errorf("hour %d, sign-in %d: got %v", hour, i, err)
 					}
 				})
 				if i == 0 {
-					synctest.Wait() // it asks, and the others find it asking
+					synctest.Wait() // it sends the request, and the others wait for it
 				}
 			}
 			all.Wait()
@@ -76,7 +76,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 			}
 			time.Sleep(keptFor)
 		}
-		// Whoever asks goes away: the others still get the answer.
+		// If the caller disconnects, the others still get the answer.
 		c = s.client()
 		gone, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second/2, cancel)
@@ -87,7 +87,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 		if all.Wait(); err != nil || s2 == "" {
 			t.Errorf("after the one who asked has gone: got %v", err)
 		}
-		// Two issuers are two questions, and no answer is no answer for all.
+		// Two issuers are asked separately, and a missing answer is missing for all callers.
 		s.refuses.Store(true)
 		before := s.asked.Load()
 		for _, other := range []string{"https://one.example", "https://two.example"} {

@@ -13,7 +13,7 @@ import (
 //
 // The queue stores instants of the wall clock, because they outlive the process. A wait is a length of time, though:
 // when the wall clock is set, the queue reschedules the waiting operations, so that none is attempted too early or
-// waits too long. Only operations that are due at a calendar instant, such as reminders, stay unchanged.
+// waits too long. Only operations that are due at a calendar instant, such as reminders, do not change.
 
 // clockEvery is the interval of the clock checks. The clock is also checked before and after every attempt.
 const clockEvery = 10 * time.Second
@@ -46,7 +46,7 @@ func (out *Outbound) wall() time.Time {
 	return time.Now()
 }
 
-// Now returns the time of the wall clock in UTC and whole milliseconds, as it is stored.
+// Now returns the time of the wall clock in the stored form: in UTC and whole milliseconds.
 func (out *Outbound) Now() time.Time { return out.wall().UTC().Truncate(time.Millisecond) }
 
 // watchClock checks the clock until ctx ends.
@@ -54,7 +54,7 @@ func (out *Outbound) watchClock(ctx context.Context) {
 	timed.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
 }
 
-// heedClock reschedules the waiting operations if the wall clock was set. A queue that nodes share stays unchanged.
+// heedClock reschedules the waiting operations if the wall clock was set. A queue that nodes share does not change.
 func (out *Outbound) heedClock(ctx context.Context) {
 	out.clock.mu.Lock()
 	defer out.clock.mu.Unlock()

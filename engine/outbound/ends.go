@@ -14,7 +14,7 @@ type ends [7]struct{ delivered, missed, failed atomic.Uint64 }
 type Ends struct {
 	Kind      store.OperationKind
 	Delivered uint64 // operations that took effect
-	Missed    uint64 // attempts that did not, or whose outcome is unknown; most are repeated
+	Missed    uint64 // attempts that failed, or whose outcome is unknown; most are repeated
 	Failed    uint64 // operations that failed permanently
 }
 

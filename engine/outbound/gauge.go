@@ -15,7 +15,7 @@ type Gauge struct {
 	Kind    store.OperationKind
 	Waiting int           // pending or processing, without scheduled emails such as reminders
 	Failed  int           // failed permanently, and still listed
-	Oldest  time.Duration // age of the oldest one that waits, of the first 500 of all kinds; 0 if none waits
+	Oldest  time.Duration // age of the oldest waiting one, among the first 500 of all kinds; 0 if none is waiting
 	// Attempt is the age of the oldest running attempt, of the first 500; 0 if none is running. A long one
 	// means that the queue has not stored the outcome: no call lasts minutes.
 	Attempt time.Duration

@@ -23,8 +23,8 @@ func waiting(n int, kind store.OperationKind, created, next time.Time, attempted
 	return op
 }
 
-// TestQueueMetricsByKind: how many operations wait, since when, and how many failed. A reminder for tomorrow does not
-// count as waiting.
+// TestQueueMetricsByKind: the number of waiting operations, since when they wait, and the number of failed ones. A
+// reminder for tomorrow does not count as waiting.
 func TestQueueMetricsByKind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,8 @@ func TestQueueMetricsByKind(t *testing.T) {
 	})
 }
 
-// TestOutboundOutcomesAreCounted: the counters have delivered operations, each failed attempt and final failures.
+// TestOutboundOutcomesAreCounted: the counters include delivered operations, each failed attempt and permanent
+// failures.
 func TestOutboundOutcomesAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

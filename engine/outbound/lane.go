@@ -178,7 +178,7 @@ func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {
 	return d.Attempt(ctx, op)
 }
 
-// IsTooLate reports whether the deadline of op is over.
+// IsTooLate reports whether the deadline of op has passed.
 func IsTooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
 }

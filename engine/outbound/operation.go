@@ -49,7 +49,7 @@ type Ending int
 
 const (
 	Delivered    Ending = iota // it took effect
-	NotNeeded                  // nothing is left to be done
+	NotNeeded                  // nothing is left to do
 	Refused                    // it certainly did not, and the same call never will
 	Retryable                  // it certainly did not, and may another time
 	Unknown                    // it is unknown whether it did
@@ -154,7 +154,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 		return op, "failed"
 	case Unreachable:
 		op.Attempts = max(0, op.Attempts-1)
-		op.Status = store.OperationPending // still due, so that the order stays when the server is reachable again
+		op.Status = store.OperationPending // still due, so that the order is kept when the server is reachable again
 	case Deferred:
 		op.Attempts = max(0, op.Attempts-1)
 		pending(o.At)
@@ -324,7 +324,7 @@ func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail str
 	out.keep(ctx, op, "added", detail)
 }
 
-// Unread returns the reason for people why an attempt could not begin: its appointment was not read.
+// Unread returns an explanation why an attempt could not begin: its appointment was not read.
 func Unread(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "the server stopped before it was tried"

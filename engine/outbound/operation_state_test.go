@@ -9,7 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// The state machine of an operation, row by row: what each ending makes of one that is being processed.
+// The state machine of an operation, row by row: the effect of each outcome on an operation that is
+// being processed.
 func TestAdvance(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	rules := Limits{}.WithDefaults()
@@ -61,8 +62,8 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// Ids have the documented form, are never given out twice, follow the clock when it is set back, and those of one instant sort in the
-// order in which they were made.
+// Ids have the documented form, are never issued twice, follow the clock when it is set back, and those of one
+// instant sort in the order in which they were created.
 func TestOperationIDs(t *testing.T) {
 	shape := regexp.MustCompile(`^op-[0-9]{13}-[0-9a-z]{6}$`)
 	var ids operationIDs

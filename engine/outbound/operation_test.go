@@ -24,7 +24,7 @@ import (
 )
 
 // These tests check the guarantees of the queue. Nothing is lost while the upstream is unreachable, a person decides
-// about an unknown outcome, and staff can retry an operation or give it up.
+// about an unknown outcome, and staff can retry an operation or give up on it.
 
 func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,8 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	}
 }
 
-// TestOperationIsGivenUpInTime: the server retries until 15 minutes before the start. Then the clinic sees the failure.
+// TestOperationIsGivenUpInTime: the server retries until 15 minutes before the start. The clinic then sees the
+// failure.
 func TestOperationIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestOperationIsGivenUpInTime(t *testing.T) {
 	})
 }
 
-// TestTenAttempts: after ten refusals by the rate limit the operation visibly fails. A person can have it retried.
+// TestTenAttempts: after ten refusals by the rate limit the operation visibly fails. A person can retry it.
 func TestTenAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -282,8 +283,8 @@ func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 }
 
 // TestOwnFirstAttemptIsAdopted: the upstream applies the first attempt so late that the look-up does not find it. The
-// second attempt is refused, because our own first one has the slot. The server detects this, and no caller learns
-// that the booking failed.
+// second attempt is refused, because our own first attempt has taken the slot. The server detects this, and no caller
+// learns that the booking failed.
 func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -291,7 +292,7 @@ func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 95 * time.Second})
 		p.Ask(p.Wish(48 * 3))
 		time.Sleep(75 * time.Second)
-		p.Ask(p.Wish(48 * 5)) // checks that the upstream is reachable, so that the next call need not
+		p.Ask(p.Wish(48 * 5)) // checks that the upstream is reachable, so that the next call does not have to
 		time.Sleep(13 * time.Second)
 		p.Ask(p.Wish(48 * 4)) // has the turn until 98 s; the first one is looked up at 90 s and written at 98 s
 		p.Until(time.Hour, "settled", p.Settled)
@@ -315,7 +316,7 @@ func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	})
 }
 
-// TestVisitorsUpstream: a visitor's booking is written upstream too, with a patient of its own. Moves and
+// TestVisitorsUpstream: a visitor's booking is also written upstream, with a separate patient. Moves and
 // cancellations follow it there.
 func TestVisitorsUpstream(t *testing.T) {
 	t.Parallel()
@@ -339,7 +340,7 @@ func TestVisitorsUpstream(t *testing.T) {
 			}
 			p.Until(2*time.Minute, "settled", p.Settled)
 		}
-		// A second booking of the same person is the same patient.
+		// A second booking of the same person has the same patient.
 		r2 := enginetest.BookingOf(1, "cleaning")
 		r2.SlotStart, r2.Client = p.SlotAt(40), enginetest.Client(2)
 		if _, err := p.Booking.Book(t.Context(), r2); err != nil {

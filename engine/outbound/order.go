@@ -7,11 +7,11 @@ import (
 	"holdfast/store"
 )
 
-// # Which operation of an appointment comes first
+// # The order of an appointment's operations
 //
 // The deliveries of an appointment are rows that the database numbers in the transactions that add the operations to
 // the outbox. These transactions run one after another on all nodes, so the numbers are the order of the commits. The
-// id of an operation begins with the clock of the node that created it, so it does not give the order.
+// id of an operation begins with the clock of the node that created it, so it does not determine the order.
 
 // order has the place of each operation of one appointment, by its id: 1 is the first that was added to the outbox.
 type order map[string]int

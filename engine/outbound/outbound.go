@@ -10,10 +10,10 @@
 //
 // # An unknown outcome is not a failure
 //
-// The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, half an answer),
-// the operation waits until the quarantine is over. Its Delivery then finds out whether it took effect, or leaves it
-// to a person. If the remote server is unreachable, the operation is deferred, and that counts as no attempt. A
-// refusal counts as one.
+// The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, an incomplete
+// answer), the operation waits until the quarantine is over. Its Delivery then finds out whether it took effect, or
+// leaves it to a person. If the remote server is unreachable, the operation is deferred, and that counts as no
+// attempt. A refusal counts as one.
 //
 // # Where to read
 //

@@ -174,7 +174,8 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
 	if len(ops) > 0 {
 		now := out.Now()
-		for i := range ops { // a clock that was set back must not delay those due at once or after a wait
+		// a clock that was set back must not delay operations that are due immediately or after a wait
+		for i := range ops {
 			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !out.onTheDay(op) {
 				if due := now.Add(max(0, op.NextAttemptAt.Sub(op.CreatedAt))); op.NextAttemptAt.After(due) {
 					op.NextAttemptAt = due
@@ -194,7 +195,7 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 
 // reconcile adds to the queue every operation of the outbox that was created before an instant and has an id greater
 // than after. It skips claimed operations and those with an unsaved outcome. Operations that the queue already has
-// stay unchanged, except reopened ones. lost: the queue lost the attempts, so the outcome of each operation is
+// do not change, except reopened ones. lost: the queue lost the attempts, so the outcome of each operation is
 // unknown.
 func (out *Outbound) reconcile(ctx context.Context, after string, before time.Time, lost bool) error {
 	const page = 500

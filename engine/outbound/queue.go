@@ -18,7 +18,7 @@ import (
 // # The queue for people
 //
 // A person can attempt a waiting operation now, retry a failed one, decide about one of unknown outcome, and give up
-// any that is not being attempted. Giving up ends the operation, never the appointment.
+// on any that is not being attempted. Giving up ends the operation, never the appointment.
 
 // QueueFilter selects the operations that Status lists. The zero value selects all states.
 type QueueFilter struct {
@@ -236,7 +236,7 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 	})
 }
 
-// nameOf returns the id of an operation that took effect, as a person has seen.
+// nameOf returns the id of an operation that took effect, as found by a person.
 func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	if find := out.delivery(op.Kind).Find; find != nil {
 		return find(ctx, op)

@@ -35,7 +35,7 @@ func (r *Rest) Begin(now time.Time, base time.Duration) (worked bool) {
 	return r.failures == 1
 }
 
-// End allows the next attempt at once, and reports whether there was a rest.
+// End allows the next attempt immediately, and reports whether there was a rest.
 func (r *Rest) End() (rested bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

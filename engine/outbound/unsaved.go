@@ -77,7 +77,7 @@ func (s *unsavedSet) remove(u *unsaved) {
 	}
 }
 
-// saveOutcome writes an outcome to the queue, unless that has been done.
+// saveOutcome writes an outcome to the queue, unless that has already been done.
 func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // address or a phone number with that person.
 type Erasure struct {
 	Of      []store.Identity // as the appointments and links spell the person, the newest first
-	Coming  int              // confirmed appointments that are not over; they stay booked
+	Coming  int              // confirmed appointments that have not ended; they stay booked
 	Past    int
 	Notes   int
 	Links   int

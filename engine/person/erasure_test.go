@@ -66,7 +66,7 @@ func TestEraseOneOfFamily(t *testing.T) {
 }
 
 // TestEraseKeepsNamesake: two people share a name and a number, and one appointment has no date of birth. Erasing one
-// person keeps the other. The engine does not guess whose the appointment is if it could be either's.
+// person keeps the other. The engine does not guess whose appointment it is if it could be either's.
 func TestEraseKeepsNamesake(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

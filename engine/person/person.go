@@ -67,8 +67,8 @@ type History struct {
 	// as the appointments and links spell the person, the spelling of the requested appointment first
 	Of        []store.Identity
 	Coming    []store.Appointment // confirmed and not over, the next one first
-	Past      []store.Appointment // appointments that are over or cancelled, the latest first
-	NoShows   int                 // the number of past ones to which the person did not come
+	Past      []store.Appointment // appointments that have ended or are cancelled, latest first
+	NoShows   int                 // the number of past ones that the person missed
 	Cancelled int
 	Notes     []store.PersonNote // by creation time
 	Links     []store.PersonLink

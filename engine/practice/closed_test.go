@@ -26,7 +26,7 @@ type listing struct {
 	reason       availability.Reason
 }
 
-// says queries the state of a start everywhere.
+// says queries the state of a start in every way.
 func says(p *enginetest.TestPractice, start time.Time) (l listing) {
 	p.T.Helper()
 	ctx := p.T.Context()

@@ -20,13 +20,13 @@ import (
 // marks the operation as attempted. If the attempt does not end the operation, the queue gets the operation.
 
 const (
-	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two bookings in a row, such as those of two
-	// siblings, the second waits for its turn and is confirmed, too.
+	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two consecutive bookings, such as those of
+	// two siblings, the second waits for its turn and is confirmed too.
 	DefaultAgentBound = 12 * time.Second
 	// MinAgentBound and MaxAgentBound leave time for a call, and for an answer before the caller gives up.
 	MinAgentBound, MaxAgentBound = 3 * time.Second, 25 * time.Second
-	// CallReserve is the part of the bound that is reserved for a call: the bound would interrupt a call that begins
-	// later.
+	// CallReserve is the part of the time limit that is reserved for a call: the limit would interrupt a call that
+	// begins later.
 	CallReserve = time.Second
 	// probeBound is the time limit for a question to a doubtful upstream while a caller waits.
 	probeBound = 3 * time.Second

@@ -16,9 +16,9 @@ import (
 // An appointment of unknown outcome is looked up. After a write of unknown outcome, isThere asks first whether the
 // upstream answers at all. Questions are spaced as writes are. A caller of lookUp has waited for its turn.
 
-// isThere asks, after a write of unknown outcome, whether the upstream answers: a write to one that does not would
-// have an unknown outcome, too. The question involves no patient, whose record could make it fail. If its turn does
-// not come within bound, isThere does not ask, because another question has just failed. It returns false with the
+// isThere asks, after a write of unknown outcome, whether the upstream answers: if it does not, another write would
+// have an unknown outcome too. The question involves no patient, whose record could make it fail. If its turn does
+// not come in time, isThere does not ask, because another question has just failed. It returns false with the
 // outcome that follows.
 func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.Outcome, bool) {
 	if pr.doubt.Load() == 0 {
@@ -54,7 +54,7 @@ func (pr *Practice) mayBeWritten(op *store.Operation, p *payload) bool {
 	return op.CreatedAt.Before(pr.outbound.Started()) && p.Checked != pr.outbound.Started().UnixMilli()
 }
 
-// lookUp asks whether the appointment is there. It returns false if it certainly is not, and otherwise true with the
+// lookUp asks whether the appointment exists. It returns false if it certainly is not, and otherwise true with the
 // outcome that follows. A question without an answer defers this operation and no other one.
 func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
@@ -107,7 +107,7 @@ func (pr *Practice) putOff(op *store.Operation, p *payload, err error) outbound.
 		At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, p.Asked))}
 }
 
-// findWritten looks up the GUID of an appointment that certainly is there. If it cannot be found, the appointment
+// findWritten looks up the GUID of an appointment that certainly exists. If it cannot be found, the appointment
 // remains without one.
 func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) outbound.Outcome {
@@ -146,7 +146,8 @@ func (pr *Practice) findUpstream(ctx context.Context, p *payload,
 	}), nil
 }
 
-// findResult returns the GUID of an appointment that a person has seen in the upstream, or outbound.DoneWithoutName.
+// findResult returns the GUID of an appointment that a person has found in the upstream, or
+// outbound.DoneWithoutName.
 func (pr *Practice) findResult(ctx context.Context, op *store.Operation) string {
 	p := payloadOf(op)
 	if p.isBlank() {

@@ -15,7 +15,7 @@ import (
 // These tests call the practice-management system to look appointments up. A failed look-up delays only its own
 // operation, and look-ups do not overload the upstream.
 
-// TestFailedLookupDelaysOnlyItsOwn: writes work and look-ups do not. The operation with an unknown outcome goes to
+// TestFailedLookupDelaysOnlyItsOwn: writes work and look-ups do not. The operation with an unknown outcome needs
 // review after three unusable answers, and no other operation waits for it.
 func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 	t.Parallel()

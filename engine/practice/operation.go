@@ -18,8 +18,8 @@ import (
 type target struct {
 	Start   time.Time `json:"start,omitzero"`
 	Minutes int       `json:"minutes,omitempty"`
-	// Specialist is the specialist at the time of the change. A move to another one, or to another time, has an
-	// operation of its own.
+	// Specialist is the specialist at the time of the change. A move to another one, or to another time, has a
+	// separate operation.
 	Specialist string `json:"specialist,omitempty"`
 
 	View   string `json:"view,omitempty"` // GUIDs of the upstream
@@ -35,7 +35,7 @@ type payload struct {
 	Step string `json:"step,omitempty"`
 	// Doubt: an attempt had an unknown outcome, so this operation itself may have taken the slot.
 	Doubt   bool   `json:"doubt,omitempty"`
-	Written bool   `json:"written,omitempty"` // the appointment is there, and the answer had no GUID
+	Written bool   `json:"written,omitempty"` // the appointment exists, and the answer contained no GUID
 	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty: the appointment's own
 	Search  bool   `json:"search,omitempty"`  // the appointment to cancel must be looked up first
 	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added and is not recorded yet
@@ -48,7 +48,7 @@ type payload struct {
 const (
 	stepPatient     = "patient"
 	stepAppointment = "appointment"
-	stepForgotten   = "forgotten" // the queue was lost: either of the two writes can have begun
+	stepForgotten   = "forgotten" // the queue was lost: either of the two writes may have begun
 )
 
 func payloadOf(op *store.Operation) payload {
@@ -88,8 +88,8 @@ func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	}, true
 }
 
-// isCurrent reports whether an operation still writes the appointment as it is now. A later change has an operation
-// of its own.
+// isCurrent reports whether an operation still writes the current state of the appointment. A later change has a
+// separate operation.
 func isCurrent(a *store.Appointment, p *payload) bool {
 	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
@@ -124,7 +124,7 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	case c.Kind == booking.ChangeRescheduled && goes:
 		kind = store.UpstreamReschedule
 	case c.Kind == booking.ChangeCancelled, c.Kind == booking.ChangeRescheduled:
-		// A move to a specialist who is not in the upstream leaves nothing there.
+		// A move to a specialist who is not in the upstream leaves no appointment there.
 		kind = store.UpstreamCancel
 		p.target, _ = pr.targetOf(c.Before)
 		p.Start, p.Minutes = c.Before.SlotStart, int(c.Before.SlotEnd.Sub(c.Before.SlotStart)/time.Minute)
@@ -149,8 +149,8 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
 }
 
-// deskLead is the longest time by which a write of the desk goes before one of the public: the lane takes the
-// operation that was due first, and at the desk a patient waits for it.
+// deskLead is the longest time by which a write of the desk goes before a public one: the lane takes the
+// operation that was due first, and at the desk a patient is waiting for it.
 const deskLead = time.Hour
 
 // NoticeOf returns the name that the delivery log gives an upstream operation.

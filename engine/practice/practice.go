@@ -11,14 +11,14 @@
 //
 // The upstream has no idempotency keys. So the queue records an attempt before this package sends anything. If the
 // outcome of a write is unknown (a time-out, a reset, half an answer), the operation waits until the quarantine is
-// over, and then this package looks the appointment up. It adopts an appointment that is there, writes one that is
-// not, and leaves the operation to a person if it cannot find that out. If the upstream is unreachable, the operation
-// is deferred, and that counts as no attempt. A refusal counts as one.
+// over, and then this package looks the appointment up. It adopts an appointment that exists, writes one that does
+// not, and leaves the operation to a person if it cannot find out. If the upstream is unreachable, the operation is
+// deferred, and that counts as no attempt. A refusal counts as one.
 //
 // # Openings
 //
 // Work asks about the openings of each appointment type up to its horizon, the nearest days of all types first: one
-// question at a time, a spacing of the pacer apart, and after the writes that wait. Package occupancy stores the
+// question at a time, with the pacer's spacing between them, and after waiting writes. Package occupancy stores the
 // answers and uses them until they are too old. If the upstream does not answer, Work asks again after a back-off,
 // and the last answers remain in use.
 //

@@ -31,7 +31,7 @@ const maxNamesakes = 10
 // rollback is the state of the look-ups after a rollback of the data.
 type rollback struct {
 	known   atomic.Bool // earlier writes are looked up by the patient's name
-	checked atomic.Bool // the first write of this start was looked up and was not there
+	checked atomic.Bool // the first write of this start was looked up and did not exist
 }
 
 // suspectRollback makes the server look up all writes of earlier runs, because the practice-management system has op
@@ -82,7 +82,7 @@ func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *
 // errManyFound is the error of a search by name that does not lead to one appointment.
 var errManyFound = errors.New("more than one patient or appointment fits")
 
-// wordsOf returns what an error of findByName means, for people.
+// wordsOf explains an error of findByName for people.
 func wordsOf(err error) string {
 	if errors.Is(err, errManyFound) {
 		return err.Error()

@@ -57,7 +57,7 @@ func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error 
 	return nil
 }
 
-// forgotten changes an operation whose copy in the queue was lost: either write can have been sent.
+// forgotten changes an operation whose copy in the queue was lost: either write may have been sent.
 func forgotten(op *store.Operation) {
 	if p := payloadOf(op); !op.Status.Final() && !p.isBlank() {
 		p.Step, p.Doubt = stepForgotten, true

@@ -10,8 +10,8 @@ import (
 )
 
 // Sessions do not stay open forever. A request expires if no specialist accepts it in time. A session in progress
-// expires when its last sign of life is too old. Signs of life are: accepting, rerouting, changing the payment state,
-// and repeating one of these calls.
+// expires when its last sign of life is too old. Activity means accepting, rerouting, changing the payment state, or
+// repeating one of these calls.
 
 // lifeEvery is the minimum time before a repeated call is stored as a new sign of life.
 const lifeEvery = time.Minute
@@ -89,7 +89,7 @@ func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error
 	return due, nil
 }
 
-// endQuiet expires the sessions in progress whose last sign of life is too old. Each session is checked again in its
+// endQuiet expires the sessions in progress whose last activity is too old. Each session is checked again in its
 // transaction.
 func (pr *Presence) endQuiet(ctx context.Context) error {
 	for {

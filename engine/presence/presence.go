@@ -79,7 +79,7 @@ type presenceState struct {
 	beacon  beacon
 	turns   turns
 	// loads lets session changes run concurrently and reconciliation alone. Between the count of the sessions and the
-	// update of the live loads, no session may begin or end, or reconciliation would set a wrong load.
+	// update of the live loads, no session may begin or end; otherwise reconciliation would set a wrong load.
 	loads sync.RWMutex
 
 	seeded   atomic.Pointer[string] // the storage that was seeded last
@@ -254,7 +254,7 @@ func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store
 	return Status{Present: live, LastOnlineAt: m.LastOnlineAt, LastOfflineAt: m.LastOfflineAt}, err
 }
 
-// Available lists the specialists who can take a session now, the least busy first; at most limit (0 = all).
+// Available lists the specialists who can take a session now, least busy first; at most limit (0 = all).
 func (pr *Presence) Available(ctx context.Context, limit int) ([]holds.Present, error) {
 	pr.settle(ctx)
 	return pr.holds.Available(ctx, pr.staleAfter(), limit)

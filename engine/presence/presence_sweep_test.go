@@ -79,7 +79,7 @@ func TestFailedSweepKeepsSpecialistsOnline(t *testing.T) {
 		c.moody.fails.Store(false)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		c.wantOnline("ada") // the outage is over, and the server sees which specialist was silent throughout
+		c.wantOnline("ada") // the outage is over, and the server sees which specialists sent no heartbeat throughout
 	})
 }
 

@@ -483,8 +483,8 @@ func TestSnapshotIsAtMostTenSecondsOld(t *testing.T) {
 	})
 }
 
-// TestSnapshotIsRenewedAfterOffline: when a specialist goes offline, the public count is correct immediately, and not
-// only after the 10 s of its cache.
+// TestSnapshotIsRenewedAfterOffline: when a specialist goes offline, the public count is correct immediately, not
+// only after its cache has expired (10 s).
 func TestSnapshotIsRenewedAfterOffline(t *testing.T) {
 	t.Parallel()
 	set := func(edit func(*store.Specialist)) func(*onCall) error {

@@ -194,7 +194,8 @@ func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.S
 }
 
 // RerouteSession moves a session in progress to another specialist: one load decreases and the other increases.
-// Rerouting to the specialist who already has the session is a sign of life. store.ErrNotFound, *NotBookableError.
+// Rerouting to the specialist who already has the session counts as activity. store.ErrNotFound,
+// *NotBookableError.
 func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -232,8 +233,8 @@ func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bo
 	})
 }
 
-// CancelSession cancels the client's own request or session in progress. It leaves a session that is over unchanged.
-// *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
+// CancelSession cancels the client's own request or session in progress. It does not change a session that has
+// ended. *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
 func (pr *Presence) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)

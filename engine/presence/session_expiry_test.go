@@ -127,7 +127,7 @@ func TestUnendedSessionExpires(t *testing.T) {
 }
 
 // TestSessionListIsBounded: more sessions wait than one read returns, and none is due. The loop waits until the first
-// expires.
+// one expires.
 func TestSessionListIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -93,8 +93,8 @@ func (pr *Presence) trySettle(ctx context.Context) error {
 	return pr.reconcilePresence(ctx)
 }
 
-// settle is trySettle for a reader of the live state, so that a reader does not find every specialist offline after
-// a change of storage. If settle fails, the reader gets the live state as it is, and Run retries within a second. The
+// settle is trySettle for a reader of the live state, so that a reader does not find every specialist offline after a
+// change of storage. If settle fails, the reader gets the live state unchanged, and Run retries within a second. The
 // caller has not taken a specialist's turn.
 func (pr *Presence) settle(ctx context.Context) {
 	if err := pr.trySettle(ctx); err != nil {

@@ -32,5 +32,5 @@ type Principal struct {
 // Actor returns the principal as the audit log names it.
 func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
 
-// May reports whether the principal has a scope. Admin has them all.
+// May reports whether the principal has a scope. Admin includes all of them.
 func (p Principal) May(s store.Scope) bool { return p.Scope == s || p.Scope == store.ScopeAdmin }

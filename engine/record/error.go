@@ -14,7 +14,7 @@ var (
 	ErrNoAppointmentType = fmt.Errorf("appointment type: %w", store.ErrNotFound)
 	// ErrNoSlots: no slot of this type can be booked in the asked range, up to its horizon.
 	ErrNoSlots = errors.New("no bookable slot")
-	// ErrForbidden: the caller is known and may not do this.
+	// ErrForbidden: the caller is known but may not do this.
 	ErrForbidden = errors.New("not allowed")
 	// ErrUnauthorized: no credential, or one that is unknown, revoked or expired.
 	ErrUnauthorized = errors.New("no valid credential")
@@ -61,8 +61,8 @@ func (m *Mistakes) Add(field, format string, args ...any) {
 	*m = append(*m, FieldError{field, fmt.Sprintf(format, args...)})
 }
 
-// Together returns m and those of more whose fields m does not have. It leaves out a field below one of m too: a
-// mistake in "patient.name" does not matter if "patient" itself is wrong.
+// Together returns m and those of more whose fields m does not have. It also leaves out a field below one of m:
+// a mistake in "patient.name" is irrelevant if "patient" itself is wrong.
 func (m Mistakes) Together(more Mistakes) Mistakes {
 	all := slices.Clone(m)
 	for _, x := range more {

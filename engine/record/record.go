@@ -1,5 +1,5 @@
-// Package record has what all durable changes have in common: their author (Actor, Principal), the entry in the audit
-// log (Audit), the answer to a repeat of the request (Once), new ids, and the mistakes in a request (Mistakes,
+// Package record contains what all durable changes have in common: their author (Actor, Principal), the entry in the
+// audit log (Audit), the answer to a repeat of the request (Once), new ids, and the mistakes in a request (Mistakes,
 // ValidationError, and the checks of single values).
 //
 // An audit entry and a remembered answer are written in the transaction of their change, so all of them commit or

@@ -1,9 +1,10 @@
-// Package report counts what happened in a clinic, by week or by month: bookings by source, cancellations, no-shows,
+// Package report counts the events of a clinic, by week or by month: bookings by source, cancellations, no-shows,
 // utilisation, lead time and the waiting list. The database counts; no report has data of a patient.
 //
-// An appointment belongs to the period in which it starts. Events of the waiting list come from the audit log, because
-// its entries are deleted after a while, and belong to the period in which they happened. Open time comes from the
-// present weekly hours, from days off, and from blocks; blocks that ended more than store.BlockMemory ago do not count.
+// An appointment belongs to the period in which it starts. Events of the waiting list come from the audit log,
+// because its entries are deleted 30 days after their end, and belong to the period in which they happened. Open time
+// comes from the current weekly hours, from days off, and from blocks; blocks that ended more than store.BlockMemory
+// ago do not count.
 package report
 
 import (

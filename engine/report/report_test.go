@@ -12,7 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestCountRefusesInvalidRanges: the step is known, and the range is not empty and has at most 60 periods.
+// TestCountRefusesInvalidRanges: the step must be known, and the range must not be empty and have at most
+// 60 periods.
 func TestCountRefusesInvalidRanges(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	first := store.Date{Year: 2026, Month: time.March, Day: 4}

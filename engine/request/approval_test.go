@@ -40,8 +40,8 @@ func approved(c *enginetest.TestClinic) {
 	}
 }
 
-// TestDeskApprovesRequest: a booking of such a type is a request, whose time is held for two days; the desk confirms
-// it, and the patient gets the link of the call and what to know about cancelling, in their language.
+// TestDeskApprovesRequest: a booking of such a type becomes a request, whose time is held for two days. The desk
+// confirms it, and the patient gets the link of the call and the cancellation policy, in their language.
 func TestDeskApprovesRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

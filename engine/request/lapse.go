@@ -12,8 +12,8 @@ import (
 )
 
 // lapseEvery is how often the server checks for expired requests. KeptForApproval is how long a request for approval
-// is stored after it expires. It is longer than a server is off over a long weekend, so that patients who wait for an
-// answer still get the email that there is none.
+// is stored after it expires. It is longer than a server is off over a long weekend, so that waiting patients still
+// get the email that their request expired.
 const (
 	lapseEvery      = time.Minute
 	KeptForApproval = 7 * 24 * time.Hour

@@ -21,8 +21,8 @@ import (
 	"holdfast/store"
 )
 
-// In these tests something happens between a request and its decision: the clinic changes, people are erased, or the
-// machine sleeps or is off.
+// In these tests, something happens between a request and its decision: the clinic changes, people are erased, or
+// the machine sleeps or is off.
 
 // asks requests a time of an appointment type that needs the desk's approval.
 func asks(c *enginetest.TestClinic, n int, start time.Time) *store.BookingRequest {
@@ -82,8 +82,8 @@ func TestErasedRequestFreesSlot(t *testing.T) {
 	})
 }
 
-// TestConfirmationKeepsRequest: a confirmation keeps the requested time, whatever the type's duration is by then, and
-// after a restart as well.
+// TestConfirmationKeepsRequest: a confirmation keeps the requested time, whatever the type's duration is by then,
+// even after a restart.
 func TestConfirmationKeepsRequest(t *testing.T) {
 	t.Parallel()
 	for _, minutes := range []int{20, 30, 45, 60} {

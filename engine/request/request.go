@@ -9,7 +9,7 @@
 // # Requests
 //
 // A booking over the limits becomes a request. So does every public booking if the clinic requires confirmation. A
-// request is a row of its own with the id of the appointment that it can become. A hold that belongs to no client
+// request is a separate row with the id of the appointment that it can become. A hold that belongs to no client
 // reserves its time. Only the patient is notified, by an email with the manage link of that id. Until the request
 // expires, the link confirms it; the desk can also confirm or decline it. Confirming is an ordinary booking that
 // deletes the request in its transaction: the guarantee, webhooks and the upstream write apply as for every booking.
@@ -59,7 +59,7 @@ func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, 
 	return &Requests{s, log, c, b, out, m, asked}
 }
 
-// Visitor describes where a public booking comes from.
+// Visitor describes the origin of a public booking.
 type Visitor struct {
 	Network   netip.Addr // the network that is counted; invalid: unknown
 	Unlimited bool       // the limits are off

@@ -166,7 +166,7 @@ func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, l
 		lines[row.AppointmentID] = row.Line
 		switch _, err := r.Appointment(ctx, row.AppointmentID); {
 		case err == nil:
-			row.Outcome, row.Problems = There, nil // the stored appointment counts, whatever the file has
+			row.Outcome, row.Problems = There, nil // the stored appointment counts, whatever the file contains
 		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
 		case row.Outcome == Book:

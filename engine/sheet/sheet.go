@@ -59,7 +59,7 @@ const (
 )
 
 // Problem is a mistake in a row. Code is for programs, Message for people. Value is the content of the cell, or the
-// line or time that is in the way.
+// conflicting line or time.
 type Problem struct {
 	Column, Code, Value, Message string
 }

@@ -65,7 +65,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		t.Errorf("the plan wrote: %d appointments", n)
 	}
 
-	// First all or nothing, then the valid rows, then nothing is imported twice.
+	// First all rows or none, then the valid rows; after that, nothing is imported twice.
 	var refused *sheet.RefusedError
 	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) ||
 		len(c.Confirmed()) != 1 {

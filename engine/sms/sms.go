@@ -1,5 +1,6 @@
-// Package sms contains the rules of text messages that need no server: how many segments a text takes, which letters a
-// segment can contain, and how a telephone number is written for a gateway. It sends nothing; package notice does.
+// Package sms contains the rules of text messages that need no server: how many segments a text takes, which letters
+// a segment can contain, and how a telephone number is written for a gateway. It sends no message; package notice
+// does.
 package sms
 
 import (

@@ -1,5 +1,5 @@
-// Package timed has the parts that depend on passing time: Every, a loop at an interval; Sleep, a wait that a signal
-// can end; Outage, one line in the log for many failures; and Map, which drops its oldest entries.
+// Package timed contains the parts that depend on passing time: Every, a loop at an interval; Sleep, a wait that a
+// signal can end; Outage, one line in the log for many failures; and Map, which drops its oldest entries.
 package timed
 
 import (

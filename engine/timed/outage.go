@@ -2,7 +2,7 @@ package timed
 
 import "sync/atomic"
 
-// Outage tracks whether a call that is repeated fails, so that a log gets one line when it begins to fail and one when
+// Outage tracks whether a repeated call is failing, so that a log gets one line when it begins to fail and one when
 // it works again. The zero value is a call that works. It is safe for concurrent use.
 type Outage struct{ on atomic.Bool }
 

@@ -60,8 +60,8 @@ func TestBookingAuthPayload(t *testing.T) {
 	}
 }
 
-// What people type into a session id comes back as it was, and the longest one
-// still makes a token that is accepted.
+// Text that people type into a session id is returned unchanged, and the longest one still results
+// in a token that is accepted.
 func TestBookingAuthSessionIDs(t *testing.T) {
 	k := Generate(noon)
 	for _, id := range []string{"", `"};{"`, "Zoë <&>", strings.Repeat("\x01", maxSessionID),
@@ -93,7 +93,7 @@ func TestBookingAuthSessionIDs(t *testing.T) {
 	}
 }
 
-// A payload that this keyring did sign but that is no JSON object is refused too.
+// A payload that this keyring has signed but that is not a JSON object is refused too.
 func TestBookingAuthSignedNonsense(t *testing.T) {
 	k := Generate(noon)
 	sign := func(text string) string {

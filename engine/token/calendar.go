@@ -2,7 +2,7 @@ package token
 
 import "time"
 
-// A calendar token has the bytes of a manage token and a key of its own. So its bearer can see an appointment, but
+// A calendar token has the bytes of a manage token but a different key. So its bearer can see an appointment, but
 // cannot use the token to change it.
 
 // Calendar is the content of a calendar token: its bearer may see this one appointment until an instant.

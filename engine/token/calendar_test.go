@@ -6,7 +6,7 @@ import (
 )
 
 // TestManageRefusesCalendarToken: a calendar token shows an appointment and cannot change it. Neither kind of token
-// is accepted as the other, for the same appointment and after the key was replaced.
+// is accepted as the other, for the same appointment, even after the key was replaced.
 func TestManageRefusesCalendarToken(t *testing.T) {
 	k := Generate(noon)
 	until := noon.Add(24 * time.Hour)

@@ -98,7 +98,7 @@ func Generate(now time.Time) *Keyring {
 	return &Keyring{keys: []key{newKey(now, nil)}}
 }
 
-// Rotate returns a keyring that signs with a new random key. It retains the present key for the tokens that it has
+// Rotate returns a keyring that signs with a new random key. It retains the current key for the tokens that it has
 // signed (at most MaxManageTTL), and drops keys whose tokens have all expired. k itself is unchanged.
 func (k *Keyring) Rotate(now time.Time) *Keyring {
 	keys := []key{newKey(now, k.keys)}

@@ -70,7 +70,7 @@ func TestTokenWithFlippedBitIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if least := 8 * (len(text) - 80); refused < least { // in the last line, a bit makes it a comment
+	if least := 8 * (len(text) - 80); refused < least { // in the last line, a flipped bit turns it into a comment
 		t.Errorf("%d of %d flipped bits were refused, want at least %d", refused, 8*len(text), least)
 	}
 }
@@ -94,7 +94,7 @@ func TestGenerateMakesKeysThatDiffer(t *testing.T) {
 	}
 }
 
-// A token outlives the rotation of its key, and the key goes with its last token.
+// A token outlives the rotation of its key, and the key is deleted with its last token.
 func TestRotation(t *testing.T) {
 	old := Generate(noon)
 	auth, _, _ := old.IssueBookingAuth("call-7", patient, noon)
@@ -130,7 +130,7 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
-	// A key that was stolen and replaced soon makes no bookings any more.
+	// A key that was stolen and soon replaced can make no more bookings.
 	forged, _, _ := old.IssueBookingAuth("call-8", patient, noon.Add(time.Hour))
 	if _, err := k.VerifyBookingAuth(forged, patient, noon.Add(time.Hour)); err != BookingAuthSignatureInvalid {
 		t.Errorf("signed an hour later with the replaced key: got %v, want %v", err, BookingAuthSignatureInvalid)

@@ -13,7 +13,7 @@ const sealPrefix = "seal1."
 
 // Seal encrypts a secret that must be stored and used again, such as a password of another server. The result is
 // "seal1.", the id of the key, a dot, and the nonce with the ciphertext. about names the use of the secret. Open
-// needs the same about, so a person who can write to the store cannot put the secret to another use.
+// needs the same about, so a person who can write to the store cannot use the secret for another purpose.
 func (k *Keyring) Seal(secret, about string) string {
 	signer := k.signer()
 	sealed := signer.gcm().Seal(nil, nil, []byte(secret), []byte(about)) // it puts a random nonce in front

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSealedSecretOpensForItsPurposeOnly: only the keys that sealed a secret open it, for the same purpose, also
+// TestSealedSecretOpensForItsPurposeOnly: only the keys that sealed a secret open it, for the same purpose, even
 // after a rotation.
 func TestSealedSecretOpensForItsPurposeOnly(t *testing.T) {
 	now := time.Now()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The vectors in testdata/token were made by an independent program: they fix the
-// wire format, not merely that this package agrees with itself.
+// The vectors in testdata/token were created by an independent program: they fix the wire format,
+// instead of only checking that this package is consistent with itself.
 func vectors(t testing.TB, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("../../testdata/token/" + name)
@@ -37,7 +37,7 @@ const (
 	appointment = "0193a2b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
 )
 
-// kinds are the three tokens behind one face: how to issue, how to check.
+// kinds are the three tokens behind one interface: how to issue, how to check.
 func kinds(t testing.TB, k *Keyring) map[string]kind {
 	t.Helper()
 	auth, _, err := k.IssueBookingAuth("call-7", patient, noon)
@@ -78,9 +78,9 @@ type kind struct {
 	verify func(k *Keyring, token string) error
 }
 
-// Every character of a valid token is replaced by every other byte, every
-// character is dropped, doubled and swapped with its neighbour, every beginning
-// and every end is cut off: none of the results is accepted.
+// Every character of a valid token is replaced by every other byte, every character is dropped,
+// doubled and swapped with its neighbour, and the token is cut at every position at both ends: none
+// of the results is accepted.
 func TestNoMutationIsAccepted(t *testing.T) {
 	k := Generate(noon).Rotate(noon)
 	for name, kind := range kinds(t, k) {
@@ -167,7 +167,7 @@ func TestTokenKindsAreSeparate(t *testing.T) {
 
 func TestTokenOfOtherKeyringIsRefused(t *testing.T) {
 	mine, theirs := Generate(noon), Generate(noon)
-	// Even with the very same key id.
+	// Even with the same key id.
 	theirs.keys[0].id = mine.keys[0].id
 	theirs.keys[0] = derive(theirs.keys[0])
 	for name, kind := range kinds(t, theirs) {
@@ -177,7 +177,7 @@ func TestTokenOfOtherKeyringIsRefused(t *testing.T) {
 	}
 }
 
-// What people see and what agents read names no token and says what to do next.
+// Messages for people and agents name no token and say what to do next.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	for _, e := range []Error{
 		BookingAuthMissing, BookingAuthSignatureInvalid, BookingAuthExpired, BookingAuthGUIDMismatch,
@@ -212,7 +212,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// FuzzMutation edits a valid token: cut drops bytes, put takes their place.
+// FuzzMutation edits a valid token: cut drops bytes, put replaces them.
 func FuzzMutation(f *testing.F) {
 	k := Generate(noon)
 	all := kinds(f, k)

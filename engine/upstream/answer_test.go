@@ -62,8 +62,8 @@ func testdata(t testing.TB, name string) []byte {
 	return b
 }
 
-// The answers of testdata/upstream and what each of them means to the call that
-// got it. ok is the value returned; a class or reason stands for an error.
+// The answers in testdata/upstream and the meaning of each for the call that received it. ok is the
+// value returned; a class or reason stands for an error.
 func TestAnswers(t *testing.T) {
 	zone := newYork(t)
 	ctx := context.Background()
@@ -268,7 +268,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// private fails if err shows a credential, an address, or anything about a person.
+// private fails if err contains a credential, an address, or personal data.
 func private(t *testing.T, err error) {
 	t.Helper()
 	shown := strings.ToLower(fmt.Sprintf("%v %+v %#v", err, err, err))
@@ -296,8 +296,8 @@ func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever arrives, it is a plain yes only if it is one whole document
-// that says Success, and a certain no only if it says so.
+// FuzzAnswer: whatever arrives, it counts as success only if it is one complete document that says
+// Success, and as a certain failure only if it says so.
 func FuzzAnswer(f *testing.F) {
 	files, _ := filepath.Glob("../../testdata/upstream/*.xml")
 	for _, file := range files {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Which entries of a patient's list are the appointment in question.
+// The entries in a patient's list that are the appointment in question.
 func TestMatch(t *testing.T) {
 	n := wanted(t)
 	there := Appointment{GUID: appointment, PatientGUID: patient, Start: ten, Minutes: 30, ScheduleViewGUID: view,
@@ -47,7 +47,7 @@ func TestMatch(t *testing.T) {
 		t.Errorf("two of three: got %d matches, and the list given is %v; want 2 and the list as it was", len(got),
 			list)
 	}
-	// In the hour that comes twice the wall clock decides, as it is all that is sent.
+	// In the hour that occurs twice, the wall clock decides, because nothing else is sent.
 	fold := n
 	fold.Start = time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC) // the second 1:30 AM
 	first := there

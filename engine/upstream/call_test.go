@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What is sent, byte for byte.
+// The bytes that are sent, exactly.
 func TestRequests(t *testing.T) {
 	ctx, zone := context.Background(), newYork(t)
 	for file, call := range map[string]func(*Client) error{
@@ -75,7 +75,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Nothing incomplete is sent.
+// Incomplete requests are not sent.
 func TestIncompleteCallsAreNotSent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("a request was sent")
@@ -163,7 +163,7 @@ func TestCredentialsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// Errors of others count as Unknown, since nothing is known about them.
+// Errors from other packages count as Unknown, because nothing is known about them.
 func TestClassOf(t *testing.T) {
 	wrapped := fmt.Errorf("booking: %w", &Error{Class: Refused, Reason: SlotTaken})
 	for _, test := range []struct {
@@ -183,8 +183,8 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestClientRestartsTimer: the interval counts from the moment that SetAppointment leaves, however long after its
-// turn. Other calls do not restart it.
+// TestClientRestartsTimer: the interval counts from the moment when SetAppointment is sent, however long after
+// its turn. Other calls do not restart it.
 func TestClientRestartsTimer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()

@@ -78,8 +78,8 @@ func ClassOf(err error) Class {
 	return Unknown
 }
 
-// IsSilent reports whether the upstream did not answer: nothing was sent, or the request got not even the beginning
-// of an answer. An unusable answer is an answer.
+// IsSilent reports whether the upstream did not answer: nothing was sent, or not even the beginning of an answer
+// arrived. An unusable answer is an answer.
 func IsSilent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Class == NotSent || e.Class == Unknown && e.Status == 0)

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 )
 
-// raw serves one connection after the other with fn, which need not speak HTTP.
+// raw serves one connection after the other with fn, which does not have to use HTTP.
 func raw(t *testing.T, fn func(net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func raw(t *testing.T, fn func(net.Conn)) (url string) {
 	return "http://" + l.Addr().String() + "/GetData.ashx"
 }
 
-// readRequest reads a request to its end, as a server that then fails has done.
+// readRequest reads a request to its end, like a server that then fails.
 func readRequest(conn net.Conn) {
 	var got []byte
 	buffer := make([]byte, 4096)
@@ -51,8 +51,8 @@ func readRequest(conn net.Conn) {
 	}
 }
 
-// The ends that are no answer, over real connections: what may have been read by
-// the other side is Unknown, what cannot have been is not.
+// Outcomes without an answer, over real connections: if the other side may have read the request,
+// the outcome is Unknown; if it cannot have, it is not.
 func TestLostCalls(t *testing.T) {
 	canned := func(status, body string) string {
 		return raw(t, func(conn net.Conn) {
@@ -141,8 +141,8 @@ func TestLostCalls(t *testing.T) {
 	}
 }
 
-// TestTimeoutTellsWhetherCallWasSent: a call that got no connection was not sent; the outcome of one without an answer
-// is unknown. In virtual time, a busy machine cannot let the time run out at another step.
+// TestTimeoutTellsWhetherCallWasSent: a call that got no connection was not sent; the outcome of one without an
+// answer is unknown. In virtual time, a busy machine cannot make the time run out at a different step.
 func TestTimeoutTellsWhetherCallWasSent(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -223,7 +223,7 @@ func TestCallerTimeoutIsUnknown(t *testing.T) {
 	}
 }
 
-// Credentials go to the configured address and to no other.
+// Credentials are sent only to the configured address.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 307, 308} {
 		visited := false

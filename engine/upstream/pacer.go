@@ -13,7 +13,7 @@ import (
 // clinic.
 const DefaultSpacing = 10 * time.Second
 
-// NoBound makes Wait wait as long as the line is.
+// NoBound makes Wait wait for as long as the line requires.
 const NoBound = time.Duration(math.MaxInt64)
 
 // LineError is the error of Wait if the line is longer than the caller's bound.
@@ -44,8 +44,8 @@ type Pacer struct {
 	reserved  int       // callers who wait for their turn in the shared line
 }
 
-// Line is a line that the pacers of several nodes share. Each turn comes one spacing after the one before, also if
-// another node took that one.
+// Line is a line that the pacers of several nodes share. Each turn comes one spacing after the previous one, even
+// if another node took that.
 type Line struct {
 	// Reserve takes the next turn and returns the time until then and the number of the turn. If that time is longer
 	// than most, Reserve takes no turn and returns a *LineError.
@@ -159,8 +159,8 @@ func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	return err
 }
 
-// sinceRestart returns the rest of the spacing since the last Restart, or -1 if it is over: a write of this node can
-// leave later than its turn.
+// sinceRestart returns the rest of the spacing since the last Restart, or -1 if it has passed: a write of this node
+// can be sent later than its turn.
 func (p *Pacer) sinceRestart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,7 +49,8 @@ func TestTurnsAreSpacedAndInOrder(t *testing.T) {
 	})
 }
 
-// TestLongLineIsReportedAtOnce: a caller with ten seconds left gets the error at once if the queue is longer.
+// TestLongLineIsReportedAtOnce: a caller with ten seconds left gets the error immediately if the queue is
+// longer.
 func TestLongLineIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -81,8 +82,8 @@ func TestLongLineIsReportedAtOnce(t *testing.T) {
 	})
 }
 
-// The quick retry and the note go without a turn; a retry restarts the clock for
-// everybody behind, and those who cannot wait that long are told then.
+// The quick retry and the note are sent without a turn; a retry restarts the clock for all callers
+// behind it, and those who cannot wait that long get an error immediately.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := NewPacer(10*time.Second), time.Now()
@@ -108,9 +109,9 @@ func TestRestart(t *testing.T) {
 		wait("third, in a hurry", 33*time.Second)
 		time.Sleep(5 * time.Second)
 		p.Restart(time.Now()) // the retry of the first, at 5 s: next turn at 15 s
-		p.Restart(time.Now()) // once more does no harm
+		p.Restart(time.Now()) // one more call does no harm
 		synctest.Wait()
-		p.Restart(time.Now().Add(365 * 24 * time.Hour)) // a clock that was wrong counts as now
+		p.Restart(time.Now().Add(365 * 24 * time.Hour)) // a wrong clock counts as now
 		p.Restart(start)                                // never nearer
 		if got := p.Line(); got != 30*time.Second {
 			t.Errorf("10 s to go and two waiting: got a line of %v, want 30s", got)
@@ -120,7 +121,7 @@ func TestRestart(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		want := map[string]time.Duration{
-			"first": 0, "head, in a hurry": 5 * time.Second, // told as soon as it is clear
+			"first": 0, "head, in a hurry": 5 * time.Second, // an error as soon as that is clear
 			"second, patient": 15 * time.Second, "third, in a hurry": 25 * time.Second, // moved up
 		}
 		for name, at := range want {
@@ -134,7 +135,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// After a start the clock goes on from the last attempt that was recorded.
+// After a start, the clock continues from the last recorded attempt.
 func TestRestartFromTheLastRecordedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -177,9 +178,9 @@ func TestLeaveQueue(t *testing.T) {
 	})
 }
 
-// Hundreds of callers, patient and hurried, some of them leaving, with retries in
-// between: no two turns are nearer than the spacing, nobody overtakes, everybody
-// gets an end, and nobody hurried waits past the bound.
+// Hundreds of callers, patient and hurried, some of them leaving, with retries in between: no two
+// turns are closer than the spacing, no caller overtakes another, every caller gets an outcome, and
+// no hurried caller waits past the limit.
 func TestPacerUnderLoad(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -249,8 +250,8 @@ func TestPacerUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterOwnTurnIsCounted: the caller that had the last turn may write again at once, and the next turn counts from
-// there, unless another caller had a turn in between.
+// TestRepeatAfterOwnTurnIsCounted: the caller that had the last turn may write again immediately, and the next turn
+// counts from there, unless another caller had a turn in between.
 func TestRepeatAfterOwnTurnIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -308,8 +309,8 @@ func (l *sharedLine) line() Line {
 	}
 }
 
-// TestSharedLineRefusesAtOnce: a caller who cannot have a turn in time learns it at once, whichever node has the turns before it. A turn
-// that a caller leaves is the next caller's.
+// TestSharedLineRefusesAtOnce: a caller who cannot have a turn in time gets the error immediately, whichever node has
+// the turns before it. If a caller leaves, its turn passes to the next caller.
 func TestSharedLineRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared sharedLine

@@ -12,8 +12,8 @@ const (
 	readPatient  = "GetPatientInformation"
 )
 
-// KnownPatient is a patient as the upstream has them. Omitted fields are empty. A list has no telephone number and no
-// email address.
+// KnownPatient is a patient in the upstream. Omitted fields are empty. A list has no telephone number and no email
+// address.
 type KnownPatient struct {
 	GUID      string
 	FirstName string

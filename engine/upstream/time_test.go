@@ -30,11 +30,11 @@ func TestParseTime(t *testing.T) {
 		{"2026-01-20T10:00:00-08:00", "Europe/Berlin", "2026-01-20T18:00:00Z"},
 		{"2026-01-20T10:00:00Z", "Europe/Berlin", "2026-01-20T10:00:00Z"},
 		{"02/29/2028 10:00 AM", "America/New_York", "2028-02-29T15:00:00Z"},
-		// Clocks go forward at 2:00: what is skipped moves forward.
+		// Clocks go forward at 2:00: skipped times move forward.
 		{"03/08/2026 02:30 AM", "America/New_York", "2026-03-08T07:30:00Z"},
 		{"03/08/2026 01:59 AM", "America/New_York", "2026-03-08T06:59:00Z"},
 		{"03/08/2026 03:00 AM", "America/New_York", "2026-03-08T07:00:00Z"},
-		// Clocks go back at 2:00: what comes twice is the first.
+		// Clocks go back at 2:00: a time that occurs twice means the first one.
 		{"11/01/2026 01:30 AM", "America/New_York", "2026-11-01T05:30:00Z"},
 		{"11/01/2026 12:59 AM", "America/New_York", "2026-11-01T04:59:00Z"},
 		{"11/01/2026 02:00 AM", "America/New_York", "2026-11-01T07:00:00Z"},
@@ -63,8 +63,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// TestTimesRoundTrip writes and reads every half hour of a year. Only the second pass of a repeated hour comes back
-// as the first.
+// TestTimesRoundTrip writes and reads every half hour of a year. Only the second pass of a repeated hour is read
+// back as the first.
 func TestTimesRoundTrip(t *testing.T) {
 	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns",
 		"Asia/Kolkata", "Pacific/Apia"} {

@@ -15,9 +15,9 @@ import (
 
 // # Displaced appointments
 //
-// A patient whose specialist is absent gets an offer too: a new time for the appointment. Its entry names the absence,
-// and is not on the waiting list: it gets one offer and ends with it. The hold, the expiry, the acceptance and the
-// erasure are those of every offer.
+// A patient whose specialist is absent gets an offer too: a new time for the appointment. Its entry names the
+// absence, and is not on the waiting list: it gets one offer and ends with it. The hold, the expiry, the acceptance
+// and the erasure work as for every offer.
 
 // Displacement is an appointment that cannot take place, and the time that is proposed instead.
 type Displacement struct {
@@ -74,7 +74,7 @@ func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string
 }
 
 // Displace records that an appointment is displaced. It holds the proposed time and, to ask the patient, queues an
-// email, which is sent after the time to undo. If the absence has displaced the appointment already, Displace changes
+// email, which is sent after the time to undo. If the absence has already displaced the appointment, Displace changes
 // nothing. It withdraws an open proposal of another absence for the appointment.
 //
 // Errors: record.ErrNotConfirmed, message.ErrNoMail (to ask a patient who cannot get emails), and those of

@@ -28,7 +28,7 @@ type JoinRequest struct {
 	Actor             record.Actor
 	Once              *record.Once
 
-	// From is where a visitor comes from, and Client is the visitor's client. If From is nil, the desk adds the entry
+	// From is the origin of a visitor, and Client is the visitor's client. If From is nil, the desk adds the entry
 	// for a person.
 	From   *request.Visitor
 	Client holds.ClientID

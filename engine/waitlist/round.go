@@ -20,7 +20,8 @@ const (
 	sweep = 15 * time.Second
 	// idle is the time between rounds while the list is empty. A new entry starts a round.
 	idle = time.Hour
-	// passing is how long a time stays held after its offer ends, so that it can be handed on.
+	// passing is how long a time stays held after its offer ends, so that it can pass to the next
+	// entry.
 	passing = 30 * time.Second
 	// quiet is the delay of an offer's email: until then, the change that freed the time can still be undone.
 	quiet = booking.UndoTime + 4*time.Second
@@ -255,7 +256,8 @@ func (w *Waitlist) releaseHold(ctx context.Context, o *store.WaitlistOffer) {
 	}
 }
 
-// ReleaseErased hands on the times of those of these offers that were deleted because their person was erased.
+// ReleaseErased passes on the times of those offers among these that were deleted because their person was
+// erased.
 func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer) {
 	for i := range open {
 		if _, err := w.Store.WaitlistOffer(ctx, open[i].ID); errors.Is(err, store.ErrNotFound) {

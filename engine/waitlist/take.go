@@ -112,8 +112,8 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 // wants an earlier time for an appointment, Accept moves the appointment instead. If the offer was accepted before,
 // Accept returns its appointment again.
 //
-// Errors: store.ErrNotFound, *EndedError (also if the time could not be held), and those of booking.Book and
-// booking.Reschedule.
+// Errors: store.ErrNotFound, *EndedError (including when the time could not be held), and those of
+// booking.Book and booking.Reschedule.
 func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.Appointment, error) {
 	o, err := w.offerOf(ctx, id)
@@ -243,9 +243,8 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 	return a, w.Store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
 }
 
-// Decline ends an offer and hands its time on. The entry keeps waiting, except that of a displaced appointment, which
-// ends. Declining a declined offer changes nothing.
-// store.ErrNotFound, *EndedError.
+// Decline ends an offer and hands its time on. The entry continues to wait, except that of a displaced appointment,
+// which ends. Declining a declined offer changes nothing. store.ErrNotFound, *EndedError.
 func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)

@@ -332,8 +332,8 @@ func TestOfferDeadlineSkipsNight(t *testing.T) {
 	}
 }
 
-// TestVisitorConfirmsEntry: the server holds nothing for an unconfirmed address, and one network can ask only so
-// often.
+// TestVisitorConfirmsEntry: the server holds nothing for an unconfirmed address, and the number of requests from
+// one network is limited.
 func TestVisitorConfirmsEntry(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))

@@ -44,7 +44,7 @@ func TestRegisteredLanguagesHaveFolders(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesDifferentTexts checks what a translator can get wrong.
+// TestLoadRefusesDifferentTexts checks for mistakes that a translator can make.
 func TestLoadRefusesDifferentTexts(t *testing.T) {
 	const english = `{"a": "One {n}", "b": "Two"}`
 	for name, test := range map[string]struct{ german, want string }{

@@ -1,9 +1,9 @@
 // Package broadcast is the stream of events inside one process. Every backend of the live state numbers and publishes
 // its events with one Log.
 //
-// An event is written once, for all watchers; a watch is only a position in the pages. The log drops a page when all
-// watchers have read it, or when it has too many pages. A watcher that still needed a dropped page is cut off with
-// holds.ErrSlow. Without a watcher, no event is written.
+// An event is written once, for all watchers; a watch is only a position in the log's pages. The log drops a page
+// when all watchers have read it, or when it has too many pages. A watcher that still needed a dropped page is cut
+// off with holds.ErrSlow. Without a watcher, no event is written.
 package broadcast
 
 import (
@@ -27,7 +27,7 @@ const (
 	defaultQueue = 65_536
 )
 
-// page is a run of events. An event that was written never changes, so it is read without the lock.
+// page is a run of events. A written event never changes, so it is read without the lock.
 type page [pageSize]holds.Event
 
 // Log is the stream of events. It assigns the number and writes the event in one short step under the lock, so the
@@ -41,7 +41,7 @@ type Log struct {
 	seq     uint64 // of the last event
 	first   uint64 // the number of the first event of pages[0]
 	pages   []*page
-	spare   []*page             // read by all watchers, free for later events
+	spare   []*page             // read by all watchers, available for later events
 	watches []*watch            // all open watches
 	all     []*watch            // the watches of all specialists
 	about   map[string][]*watch // the watches of each specialist
@@ -56,7 +56,7 @@ func New(queue int) *Log {
 	}
 	return &Log{
 		epoch: newEpoch(),
-		limit: (queue+pageSize-1)/pageSize + 1, // one is being written
+		limit: (queue+pageSize-1)/pageSize + 1, // one page is being written
 		about: make(map[string][]*watch),
 	}
 }
@@ -101,7 +101,7 @@ func (l *Log) write(kind holds.EventKind, reason holds.Reason, at time.Time, h *
 	}
 }
 
-// Publish publishes any other event, with a number of its own.
+// Publish publishes any other event, with its own number.
 func (l *Log) Publish(event *holds.Event) {
 	l.mu.Lock()
 	l.seq++
@@ -183,7 +183,7 @@ func (l *Log) Watching() int {
 }
 
 // Break reports that events may have been lost: it ends every watch with holds.ErrSlow and starts a new epoch. A
-// client that watches again misses no event from then on.
+// client that watches again misses no event after that.
 func (l *Log) Break() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

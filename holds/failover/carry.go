@@ -20,8 +20,8 @@ func (e *entry) remains(id string) holds.Remains {
 	return r
 }
 
-// toPrimary copies the holds that were made or changed in this process to the primary, and ends there the holds that
-// ended here. Changes during the call are left for the next call. Error: holds.ErrUnavailable.
+// toPrimary copies the holds that were created or changed in this process to the primary, and ends there the holds
+// that ended here. Changes during the call are left for the next call. Error: holds.ErrUnavailable.
 func (l *ledger) toPrimary(ctx context.Context) error {
 	if err := l.layGhosts(ctx); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (l *ledger) toPrimary(ctx context.Context) error {
 	return nil
 }
 
-// carry copies one hold to the primary, as it was when it was read.
+// carry copies one hold to the primary, in the state in which it was read.
 func (l *ledger) carry(ctx context.Context, was *entry) error {
 	id := was.ids[inPrimary]
 	if id == "" {
@@ -126,8 +126,8 @@ func (l *ledger) read(ctx context.Context) (there state, err error) {
 	return there, err
 }
 
-// adopt takes over the live state of the primary, and publishes to the watchers what is new to them. The caller holds
-// the backend's lock, and no call has changed anything since copy began.
+// adopt takes over the live state of the primary, and publishes the changes that watchers have not received. The
+// caller holds the backend's lock, and no call has changed anything since copy began.
 func (l *ledger) adopt(from state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,8 +190,8 @@ func (l *ledger) bringLooks(ctx context.Context) error {
 	return nil
 }
 
-// recallLooks marks these selections, and these ends of selections, for the next copy. A selection that the client has
-// made since replaces the end of the one before.
+// recallLooks marks these selections, and these ends of selections, for the next copy. If the client has made another
+// selection since then, it replaces the end of the previous one.
 func (l *ledger) recallLooks(list []holds.Selection, blind map[holds.Owner]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,7 +244,8 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 	return nil
 }
 
-// recallPresence marks these changes of presence for the next copy. Loads that were set since replace them.
+// recallPresence marks these changes of presence for the next copy. Loads that have been set since then
+// replace them.
 func (l *ledger) recallPresence(changed map[string]bool, loads, then map[string]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"holdfast/holds"
 )
 
-// What a primary did for a process that gave it up in the meantime.
+// The effects in the primary of calls that a process has abandoned in the meantime.
 
-// doubtful is a primary that does what it is asked, and something happens before it answers.
+// doubtful is a primary that executes each call, but something happens before it answers.
 type doubtful struct {
 	*flaky
 	asked    func() // a claim has arrived
-	released func() // a release is done
-	err      error  // the answer to a release, if not what became of it
+	released func() // a release has been executed
+	err      error  // the answer to a release, if not its effect
 }
 
 func (d *doubtful) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
@@ -42,7 +42,7 @@ func openDoubtful(t *testing.T) (*Backend, *doubtful) {
 	return b, primary
 }
 
-// TestReleaseIsFinal: also if its answer was late or lost, and if the fallback never had the hold.
+// TestReleaseIsFinal: even if its answer was late or lost, and if the fallback never had the hold.
 func TestReleaseIsFinal(t *testing.T) {
 	for name, answer := range map[string]error{"late": nil, "lost": holds.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestReleaseIsFinal(t *testing.T) {
 // TestLateClaimIsReleased: its client has received and released another hold in the meantime.
 func TestLateClaimIsReleased(t *testing.T) {
 	b, primary := openDoubtful(t)
-	primary.asked = func() { // and is done, but nobody hears of it
+	primary.asked = func() { // and is executed, but the answer is lost
 		primary.strike(true)
 		mode(t, b, "fallback")
 	}

@@ -5,27 +5,27 @@
 // # Which backend serves
 //
 // The primary serves until a call fails with holds.ErrUnavailable, its events break off, or it does not answer the
-// ping that it is sent every second. The first of these switches all callers at once. The fallback answers the call
-// that failed, so no caller waits longer than one call of the primary may take. The fallback serves for at least
+// ping that it is sent every second. The first of these events switches all callers together. The fallback answers
+// the failed call, so no caller waits longer than one call of the primary may take. The fallback serves for at least
 // 1250 ms, so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four
 // times a second. The primary serves again when it has answered two pings in a row.
 //
 // # Copied state
 //
-// A ledger has every hold and selection that this process has received: its own from the answers of its calls, those
-// of other processes from their events. When the fallback takes over, the live entries of the ledger are copied to it
-// with the time that they have left. When the primary is back, holds that were made or changed in this process are
-// copied to it the same way, and holds that ended here are ended there. If another client took the time of such a
+// A ledger contains every hold and selection that this process has received: its own from the answers of its calls,
+// those of other processes from their events. When the fallback takes over, the live entries of the ledger are copied
+// to it with their remaining time. When the primary is back, holds that were created or changed in this process are
+// copied to it in the same way, and holds that ended here are ended there. If another client took the time of such a
 // hold in the primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds
-// that it created or changed. If a claim in the primary got no answer, its client was given another hold. So the
+// that it created or changed. If a claim in the primary got no answer, its client was given a different hold. So the
 // unanswered hold is released in the primary too, unless its client has renewed it since.
 //
 // Presence is always stored in this process as well, and served from here while the primary is unavailable. During
-// that time a node has its own heartbeats only. Both backends receive the booked time, whichever one serves.
+// that time, a node has only its own heartbeats. Both backends receive the booked time, whichever one serves.
 //
 // A hold keeps the id that its owner received, whatever its ids in the two backends are.
 //
-// # What watchers see
+// # The events of watchers
 //
 // Watchers receive one stream, numbered here, which a switch does not interrupt. Events of the next backend that
 // repeat earlier ones are left out, and missed events are published.
@@ -47,7 +47,8 @@ type Options struct {
 	Primary  holds.Backend // a holds.Restorer
 	Fallback holds.Backend // a holds.Restorer in this process, empty
 
-	// Booked reports whether a pinned hold was booked whose end was missed in a switch, as in package memory.
+	// Booked reports whether a pinned hold was booked if its end was missed in a switch, as in package
+	// memory.
 	Booked func(holds.Hold) bool
 
 	// WatchQueue is the number of events by which a watcher can fall behind; 0 means 65,536.
@@ -127,8 +128,8 @@ func New(ctx context.Context, o Options) *Backend {
 	return b
 }
 
-// Alone reports whether this process serves from its own memory. Presence then consists only of what reached this
-// process.
+// Alone reports whether this process serves from its own memory. Presence then consists only of the data that
+// reached this process.
 func (b *Backend) Alone() bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -157,7 +158,8 @@ func (b *Backend) Stats(ctx context.Context) (s holds.Stats, err error) {
 	return s, err
 }
 
-// Server implements holds.Served with the primary's server. Error while the fallback serves: holds.ErrUnavailable.
+// Server implements holds.Served with the primary's server. It returns holds.ErrUnavailable while the fallback
+// serves.
 func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	b.mu.RLock()
 	away := b.onFallback
@@ -168,7 +170,7 @@ func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// Close implements holds.Backend. It closes the primary and the fallback too.
+// Close implements holds.Backend. It also closes the primary and the fallback.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	first := !b.closed
@@ -207,7 +209,7 @@ func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where
 		b.mu.RUnlock()
 		err := call(b.primary, inPrimary)
 		if errors.Is(err, holds.ErrUnavailable) {
-			if ctx.Err() != nil { // the caller has given up; that is no sign of an outage of the primary
+			if ctx.Err() != nil { // the caller gave up; that does not indicate an outage of the primary
 				return err
 			}
 			b.giveUp(term, err)
@@ -248,7 +250,8 @@ func (b *Backend) takeOver() {
 	b.term++
 	ctx, end := context.WithCancel(b.done)
 	b.endTerm = end
-	w, err := b.fallback.Watch(ctx) // before the fallback is filled: the ledger already has what those events report
+	// before the fallback is filled: the ledger already contains what those events report
+	w, err := b.fallback.Watch(ctx)
 	if err != nil {
 		b.logger.Error("events of the fallback not received yet", "error", err)
 	}
@@ -264,8 +267,8 @@ func (b *Backend) takeOver() {
 	})
 }
 
-// hearAgain watches the fallback again after its events broke off, and corrects what was missed. Nil means that
-// it is not watching yet.
+// hearAgain watches the fallback again after its events broke off, and repairs the ledger. Nil means that it is
+// not watching yet.
 func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
 	pause := time.NewTimer(hearEvery)
 	defer pause.Stop()
@@ -359,7 +362,7 @@ func (b *Backend) comeBack(ctx context.Context) error {
 		if err := b.ledger.copy(ctx); err != nil {
 			return err
 		}
-		w, err := b.primary.Watch(ctx) // after the copy, whose events are not news, and before the state is read
+		w, err := b.primary.Watch(ctx) // after the copy, whose events are not new, and before the state is read
 		if err != nil {
 			return err
 		}
@@ -378,8 +381,8 @@ func (b *Backend) comeBack(ctx context.Context) error {
 	}
 }
 
-// serveFromPrimary switches to the primary, whose state is there and whose events arrive at w. It reports false, and
-// changes nothing, if the state of this process has changed since the ledger counted so many changes.
+// serveFromPrimary switches to the primary, which has the state and whose events arrive at w. It returns false and
+// changes nothing if the state of this process has changed since the ledger counted that many changes.
 func (b *Backend) serveFromPrimary(w holds.Watch, there state, changes uint64) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

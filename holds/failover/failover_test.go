@@ -16,7 +16,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestPrimaryUp is the whole contract while nothing fails.
+// TestPrimaryUp runs the whole contract while nothing fails.
 func TestPrimaryUp(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
@@ -24,7 +24,7 @@ func TestPrimaryUp(t *testing.T) {
 		}})
 }
 
-// TestPrimaryDown is the whole contract while the primary has never been there.
+// TestPrimaryDown runs the whole contract with a primary that has never been reachable.
 func TestPrimaryDown(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
@@ -34,7 +34,7 @@ func TestPrimaryDown(t *testing.T) {
 		}})
 }
 
-// TestThroughSwitches is the whole contract while the primary goes away and comes back again and again, in the midst of it.
+// TestThroughSwitches runs the whole contract while the primary repeatedly becomes unavailable and returns.
 func TestThroughSwitches(t *testing.T) {
 	var switches atomic.Uint64
 	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
@@ -67,8 +67,8 @@ func TestSuiteOnRedis(t *testing.T) {
 	}
 }
 
-// patience is for what answers: a primary that is merely slow, as everything is on a busy machine, is not left. Where a test is about
-// that, the primary's own timeout is what ends the waiting.
+// patience is for calls that get an answer: a primary that is merely slow, like everything on a busy machine, is not
+// abandoned. In tests about that, the primary's own timeout ends the wait.
 const patience = time.Minute
 
 func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Backend {
@@ -77,7 +77,7 @@ func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Ba
 	return b
 }
 
-// once asks about each hold once: here one that is in both backends lapses in both.
+// once asks about each hold once: here, a hold that is in both backends expires in both.
 func once(booked func(holds.Hold) bool) func(holds.Hold) bool {
 	if booked == nil {
 		return nil
@@ -93,7 +93,7 @@ func once(booked func(holds.Hold) bool) func(holds.Hold) bool {
 	}
 }
 
-// restless is a backend whose primary goes away and comes back for as long as it is open.
+// restless is a backend whose primary repeatedly becomes unavailable and returns while it is open.
 func restless(b *Backend, primary *flaky, switches *atomic.Uint64) holds.Backend {
 	ctx, stop := context.WithCancel(context.Background())
 	var moving sync.WaitGroup
@@ -130,7 +130,8 @@ func (m *moved) Close() error {
 	return m.Backend.Close()
 }
 
-// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "12"); err != nil {

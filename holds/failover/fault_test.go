@@ -12,7 +12,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// What becomes of two processes on one Redis when it goes away and comes back.
+// The effects on two processes with one Redis when it becomes unavailable and returns.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -75,7 +75,7 @@ func claim(t *testing.T, b *Backend, c holds.Claim) holds.Hold {
 	return h
 }
 
-// told is what a process tells its watchers.
+// told contains the events that a process sends its watchers.
 type told struct {
 	t       *testing.T
 	watch   holds.Watch
@@ -92,7 +92,7 @@ func watch(t *testing.T, b *Backend) *told {
 	return &told{t: t, watch: w}
 }
 
-// next waits for the next event of a kind, "" for any; what comes before it is passed over.
+// next waits for the next event of a kind, "" for any, and skips the events before it.
 func (w *told) next(kind holds.EventKind) (e holds.Event) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -118,7 +118,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 		ctx := t.Context()
 		w := watch(t, b)
 		h := claim(t, a, wish("ada", amal))
-		w.next(holds.EventHold) // b knows of it
+		w.next(holds.EventHold) // b has received it
 		s.Kill()
 		var held *holds.HeldError
 		if _, err := b.Claim(ctx, wish("ada", bela)); !errors.As(err, &held) {
@@ -151,7 +151,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 	})
 }
 
-// TestLoserIsNotified cuts one node off. Then a client of each node claims the same slot.
+// TestLoserIsNotified cuts one node off. Then a client at each node claims the same slot.
 func TestLoserIsNotified(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)

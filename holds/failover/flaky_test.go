@@ -10,13 +10,13 @@ import (
 	"holdfast/holds/memory"
 )
 
-// flaky is the in-process backend behind a line that can be cut: then every call answers holds.ErrUnavailable and every
-// watch breaks off, while what is held stays and lapses.
+// flaky is the in-process backend behind a connection that can be cut: then every call returns holds.ErrUnavailable
+// and every watch ends, while the holds remain and expire.
 type flaky struct {
 	*memory.Backend
 
 	mu   sync.Mutex
-	down chan struct{} // closed while the line is cut
+	down chan struct{} // closed while the connection is cut
 	cut  bool
 
 	before func() // runs before each call except Ping; nil: nothing
@@ -29,7 +29,7 @@ func (f *flaky) meet(before func()) {
 	f.before = before
 }
 
-// call passes a call on, or returns the error of a cut line.
+// call passes a call on, or returns the error of a cut connection.
 func (f *flaky) call() (down <-chan struct{}, err error) {
 	down, err = f.line()
 	f.mu.Lock()
@@ -45,7 +45,7 @@ func newFlaky(booked func(holds.Hold) bool) *flaky {
 	return &flaky{Backend: memory.New(memory.Options{Booked: booked, WatchQueue: 4096}), down: make(chan struct{})}
 }
 
-// strike cuts the line, or mends it.
+// strike cuts the connection, or restores it.
 func (f *flaky) strike(cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,7 +224,7 @@ func (f *flaky) Watch(ctx context.Context, ids ...string) (holds.Watch, error) {
 	return &line{Watch: w, down: ctx, gone: sync.OnceFunc(func() { close(gone) })}, nil
 }
 
-// line is a watch over the line.
+// line is a watch over the connection.
 type line struct {
 	holds.Watch
 	down context.Context
@@ -237,7 +237,7 @@ func (l *line) Next(ctx context.Context, buf []holds.Event) ([]holds.Event, erro
 	defer stop()
 	events, err := l.Watch.Next(ctx, buf)
 	if l.down.Err() != nil {
-		return events[:0], holds.ErrSlow // whatever was on the way is lost
+		return events[:0], holds.ErrSlow // everything in transit is lost
 	}
 	return events, err
 }

@@ -10,7 +10,7 @@ import (
 
 // Claim implements holds.Table.
 func (b *Backend) Claim(ctx context.Context, c holds.Claim) (h holds.Hold, err error) {
-	late := "" // the id of the hold that the primary made after this process had switched
+	late := "" // the id of the hold that the primary created after this process had switched
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
 		if late != "" {
 			b.ledger.mayHave(late, c)
@@ -98,8 +98,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	})
 }
 
-// finish ends a hold. If the primary ended it before this process switched, the hold is ended, whether or not the
-// answer arrived. The fallback may never have had the hold, so its answer does not change that.
+// finish ends a hold. If the primary ended it before this process switched, the hold has ended, whether or not
+// the answer arrived. The fallback may never have had the hold, so its answer is ignored.
 func (b *Backend) finish(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason,
 	call func(live holds.Backend, id string) (bool, error)) (bool, error) {
 	tried, done := false, false

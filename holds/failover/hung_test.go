@@ -9,8 +9,8 @@ import (
 	"holdfast/holds"
 )
 
-// TestHungPrimaryKeepsNoCallWaiting lets one call of the return to the primary hang, each of them in turn. In the
-// meantime the fallback gives a hold, and after the return the primary has that hold too.
+// TestHungPrimaryKeepsNoCallWaiting makes one call of the return to the primary hang, each of them in turn. In
+// the meantime the fallback gives a hold, and after the return the primary has that hold too.
 func TestHungPrimaryKeepsNoCallWaiting(t *testing.T) {
 	t.Parallel()
 	const most = 20 // calls of the return at most

@@ -19,7 +19,8 @@ const (
 	inFallback
 )
 
-// ledger has the live state that this process has received, and what its watchers have received.
+// ledger contains the live state that this process has received, and what its watchers have
+// received.
 type ledger struct {
 	b *Backend
 
@@ -30,30 +31,30 @@ type ledger struct {
 	names  [2]map[string]string   // from ids in each backend to the ids that owners received
 	placed map[string]holds.Owner // holds in the fallback, by their id there
 	ends   map[string]ending      // holds that calls ended here and whose end watchers have not received yet
-	dead   map[string]ending      // holds that ended while the fallback served and are still in the primary
+	dead   map[string]ending      // holds that ended while the fallback served and still exist in the primary
 	// holds that a claim with a lost answer may have left in the primary, by their id there
 	ghosts map[string]ghost
 	looks  map[holds.Owner]*look
 
-	// holds whose end was received lately; the answer of a call may still arrive for them
+	// holds whose end was received recently; the answer of a call may still arrive for them
 	over      map[string]ending
-	overList  []overHold            // the same, the oldest first
-	told      map[string]holds.Hold // holds that watchers take for live
+	overList  []overHold            // the same, oldest first
+	told      map[string]holds.Hold // holds that watchers consider live
 	toldLooks map[holds.Owner]holds.Span
 
 	blind     map[holds.Owner]bool // owners whose selection ended while the fallback served
-	presence  map[string]bool      // specialists whose presence changed then
+	presence  map[string]bool      // specialists whose presence changed during that time
 	hidden    map[string]bool      // specialists who were online when they were deactivated
-	loads     map[string]int       // the changes of loads then
+	loads     map[string]int       // the changes of loads during that time
 	loadsThen map[string]int       // the loads that SetLoads set before those changes; nil if it was not called
 }
 
 // entry is one live hold.
 type entry struct {
 	holds.Hold               // under the id that its owner received
-	lapsesAt   time.Time     // when it expires without its pin
+	lapsesAt   time.Time     // when it expires without a pin
 	life       time.Duration // MaxLife of its claim, as far as this process can tell
-	own        bool          // made or changed by a call of this process, which therefore copies it
+	own        bool          // created or changed by a call of this process, which therefore copies it
 	carry      bool          // it must be copied to the primary
 	lost       bool          // another client has its time there
 	ids        [2]string     // its ids in the two backends; empty where it does not exist
@@ -87,7 +88,7 @@ func (l *ledger) open(b *Backend) {
 	l.forgetTerm()
 }
 
-// forgetTerm forgets what changed while the fallback served.
+// forgetTerm discards the changes that were recorded while the fallback served.
 func (l *ledger) forgetTerm() {
 	l.blind, l.presence, l.loads, l.loadsThen = make(map[holds.Owner]bool), make(map[string]bool), make(map[string]int),
 		nil
@@ -150,8 +151,8 @@ func (l *ledger) prune() {
 }
 
 // held notes the hold that a call of this process returned, and sets its id to the one that its owner received. life
-// is 0 if the call does not set it. Ends of other holds that the call caused are noted when their events arrive:
-// answers of overlapping calls arrive in any order.
+// is 0 if the call does not set it. Ends of other holds that the call caused are noted when their events arrive,
+// because the answers of overlapping calls can arrive in any order.
 func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,8 +190,8 @@ func (l *ledger) finished(at where, id string, kind holds.EventKind, reason hold
 	}
 }
 
-// newest returns the live holds, newest first. If two of them conflict because the event of an end was missed, it is
-// the older one that ended. The lock is held.
+// newest returns the live holds, newest first. If two of them conflict because the event of an end was missed, the
+// older one is the one that ended. The lock is held.
 func (l *ledger) newest() []*entry {
 	return slices.SortedFunc(maps.Values(l.holds), func(x, y *entry) int { return strings.Compare(y.ID, x.ID) })
 }
@@ -204,7 +205,8 @@ func (l *ledger) end(at where, e *entry, end ending) {
 	delete(l.holds, e.ID)
 }
 
-// bury notes that a hold ended while the fallback served and is still in the primary. The lock is held.
+// bury notes that a hold ended while the fallback served and still exists in the primary. The lock is
+// held.
 func (l *ledger) bury(at where, e *entry, end ending) {
 	switch {
 	case at != inFallback:

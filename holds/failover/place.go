@@ -22,7 +22,7 @@ func (l *ledger) toFallback(ctx context.Context) {
 	l.put(ctx)
 }
 
-// place is toFallback during a term, after the events of the fallback broke off.
+// place is like toFallback, but during a term, after the events of the fallback broke off.
 func (l *ledger) place(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // hear applies an event of the serving backend to the ledger, and publishes it to the watchers unless they have
-// received it already.
+// already received it.
 func (l *ledger) hear(e *holds.Event, at where) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// hearLook is hear for an event that is not about a hold. The lock is held.
+// hearLook is like hear, for an event that is not about a hold. The lock is held.
 func (l *ledger) hearLook(e *holds.Event) {
 	span, told := l.toldLooks[e.Owner]
 	switch e.Kind {
@@ -150,8 +150,8 @@ func (l *ledger) settle() {
 	}
 }
 
-// endOf returns how a hold ended that watchers take for live. It is not sure of a pinned hold that expired. The lock
-// is held.
+// endOf returns how a hold ended that watchers still consider live. If a pinned hold has expired, the result is
+// uncertain. The lock is held.
 func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	if end, known := l.ends[id]; known {
 		return end, true

@@ -77,14 +77,14 @@ func (h Harness) busy(t *testing.T) {
 		p.released(p.claim(c))
 		c = p.claimOf(p.spanAt("ada", p.at("09:45"), p.at("10:45")), amal)
 		c.Moving = []holds.Booked{own}
-		p.taken(c) // another appointment is there
+		p.taken(c) // another appointment has it
 		c = p.claimOf(p.spanAt("bob", p.at("09:30"), p.at("10:30")), amal)
 		c.Moving = []holds.Booked{own}
 		p.claim(c)
 		theirs := p.book("cyd", "09:00", "09:30")
 		c = p.claimOf(p.spanAt("cyd", p.at("09:00"), p.at("09:30")), bela)
 		c.Moving = []holds.Booked{own}
-		p.taken(c) // the mover's own time is another specialist's
+		p.taken(c) // the time of the appointment to move belongs to another specialist
 		c.Moving = append(c.Moving, theirs)
 		p.claim(c)
 	})

@@ -49,8 +49,9 @@ func histories(t *testing.T) int {
 
 // RunFaulty makes clients of two nodes create histories of calls while faults begin and end, and checks with
 // porcupine that each history is linearizable. A call that returned holds.ErrUnavailable took effect at some instant
-// before the history ended, or not at all: the suite assumes no limit on how long a request is on its way. Holds
-// vanish with a server that loses its data, and otherwise expire within their window. The suite allows nothing else.
+// before the history ended, or not at all: the suite assumes no limit on the time that a request takes to arrive.
+// Holds vanish with a server that loses its data, and otherwise expire within their window. The suite allows no
+// other outcome.
 func RunFaulty(t *testing.T, f Faulty) {
 	for seed := range histories(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -75,7 +76,7 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 			day: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)})
 	}
 	u.suffer(seed, faults)
-	// on a busy machine two clock readings can be that far apart
+	// on a busy machine, two clock readings can be that far apart
 	m := model{quota: 1 << 30, slack: 60 * time.Millisecond}
 	all := m.faulty().ToModel()
 	done, held, unknown := u.counts()
@@ -216,7 +217,7 @@ func (u *unlucky) suffer(seed uint64, faults []Fault) {
 		}
 		u.mu.Unlock()
 	}
-	// on a busy machine the same number of calls takes longer
+	// on a busy machine, the same number of calls takes longer
 	for since := time.Now(); !u.enough() && time.Since(since) < time.Minute; {
 		<-time.After(calm)
 	}

@@ -127,7 +127,7 @@ func (h Harness) conflict(t *testing.T) {
 		})
 }
 
-// repeat proves what Claim returns for a slot that the client holds already.
+// repeat proves what Claim returns for a slot that the client already holds.
 func (h Harness) repeat(t *testing.T) {
 	h.prove(t, "a repeat returns the existing hold, renewed and never shortened", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)

@@ -1,11 +1,11 @@
 // Package holdstest tests the contract of holds.Backend.
 //
 // A backend is tested with one call of Run from its own test. There is one file per noun of the contract and one
-// subtest per promise, with the promise as its name. The list of names is the contract.
+// subtest per guarantee, with the guarantee as its name. The list of names is the contract.
 //
 // In addition to its own checks, every test watches the backend from the first event to the last (see stream): the
-// numbers have no gap, each hold begins once and ends once, and at the end the table has exactly the holds of the
-// stream, without conflicts. So the suite detects a backend that keeps one promise by breaking another.
+// numbers have no gap, each hold begins once and ends once, and at the end the table contains exactly the holds of
+// the stream, without conflicts. So the suite detects a backend that fulfils one guarantee by violating another.
 package holdstest
 
 import (
@@ -47,7 +47,7 @@ type Harness struct {
 	Late time.Duration
 }
 
-// Run tests every promise of the contract.
+// Run tests every guarantee of the contract.
 func Run(t *testing.T, h Harness) {
 	if h.Queue == 0 {
 		h.Queue = 1024
@@ -140,7 +140,7 @@ func (h Harness) backend(t *testing.T) {
 	})
 }
 
-// prove tests one promise against a new backend, in virtual time if the harness has it.
+// prove tests one guarantee against a new backend, in virtual time if the harness has it.
 func (h Harness) prove(t *testing.T, promise string, body func(*proof)) {
 	h.proveBooked(t, promise, nil, body)
 }
@@ -179,7 +179,7 @@ var (
 // client returns one of many clients.
 func client(i int) holds.Owner { return holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner() }
 
-// proof is the test of one promise: the test, the backend, and helpers.
+// proof is the test of one guarantee: the test, the backend, and helpers.
 type proof struct {
 	*testing.T
 	holds.Backend
@@ -191,8 +191,8 @@ type proof struct {
 	changes int64 // numbers the changes of the feed
 }
 
-// keepPace makes the seconds of the test longer, and Late by the same factor, if the machine is so busy that answers
-// take long. The test still checks the same promise, only more slowly.
+// keepPace lengthens the seconds of the test, and Late by the same factor, if the machine is so busy that answers
+// take long. The test still checks the same guarantee, only more slowly.
 func (p *proof) keepPace() {
 	if p.h.Virtual {
 		return
@@ -204,7 +204,7 @@ func (p *proof) keepPace() {
 		took[i] = time.Since(began)
 	}
 	slices.Sort(took)
-	long := took[7] // a single late answer is no sign of a busy machine
+	long := took[7] // a single late answer does not mean that the machine is busy
 	if slow := min(1+long/usual, 8); slow > 1 {
 		p.Logf("an answer took %v, so a second of this test is %d", long, slow)
 		p.h.Second *= slow

@@ -21,7 +21,7 @@ type Nodes struct {
 	Server func(t testing.TB) func(booked func(holds.Hold) bool) holds.Backend
 }
 
-// RunNodes tests what several nodes on one server see of each other. Run tests the contract of each node.
+// RunNodes tests the interaction of several nodes on one server. Run tests the contract of each node.
 func RunNodes(t *testing.T, n Nodes) {
 	for _, part := range []struct {
 		promise string
@@ -44,7 +44,7 @@ func RunNodes(t *testing.T, n Nodes) {
 	}
 }
 
-// nodes is the test of one promise of several nodes.
+// nodes is the test of one guarantee of several nodes.
 type nodes struct {
 	*testing.T
 	Nodes
@@ -63,7 +63,7 @@ func (n *nodes) open(booked func(holds.Hold) bool) holds.Backend {
 	return b
 }
 
-// noon is a noon that is years in the future for every hold of the suite.
+// noon is a noon that is years after the end of every hold of the suite.
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // nodeWish returns a claim of half an hour from noon, with a TTL of one minute.
@@ -292,7 +292,7 @@ func (n *nodes) doubt() {
 	}
 	hung := <-first
 	resume()
-	if err := both[hung].Close(); err != nil { // waits until the node has published what it has to publish
+	if err := both[hung].Close(); err != nil { // waits until the node has published all its events
 		n.Error(err)
 	}
 	if err := both[1-hung].Publish(n.Context(), holds.Event{Kind: holds.EventPresence}); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // stream receives all events of a backend, from before the first change, and computes the live holds from them. It
-// reads in a goroutine of its own, so no test has to drain it.
+// reads in a separate goroutine, so no test has to drain it.
 type stream struct {
 	p    *proof
 	stop func()

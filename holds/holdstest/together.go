@@ -12,8 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// together tests holds with resources: a claim takes the specialist and all resources that it needs, or nothing, and
-// they stay together for the lifetime of the hold.
+// together tests holds with resources: a claim takes the specialist and all resources that it needs, or none of
+// them, and they stay together for the lifetime of the hold.
 func (h Harness) together(t *testing.T) {
 	h.prove(t, "a hold takes its specialist and one resource of each group, and says so everywhere", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-2", "room-1"}, []string{"laser"}))

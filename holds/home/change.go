@@ -63,7 +63,7 @@ func (b *Backend) overtake(d holds.Decision) {
 }
 
 // awaitTurn leaves the copying to the node that decided, for at most turnTime. One copy is enough, and a late copy
-// would fill a Redis that was emptied since with old state.
+// would fill a Redis that has since been emptied with old state.
 func (b *Backend) awaitTurn(d holds.Decision) {
 	b.mu.Lock()
 	mine := b.decided == d.Epoch
@@ -73,8 +73,8 @@ func (b *Backend) awaitTurn(d holds.Decision) {
 	}
 }
 
-// listenEarly watches the home of a decision, so that this node receives the changes of other nodes there before it
-// has entered the epoch.
+// listenEarly watches the home of a decision, so that this node receives other nodes' changes there before it has
+// entered the epoch.
 func (b *Backend) listenEarly(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, helpEvery)
 	defer cancel()
@@ -189,8 +189,8 @@ func (b *Backend) toDatabase(d holds.Decision) error {
 	return b.open(ctx, d)
 }
 
-// othersLeft waits until every other node has left the previous epoch, and reports whether the decision still pends
-// then.
+// othersLeft waits until every other node has left the previous epoch, and reports whether the decision is still
+// pending then.
 func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 	type beat struct {
 		beat int64

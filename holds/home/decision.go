@@ -118,8 +118,8 @@ func (b *Backend) tell() {
 	b.changed = make(chan struct{})
 }
 
-// hasDeparted starts the rest time of the primary. The rest is longer than the last one if the last departure was at
-// most calmAfter ago. The lock is held.
+// hasDeparted starts the rest time of the primary. The rest is longer than the previous one if the last departure
+// was at most calmAfter ago. The lock is held.
 func (b *Backend) hasDeparted() {
 	now := time.Now()
 	if b.departed.IsZero() || now.Sub(b.departed) > calmAfter {
@@ -202,7 +202,7 @@ func (b *Backend) look(t *term) {
 	}
 }
 
-// isTerm reports whether the nodes have made no decision since this term.
+// isTerm reports whether this is still the current term: the nodes have made no other decision.
 func (b *Backend) isTerm(t *term) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -265,7 +265,8 @@ func (b *Backend) keepProbing() {
 	}
 }
 
-// comeBack moves the nodes back to the primary when all of them reach it and its rest time is over.
+// comeBack moves the nodes back to the primary when all of them reach it and its rest time has
+// passed.
 func (b *Backend) comeBack(t *term) {
 	b.mu.Lock()
 	rested := b.departed.IsZero() || time.Since(b.departed) >= b.rest

@@ -24,14 +24,15 @@ func (x *nodes) past(t *testing.T, epoch uint64) {
 	}
 }
 
-// entered is the epoch that a node serves under.
+// entered returns the epoch under which a node serves.
 func (b *Backend) entered() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.term.epoch
 }
 
-// carried is how much a busy machine may change the hour that a hold has left at most, over several changes of home.
+// carried is the maximum amount by which a busy machine may change the remaining hour of a hold, over several
+// changes of home.
 const carried = 30 * time.Second
 
 // all waits until every node has a mode.
@@ -42,8 +43,8 @@ func (x *nodes) all(t *testing.T, mode string) {
 	}
 }
 
-// TestNodeWithoutRedisMovesAll cuts one node off from Redis: all nodes move to PostgreSQL together, so the same time is never
-// given to two clients, and all that was held is held on.
+// TestNodeWithoutRedisMovesAll cuts one node off from Redis: all nodes move to PostgreSQL together, so no time is
+// ever given to two clients, and all holds continue.
 func TestNodeWithoutRedisMovesAll(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -104,7 +105,7 @@ func TestHoldsSurviveTheirRedis(t *testing.T) {
 	x.holds(t, before, during)
 }
 
-// holds checks that every node lists just these holds, with their maximum life.
+// holds checks that every node lists exactly these holds, with their maximum life.
 func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	t.Helper()
 	for i, n := range x.of {
@@ -120,7 +121,8 @@ func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	}
 }
 
-// TestPresenceIsSharedWithoutRedis: a specialist who goes offline at one node is offline at all, with Redis and without.
+// TestPresenceIsSharedWithoutRedis: a specialist who goes offline at one node is offline at all nodes, with Redis and
+// without.
 func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -165,8 +167,8 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestRestoredDatabaseOvertakesRedis has Redis know a later epoch than the database, as after a restore or the promotion of a standby
-// that lacks the last decisions.
+// TestRestoredDatabaseOvertakesRedis: Redis has a later epoch than the database, as after a restore or the promotion
+// of a standby that lacks the last decisions.
 func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -181,7 +183,8 @@ func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	x.holds(t, before, during)
 }
 
-// TestDepartedNodeDelaysNoCall closes a node while Redis is gone: the others do not wait for its lease.
+// TestDepartedNodeDelaysNoCall closes a node while Redis is unavailable: the others do not wait for its
+// lease.
 func TestDepartedNodeDelaysNoCall(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)

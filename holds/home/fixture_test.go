@@ -41,7 +41,8 @@ func awaitMode(t testing.TB, b *Backend, want string) {
 	}
 }
 
-// answered asks until there is an answer: on a busy machine the lease of a node may lapse for a moment.
+// answered repeats a call until there is an answer: on a busy machine, the lease of a node may expire
+// for a moment.
 func answered[T any](t *testing.T, ask func() (T, error)) (T, error) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -61,7 +62,7 @@ func claim(t *testing.T, b *Backend, c holds.Claim) holds.Hold {
 	return h
 }
 
-// refused claims in vain.
+// refused makes a claim that must be refused.
 func refused(t *testing.T, b *Backend, c holds.Claim) {
 	t.Helper()
 	h, err := answered(t, func() (holds.Hold, error) { return b.Claim(t.Context(), c) })
@@ -80,7 +81,7 @@ func release(t *testing.T, b *Backend, h holds.Hold) {
 	}
 }
 
-// watcher is what a node tells its watchers.
+// watcher receives the events that a node sends its watchers.
 type watcher struct {
 	t       *testing.T
 	watch   holds.Watch
@@ -97,7 +98,7 @@ func watch(t *testing.T, b *Backend) *watcher {
 	return &watcher{t: t, watch: w}
 }
 
-// next waits for the next event of a kind, "" for any; what comes before it is passed over.
+// next waits for the next event of a kind, "" for any, and skips the events before it.
 func (w *watcher) next(kind holds.EventKind) (e holds.Event) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -116,7 +117,7 @@ func (w *watcher) next(kind holds.EventKind) (e holds.Event) {
 	}
 }
 
-// nodes is some nodes, each with a link of its own to one Redis, and one PostgreSQL.
+// nodes is some nodes, each with its own link to one Redis, and one PostgreSQL.
 type nodes struct {
 	of    []*Backend
 	links []*redistest.Proxy
@@ -124,7 +125,8 @@ type nodes struct {
 	url   string
 }
 
-// start starts n nodes. A call of Redis may take a second; the link decides whether it is there.
+// start starts n nodes. A call to Redis may take a second; the link decides whether Redis is
+// reachable.
 func start(t *testing.T, n int) *nodes {
 	t.Helper()
 	x := &nodes{url: database(t), redis: redistest.Start(t, redistest.Programs(t)[0])}

@@ -28,12 +28,12 @@
 //
 // # When to leave the primary
 //
-// A node that gets no answer from the primary asks a second time. An attempt that took longer than its time limit
-// does not count: this process was stopped, which is no sign of an outage of Redis. The nodes return when all of them
-// reach Redis and Options.Rest has passed since the departure. Each departure within five minutes of the last one
-// doubles that time.
+// If a node gets no answer from the primary, it asks a second time. An attempt that took longer than its time limit
+// does not count: this process was stopped, which does not indicate an outage of Redis. The nodes return when all of
+// them reach Redis and Options.Rest has passed since the departure. Each departure within five minutes of the last
+// one doubles that time.
 //
-// # What watchers see
+// # The events of watchers
 //
 // Watchers receive one stream, numbered by this process, which a change of home does not interrupt. Events that the
 // new home repeats are left out, and missed events are published from a snapshot.
@@ -63,8 +63,8 @@ type Options struct {
 	Primary  holds.Sealer
 	Database Database
 
-	// Booked reports whether a pinned hold was booked whose end was missed during a change of home, as in package
-	// memory.
+	// Booked reports whether a pinned hold was booked if its end was missed during a change of home, as in
+	// package memory.
 	Booked func(holds.Hold) bool
 
 	// WatchQueue is the number of events by which a watcher can fall behind; 0 means 65,536.
@@ -95,7 +95,7 @@ const (
 	stall      = 50 * time.Millisecond   // over a time limit: this process was stopped
 	restLeast  = 1250 * time.Millisecond // of the primary after a departure
 	restMost   = 48                      // times Options.Rest at most, after several departures
-	calmAfter  = 5 * time.Minute         // without a departure the rest is short again
+	calmAfter  = 5 * time.Minute         // after this time without a departure, the rest is short again
 	fillTime   = 10 * time.Second        // to copy all state
 )
 
@@ -114,13 +114,13 @@ type Backend struct {
 
 	mu       sync.Mutex
 	decision holds.Decision
-	term     *term         // the epoch that this node entered last
+	term     *term         // the epoch that this node last entered
 	early    early         // the watch of the next home
 	changed  chan struct{} // closed at the next change of decision or term
 	decided  uint64        // the last epoch that this node decided on
 	logged   uint64        // the last epoch whose reason this node has logged
 	left     uint64        // this node makes no change under an epoch before this one
-	since    time.Time     // when this node's lease was last new
+	since    time.Time     // when this node's lease was last renewed
 	departed time.Time     // when the nodes last left the primary, as far as this node knows
 	rest     time.Duration // of the primary after that departure
 	closed   bool

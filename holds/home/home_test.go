@@ -17,7 +17,7 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// cluster is the PostgreSQL of all tests here; nil, and absent says why, where there is none.
+// cluster is the PostgreSQL for all tests here; if it is nil, absent is the reason.
 var (
 	cluster *postgrestest.Server
 	absent  error
@@ -44,7 +44,7 @@ func openNode(t testing.TB, redisURL, url string, booked func(holds.Hold) bool) 
 		Options{Probe: patience, Lease: patience})
 }
 
-// openWith opens a node with the times of a test.
+// openWith opens a node with the time limits of a test.
 func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *Backend {
 	t.Helper()
 	r.URL = redisURL
@@ -60,19 +60,21 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 	database := &withAppointments{Backend: opened, url: url}
 	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
 	if o.Rest == 0 {
-		// which doubles: a busy machine may leave Redis more often than the test asks for
+		// which doubles: a busy machine may leave Redis more often than the test intends
 		o.Rest = 100 * time.Millisecond
 	}
 	return New(t.Context(), o)
 }
 
-// nowhere is the address of a Redis that is not there.
+// nowhere is the address of a Redis that does not exist.
 const nowhere = "redis://127.0.0.1:1/0"
 
-// patience is for what answers: a primary that is merely slow, as everything is on a busy machine, is not left.
+// patience is for calls that get an answer: a primary that is merely slow, like everything on a busy machine,
+// is not abandoned.
 const patience = time.Minute
 
-// TestContractInRedis is the whole contract with a real Redis as the home, decided in a real PostgreSQL.
+// TestContractInRedis runs the whole contract with a real Redis as the home, and a real PostgreSQL for
+// the decisions.
 func TestContractInRedis(t *testing.T) {
 	t.Parallel()
 	holdstest.Run(t, holdstest.Harness{
@@ -85,7 +87,8 @@ func TestContractInRedis(t *testing.T) {
 	})
 }
 
-// TestContractInPostgres is the whole contract in PostgreSQL, while Redis has never been there.
+// TestContractInPostgres runs the whole contract in PostgreSQL, while Redis has never been
+// reachable.
 func TestContractInPostgres(t *testing.T) {
 	t.Parallel()
 	holdstest.Run(t, holdstest.Harness{
@@ -96,7 +99,7 @@ func TestContractInPostgres(t *testing.T) {
 	})
 }
 
-// TestNodes is what the nodes of every shared backend see of each other, with a Redis and without.
+// TestNodes runs the suite for several nodes of every shared backend, with a Redis and without.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	t.Run("primary up", func(t *testing.T) {
@@ -121,7 +124,8 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// waiting.
 func TestMain(m *testing.M) {
 	if os.Getenv(childRedis) != "" {
 		serveChild()
@@ -151,7 +155,7 @@ type withAppointments struct {
 // rows has the appointments of each database, by URL.
 var rows sync.Map
 
-// FollowBusy commits the change. In the product the store has committed it before.
+// FollowBusy commits the change. In the product, the store has committed it before.
 func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	open, _ := rows.LoadOrStore(b.url, sync.OnceValues(func() (*postgrestest.Appointments, error) {
 		return cluster.Appointments(b.url)

@@ -12,8 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// ledger has the live state that this node remembers, and what its watchers have received. Instants are on the clock
-// of the home.
+// ledger contains the live state that this node remembers, and what its watchers have received. Instants are on the
+// clock of the home.
 type ledger struct {
 	b *Backend
 
@@ -21,15 +21,15 @@ type ledger struct {
 	epoch   uint64            // of the last snapshot
 	holds   map[string]*entry // live holds, by id
 	looks   map[holds.Owner]holds.Selection
-	ahead   time.Duration         // the least time by which the clock of the home is ahead of this process's
+	ahead   time.Duration         // the smallest time by which the clock of the home is ahead of this process's clock
 	ends    map[string]ending     // holds that calls ended here, until the event arrives
-	over    map[string]ending     // holds that ended lately; the answer of a call may still arrive for them
-	overIDs []string              // the same, the oldest first
-	told    map[string]holds.Hold // holds that watchers take for live
+	over    map[string]ending     // holds that ended recently; the answer of a call may still arrive for them
+	overIDs []string              // the same, oldest first
+	told    map[string]holds.Hold // holds that watchers consider live
 	looking map[holds.Owner]holds.Span
 }
 
-// entry is one live hold. It is own if a call of this process returned the hold: all its fields are known then.
+// entry is one live hold. It is own if a call of this process returned the hold: then all its fields are known.
 type entry struct {
 	holds.Remains
 	own bool
@@ -120,7 +120,7 @@ func (m *ledger) renewed(owner holds.Owner) {
 func own(e *entry) bool { return e.own }
 
 // snapshot returns the remembered holds that of selects, newest first, and the selections. If two holds conflict
-// because the event of an end was missed, it is the older one that ended.
+// because the event of an end was missed, the older one is the one that ended.
 func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,7 +190,8 @@ func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
 	}
 }
 
-// hear publishes events to the watchers, unless the term is over: then a snapshot replaces them.
+// hear publishes events to the watchers, unless the term is over: in that case a snapshot replaces
+// them.
 func (b *Backend) hear(t *term, events []holds.Event) {
 	b.ledger.mu.Lock()
 	defer b.ledger.mu.Unlock()
@@ -275,8 +276,8 @@ func (m *ledger) isSettled(epoch uint64) bool {
 	return m.epoch == epoch
 }
 
-// settle adopts the live state of an epoch, and publishes to the watchers every change that they have not received:
-// first the ends, in the order of the deadlines, then the new holds.
+// settle adopts the live state of an epoch, and publishes every change that the watchers have not received: first
+// the ends, in the order of the deadlines, then the new holds.
 func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -330,8 +331,8 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.settleLooks(s.At)
 }
 
-// endOf returns how a hold ended that watchers take for live. It is not sure of a pinned hold that expired. The lock
-// is held.
+// endOf returns how a hold ended that watchers still consider live. If a pinned hold has expired, the result is
+// uncertain. The lock is held.
 func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (end ending, sure bool) {
 	if end, known := m.ends[id]; known {
 		return end, true

@@ -13,7 +13,7 @@ var began = time.Now()
 
 func monotonic() int64 { return int64(time.Since(began)) }
 
-// do runs a call on the present home. If the previous home could not complete or confirm the call, do runs it again
+// do runs a call on the current home. If the previous home could not complete or confirm the call, do runs it again
 // on the new home.
 func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) error {
 	limit := time.Now().Add(2 * b.waitTime())
@@ -33,7 +33,7 @@ func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) erro
 		case confirmed || err != nil:
 			return err
 		default:
-			b.ask() // the lease ended during the call: another home may be open that has no record of this
+			b.ask() // the lease ended during the call: another home, which has no record of this, may be open
 		}
 		if ctx.Err() != nil || time.Now().After(limit) {
 			if err == nil || errors.Is(err, holds.ErrMoved) {
@@ -90,7 +90,8 @@ func (b *Backend) refused(ctx context.Context, t *term) {
 	}
 }
 
-// lost moves the nodes to PostgreSQL, where they restore what they remember, if a home has lost its state.
+// lost moves the nodes to PostgreSQL, where they restore the state that they remember, if a home has lost
+// its state.
 func (b *Backend) lost(ctx context.Context, t *term) {
 	whole, err := t.home.Whole(ctx, t.epoch)
 	switch {

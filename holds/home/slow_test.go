@@ -14,9 +14,10 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// What becomes of two processes when Redis goes on, and its answers do not come, or come late.
+// The effects on two processes when Redis continues, but its answers are lost or late.
 
-// slowPair is two processes with the timeouts of the program, each with a line of its own to one Redis, and one PostgreSQL.
+// slowPair is two processes with the timeouts of the program, each with its own connection to one Redis, and one
+// PostgreSQL.
 func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct holds.Backend) {
 	t.Helper()
 	url := database(t)
@@ -40,8 +41,9 @@ func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct 
 	return nodes, lines, direct
 }
 
-// TestSlowRedisIsLeft has every answer come half a second late, or not at all although everything is done: who asks waits for
-// half a second at most, nobody is refused what is their own, watchers are told, and it ends without a hand.
+// TestSlowRedisIsLeft makes every answer half a second late, or loses it although the call is executed. A caller
+// waits for at most half a second, no client is refused its own holds, watchers receive all events, and it ends
+// without intervention.
 func TestSlowRedisIsLeft(t *testing.T) {
 	const most = 500 * time.Millisecond
 	for name, strike := range map[string]func(line *redistest.Proxy, on bool){
@@ -75,7 +77,8 @@ func TestSlowRedisIsLeft(t *testing.T) {
 				defer mu.Unlock()
 				waited = append(waited, took)
 			}
-			// The first finds out with a claim that Redis makes, on the connection that is there; then several at once.
+			// The first finds out with a claim that Redis executes, on the existing connection; then several find out
+			// together.
 			var all sync.WaitGroup
 			made := make([]holds.Hold, 6)
 			take := func(i int) {
@@ -148,7 +151,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 					}
 				}
 			}
-			// What was told adds up to what is held, each beginning and each end told once.
+			// The sum of the events equals the live holds: each start and each end was sent once.
 			after := claim(t, a, wish("after", bela))
 			live, over := map[string]bool{before.ID: true}, map[string]bool{}
 			for e := (holds.Event{}); e.HoldID != after.ID; {

@@ -29,14 +29,15 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// Three nodes, each a process of its own. One node at a time loses its link to Redis or to PostgreSQL, or is stopped for a moment.
+// Three nodes, each in a separate process. One node at a time loses its link to Redis or to PostgreSQL, or is stopped
+// for a moment.
 
 const (
 	childRedis    = "HOLDFAST_TEST_HOME_REDIS"
 	childPostgres = "HOLDFAST_TEST_HOME_POSTGRES"
 )
 
-// request is what a child is asked, and reply what it answers.
+// request is a request to a child, and reply its answer.
 type request struct {
 	N          int
 	Extend     string // the id of a hold
@@ -112,7 +113,7 @@ func answer(ctx context.Context, b *Backend, r request) reply {
 	return a
 }
 
-// child is a node in a process of its own.
+// child is a node in a separate process.
 type child struct {
 	command  *exec.Cmd
 	in       *json.Encoder
@@ -122,7 +123,8 @@ type child struct {
 	mu      sync.Mutex
 	n       int
 	waiting map[int]chan reply
-	// begins and ends of a stop or of a cut from PostgreSQL: during one, a refusal is no change of home
+	// starts and ends of a stop or of a cut from PostgreSQL: during one, a refusal does not mean a
+	// change of home
 	strikes atomic.Int64
 }
 
@@ -205,24 +207,26 @@ func (c *child) ask(r request) (reply, error) {
 	}
 }
 
-// court judges the acknowledgements of clients: at no moment have two of them an acknowledged hold of one slot.
+// court judges the acknowledgements of clients: two of them must never have an acknowledged hold of one slot at
+// the same time.
 type court struct {
 	mu      sync.Mutex
-	live    map[string]map[string]time.Time // by specialist and hold: when it lapses
+	live    map[string]map[string]time.Time // by specialist and hold: when it expires
 	given   int
 	refused int           // 503
-	longest time.Duration // from the first refused attempt of a client until the node answered one
+	longest time.Duration // from a client's first refused attempt until the node answered one
 	wrong   []string
 }
 
-// answers notes the first answer of a node after refusals since a moment.
+// answers records the first answer of a node after refusals since an instant.
 func (c *court) answers(since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.longest = max(c.longest, time.Since(since))
 }
 
-// gives notes an acknowledged hold. margin covers what the clocks and the deadline may differ by.
+// gives notes an acknowledged hold. margin covers the possible difference between the clocks and
+// the deadline.
 func (c *court) gives(specialist string, a reply) {
 	const margin = 250 * time.Millisecond
 	c.mu.Lock()
@@ -287,7 +291,8 @@ var faults = []fault{
 	{"cut from both", func(c, _ *child, on bool) { c.redis.Away(on); withoutPostgres(c, on) }},
 }
 
-// TestFaultOfOneNodeGivesNoTimeTwice strikes one node after another. Its long form is a series of one kind:
+// TestFaultOfOneNodeGivesNoTimeTwice causes a fault at one node after another. Its long form is a series of
+// faults of one kind:
 //
 //	HOLDFAST_HOME_FAULTS=1000   how often a node is struck, instead of 12 times
 //	HOLDFAST_HOME_KIND=cut      only faults of this kind: cut or pause

@@ -25,7 +25,8 @@ func wish(specialistID string, n int, owner holds.Owner) holds.Claim {
 
 func name(i int) holds.Owner { return holds.ClientID(fmt.Sprintf("client-%026d", i)).Owner() }
 
-// drain reads a watch of everything, as the process's one stream hub does, until the watch is closed.
+// drain reads a watch of all events, as the process's single stream hub does, until the watch is
+// closed.
 func drain(b *testing.B, t *Backend, each func([]holds.Event)) (done func()) {
 	w, err := t.Watch(ctx)
 	if err != nil {
@@ -102,7 +103,8 @@ func BenchmarkClaimRelease(b *testing.B) {
 	})
 }
 
-// BenchmarkClaimParallel32 is 32 clients who each claim and release at 32 specialists in turn, watched by one.
+// BenchmarkClaimParallel32 runs 32 clients who each claim and release at 32 specialists in turn, with one
+// watcher.
 func BenchmarkClaimParallel32(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()
@@ -128,7 +130,8 @@ func BenchmarkClaimParallel32(b *testing.B) {
 	all.Wait()
 }
 
-// BenchmarkClaimCrowded is a claim and release at a specialist who has a thousand other holds, and a refused one.
+// BenchmarkClaimCrowded measures a claim and release at a specialist who has a thousand other holds, and a
+// refused claim.
 func BenchmarkClaimCrowded(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()
@@ -155,18 +158,19 @@ func BenchmarkClaimCrowded(b *testing.B) {
 	})
 }
 
-// BenchmarkLapse100k lets 100,000 holds lapse at one instant while four clients go on claiming, and reports how late the
-// last release reached a watcher, and the slowest claim meanwhile.
+// BenchmarkLapse100k lets 100,000 holds expire at one instant while four clients continue to claim. It reports how
+// late the last release reached a watcher, and the slowest claim during that time.
 func BenchmarkLapse100k(b *testing.B) {
 	for range b.N {
 		lapseAtOnce(b, New(Options{}), 100_000, 4*time.Second, func() {})
 	}
 }
 
-// perSpecialist is how many holds a specialist has where there are many.
+// perSpecialist is how many holds a specialist has if there are many.
 const perSpecialist = 50
 
-// lapseAtOnce lets n holds lapse at one instant, so long from now, and calls full when all are there. It closes t.
+// lapseAtOnce lets n holds expire at one instant, after the given time, and calls full when all of them exist. It
+// closes t.
 func lapseAtOnce(b *testing.B, t *Backend, n int, after time.Duration, full func()) {
 	defer t.Close()
 	at := time.Now().Add(after)
@@ -220,7 +224,7 @@ func lapseAtOnce(b *testing.B, t *Backend, n int, after time.Duration, full func
 	b.ReportMetric(float64(slices.Max(worst[:]))/1e6, "claim-ms")
 }
 
-// BenchmarkExtend is the heartbeat of one hold among a thousand.
+// BenchmarkExtend measures the heartbeat of one hold among a thousand.
 func BenchmarkExtend(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()
@@ -241,7 +245,7 @@ func BenchmarkExtend(b *testing.B) {
 	}
 }
 
-// name0 keeps the names out of what is measured.
+// name0 keeps the creation of names out of the measured time.
 var name0 = func() (names [1000]holds.Owner) {
 	for i := range names {
 		names[i] = name(i)
@@ -249,7 +253,7 @@ var name0 = func() (names [1000]holds.Owner) {
 	return names
 }()
 
-// BenchmarkBeat is a specialist's heartbeat among a thousand.
+// BenchmarkBeat measures a specialist's heartbeat among a thousand.
 func BenchmarkBeat(b *testing.B) {
 	t := online(b, 1000)
 	b.ReportAllocs()
@@ -289,8 +293,8 @@ func BenchmarkAvailable(b *testing.B) {
 	}
 }
 
-// BenchmarkSelected is a poll: one's own selection renewed, and those of one specialist's day listed, among 500 clients who
-// look at twenty specialists.
+// BenchmarkSelected measures a poll: the client's own selection is renewed, and those of one specialist's day are
+// listed, among 500 clients who look at twenty specialists.
 func BenchmarkSelected(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()
@@ -312,7 +316,7 @@ func BenchmarkSelected(b *testing.B) {
 	}
 }
 
-// BenchmarkTaken is a claim of a booked half hour.
+// BenchmarkTaken measures a claim of a booked half hour.
 func BenchmarkTaken(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()

@@ -93,7 +93,8 @@ func (u busyTime) clear(ticks holds.Ticks) {
 	})
 }
 
-// refuses reports whether a claim wants a booked tick that none of the appointments that it moves has.
+// refuses reports whether a claim needs a booked tick that belongs to none of the appointments that it
+// moves.
 func (u busyTime) refuses(c *holds.Claim) (taken bool) {
 	if len(u) == 0 {
 		return false

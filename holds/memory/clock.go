@@ -6,14 +6,14 @@ import (
 )
 
 // clock returns the monotonic and the wall time together. It reads the cheap monotonic clock every time and the wall
-// clock once a second. So a step of the wall clock shows within 1 s, and only in the instants for people.
+// clock once a second. So a step of the wall clock shows within 1 s, and only in the instants for display.
 type clock struct {
 	began time.Time
 	zero  atomic.Int64 // the wall clock at monotonic 0, in Unix nanoseconds
 	read  atomic.Int64 // the monotonic time of the last read of the wall clock
 }
 
-// instant is one moment. The monotonic time decides; the wall time is for people.
+// instant is one moment. The monotonic time decides; the wall time is for display.
 type instant struct {
 	mono time.Duration // since the backend was opened
 	wall time.Time     // UTC

@@ -10,7 +10,7 @@ func TestClockFollowsTheWallClockWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c clock
 		c.open()
-		c.zero.Add(int64(-time.Hour)) // as if the wall clock had been set forward by an hour since
+		c.zero.Add(int64(-time.Hour)) // as if the wall clock had been set forward by an hour since then
 		before := c.now()
 		if off := time.Since(before.wall); off != time.Hour {
 			t.Errorf("got %v off, want the hour", off)

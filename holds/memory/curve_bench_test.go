@@ -12,14 +12,15 @@ import (
 
 var mostHolds = flag.Int("holds", 1000, "how many holds BenchmarkCurveOfHolds goes up to, by tens")
 
-// BenchmarkCurveOfHolds is a claim and its release among more and more holds, fifty for each specialist, by one client and by 32; what a
-// hold takes of memory; and how late the last is told when all lapse at one instant.
+// BenchmarkCurveOfHolds measures a claim and its release with more and more live holds, fifty for each specialist, by
+// one client and by 32. It also measures the memory for each hold, and the delay of the last event when all expire at
+// one instant.
 func BenchmarkCurveOfHolds(b *testing.B) {
 	for n := 1000; n <= max(*mostHolds, 1000); n *= 10 {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				before, began := inUse(), time.Now()
-				// Of a million at once a watcher with the default queue is cut off, and would not see the end of them.
+				// If a million expire together, a watcher with the default queue is cut off before the last event.
 				t := New(Options{WatchQueue: max(2*n, 500_000)})
 				lapseAtOnce(b, t, n, 3*time.Second+time.Duration(n)*50*time.Microsecond, func() {
 					b.ReportMetric(float64(n)/time.Since(began).Seconds(), "fill/s")
@@ -37,7 +38,8 @@ func BenchmarkCurveOfHolds(b *testing.B) {
 	}
 }
 
-// claimAmong has so many clients claim and release at one specialist after the other, and returns how long each took, in order.
+// claimAmong makes n clients claim and release at one specialist after the other, and returns how long each took, in
+// order.
 func claimAmong(b *testing.B, t *Backend, holds, clients, each int) []time.Duration {
 	specialists := holds / perSpecialist
 	took := make([][]time.Duration, clients)
@@ -60,7 +62,7 @@ func claimAmong(b *testing.B, t *Backend, holds, clients, each int) []time.Durat
 	return sorted
 }
 
-// inUse is the heap, once what nobody has any more is gone from it.
+// inUse returns the size of the heap after garbage collection.
 func inUse() uint64 {
 	runtime.GC()
 	runtime.GC()

@@ -3,7 +3,7 @@ package memory
 import "time"
 
 // deadlines is a heap of holds, with the first to expire on top. It stores the deadlines next to the records, so that
-// moving a hold reads no other records. Every record stores its place in the heap.
+// moving a hold reads no other records. Every record stores its index in the heap.
 type deadlines []due
 
 type due struct {
@@ -34,10 +34,10 @@ func (d *deadlines) remove(r *record) {
 	}
 }
 
-// changed moves a record to its place after its deadline changed.
+// changed moves a record to its position after its deadline changed.
 func (d deadlines) changed(r *record) { d.sift(r.place, due{r.deadline(), r}) }
 
-// sift puts x in its place in the heap, moving up or down from a free place.
+// sift puts x in its position in the heap, moving up or down from a free position.
 func (d deadlines) sift(place int, x due) {
 	for place > 0 {
 		parent := (place - 1) / 2

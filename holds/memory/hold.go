@@ -79,7 +79,7 @@ func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func())
 	}
 }
 
-// repeated returns the hold that this client already has on the same slot; nil if it has none.
+// repeated returns the hold that this client already has on the same slot; nil if there is none.
 func repeated(near []*record, id *identity, span *holds.Span) *record {
 	for _, r := range near {
 		if id.has(r) && r.SameGroup(span) {
@@ -100,7 +100,7 @@ func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
 	return until, ok
 }
 
-// firstFree is takeSeat, but it ignores the holds for which counts returns false.
+// firstFree is like takeSeat, but ignores the holds for which counts returns false.
 func firstFree(near []*record, c *holds.Claim, counts func(*record) bool) (until time.Time, ok bool) {
 	for _, c.Seat = range c.Seats {
 		free := true

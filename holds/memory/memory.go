@@ -6,9 +6,10 @@
 // claim. Every entry into a shard first ends the expired holds in it. So no call sees a hold past its deadline, and
 // no call waits for a sweeper. The sweeper's only task is to publish a release on time when there are no calls.
 //
-// The quota crosses shards, so each client has a lock too, which is acquired before the shard's and held during the
-// claim. A hold changes under both locks; either one is enough to read it. If a hold ends without its client's lock
-// (it expires or is displaced), it is marked as gone, and the sweeper removes it from its client's chain.
+// The quota applies across shards, so each client has a lock too, which is acquired before the shard's and held
+// during the claim. A hold changes under both locks; either one is enough to read it. If a hold ends without its
+// client's lock (it expires or is displaced), it is marked as gone, and the sweeper removes it from its client's
+// chain.
 //
 // The order is client, shard, log. Selections and presence have one lock each and acquire only the log's lock within
 // it. The shard's lock guards busy time. No code sleeps, waits or does I/O while it holds one of these locks.
@@ -16,7 +17,7 @@
 // # Time
 //
 // Deadlines are on the monotonic clock, as the time since the backend was opened. The wall clock is read only for the
-// instants that people see. All of it works in the virtual time of testing/synctest.
+// instants that are displayed. All of it works in the virtual time of testing/synctest.
 package memory
 
 import (
@@ -32,9 +33,9 @@ import (
 // Options of New. With the zero value, no expired hold counts as booked.
 type Options struct {
 	// Booked reports whether the booking of a pinned hold was written although the hold expired. If so, the backend
-	// publishes EventConfirm, else EventRelease. Booked may read the database. One goroutine calls it, outside every
-	// lock, and Close waits until it returns. The interval is free from the deadline on, whatever Booked returns. Nil
-	// means that no such hold was booked.
+	// publishes EventConfirm, otherwise EventRelease. Booked may read the database. One goroutine calls it, outside
+	// every lock, and Close waits until it returns. The interval is free from the deadline on, regardless of the
+	// result of Booked. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
 	// Shards is the number of shards over which specialists are distributed, rounded up to a power of two; 0 means

@@ -18,8 +18,8 @@ func open(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 	return b
 }
 
-// check verifies that everything the backend keeps twice agrees, and that nothing is kept of what is over. The backend
-// has been closed, so nothing moves.
+// check verifies that all data that the backend stores twice agrees, and that no data of ended holds is left. The
+// backend has been closed, so nothing changes.
 func check(t testing.TB, b *Backend) {
 	t.Helper()
 	chained := map[*record]bool{}

@@ -43,7 +43,7 @@ func (p *presence) of(specialistID string) *present {
 	return one
 }
 
-// come and leave maintain the order. A change of a load happens between a leave and a come.
+// come and leave maintain the order. A load changes between a leave and a come.
 func (p *presence) come(one *present) {
 	i, _ := slices.BinarySearchFunc(p.order, one, byLoad)
 	p.order = slices.Insert(p.order, i, one)

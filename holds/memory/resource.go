@@ -12,13 +12,14 @@ import (
 // The lock of resources is acquired last, after those of clients and shards. A change of a hold is applied here
 // before its shard's lock is released.
 //
-// An expired hold that its shard has not ended yet is still in here and conflicts with no claim.
+// An expired hold that its shard has not ended yet is still in this table and conflicts with no
+// claim.
 type resources struct {
 	sync.Mutex
 	of map[string][]*share
 
 	// claims is locked, before any shard's lock, by a claim that is about to take a resource. So no claim on another
-	// specialist, and so in another shard, can take the resource between the choice and the insertion.
+	// specialist, which may be in another shard, can take the resource between the choice and the insertion.
 	claims sync.Mutex
 }
 
@@ -31,7 +32,7 @@ type share struct {
 
 func (rs *resources) open() { rs.of = make(map[string][]*share) }
 
-// keep stores the present state of a hold.
+// keep stores the current state of a hold.
 func (rs *resources) keep(r *record) {
 	if r.Resources == "" {
 		return
@@ -72,7 +73,7 @@ func (rs *resources) list(id string, now time.Duration) (list []holds.Hold) {
 	return list
 }
 
-// chosen has the resources that a claim takes, and the holds that it has to displace for them.
+// chosen contains the resources that a claim takes, and the holds that it has to displace for them.
 type chosen struct {
 	ids     []string
 	victims []*record

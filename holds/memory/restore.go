@@ -59,8 +59,8 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	return r.Hold, nil
 }
 
-// restore sets a hold to the remaining time of another one. Its ExpiresAt and MaxExpiresAt stay those that clients
-// have received.
+// restore sets a hold to the remaining time of another one. Its ExpiresAt and MaxExpiresAt remain those that
+// clients have received.
 func (s *shard) restore(r *record, x *holds.Remains, now instant) {
 	left := func(t time.Time) time.Duration { return now.mono + max(0, t.Sub(now.wall)) }
 	r.life, r.Restarts, r.Pinned, r.pinned = x.Life, x.Restarts, x.Pinned, 0

@@ -16,7 +16,7 @@ type shard struct {
 	b           *Backend
 	number      int
 	table       []*record // by the number in a hold's id; nil where free
-	vacant      []int     // free numbers of the table; the last one is used next
+	vacant      []int     // free numbers in the table; the last one is used next
 	specialists map[string]*specialist
 	deadlines   deadlines
 
@@ -47,7 +47,7 @@ type record struct {
 	gone           atomic.Bool
 }
 
-// deadline returns the instant from which the hold does not exist.
+// deadline returns the instant from which on the hold does not exist.
 func (r *record) deadline() time.Duration { return max(r.expires, r.pinned) }
 
 func (s *shard) open(b *Backend, number int) {
@@ -84,7 +84,7 @@ func (s *shard) enter() instant {
 	return now
 }
 
-// lapse ends up to 64 holds whose deadline has come, in the order of the deadlines.
+// lapse ends up to 64 holds whose deadline has passed, in the order of the deadlines.
 func (s *shard) lapse(now instant) {
 	var some [64]*record
 	ended := some[:0]
@@ -143,7 +143,7 @@ func (s *shard) settle(r *record, now instant) {
 }
 
 // wakeBy wakes the sweeper when r expires, if r is the first hold of the shard to expire. Otherwise an earlier hold
-// has set the wake-up already.
+// has already set the wake-up.
 func (s *shard) wakeBy(r *record) {
 	if r.place == 0 {
 		s.b.wake.notLater(r.deadline())
@@ -180,7 +180,7 @@ func (s *shard) remove(r *record) {
 	s.deadlines.remove(r)
 }
 
-// leave leaves the cleanup of a hold that ended without its client's lock to the sweeper.
+// leave leaves it to the sweeper to clean up a hold that ended without its client's lock.
 func (s *shard) leave(r *record) {
 	r.gone.Store(true)
 	s.gone = append(s.gone, r)

@@ -6,11 +6,11 @@ import (
 	"holdfast/holds"
 )
 
-// specialist has the holds of one specialist by slot start, then seat. It stays after the last hold has ended: there
-// are never more of these than specialists.
+// specialist has the holds of one specialist by slot start, then seat. The entry stays after the last hold has
+// ended: there are never more entries than specialists.
 //
 // The slots of two holds are disjoint or belong to one session, so only a few holds are near any span. reach is the
-// largest distance of a buffer so far. It only grows, so it may be larger than the live holds need.
+// largest extent of a buffer so far. It only grows, so it may be larger than the live holds need.
 type specialist struct {
 	holds []*record
 	busy  busyTime

@@ -8,7 +8,8 @@ import (
 	"holdfast/holds"
 )
 
-// Ear tracks whether the events of all nodes are received. Set and Wait are safe for concurrent use.
+// Ear tracks whether the events of all nodes are being received. Set and Wait are safe for
+// concurrent use.
 type Ear struct {
 	of   string
 	mu   sync.Mutex

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	sweepEvery = time.Second // without any event, for holds that this node received no event about
-	// the same while the server has nothing that can expire, so that an idle node is idle
+	sweepEvery = time.Second // without any event, for holds about which this node received no event
+	// the same while the server has nothing that can expire, so that an idle node stays idle
 	sweepRest = 5 * time.Second
 	sweepGap  = 2 * time.Millisecond // the minimum time between two sweeps
 
@@ -19,7 +19,8 @@ const (
 	SweepMost = 256
 	// Nothing is the result of a sweep if the server has nothing that can expire. It is longer than any deadline.
 	Nothing = time.Duration(1<<63 - 1)
-	// DoubtLease is the time that a node has to ask whether a hold was booked, before another node asks.
+	// DoubtLease is the time that a node has to find out whether a hold was booked, before another node
+	// asks.
 	DoubtLease = 5 * time.Second
 )
 
@@ -27,8 +28,8 @@ const (
 // node has received in an event, and also once a second, or every five while the server has nothing that can expire. If
 // several nodes sweep at the same time, the first finds the expired holds, so each end is published once.
 //
-// A pinned hold that expired is a doubt: a node has to ask whether it was booked. That may take long, so it runs in a
-// separate goroutine.
+// A pinned hold that has expired is a doubt: a node has to ask whether it was booked. That may take long, so it runs
+// in a separate goroutine.
 type Sweeper struct {
 	sweep   func(ctx context.Context, doubts int) (next time.Duration, taken []string)
 	resolve func(ctx context.Context, doubt string)
@@ -99,7 +100,7 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 		// Events from here on schedule their own sweep; this sweep finds everything before that.
 		s.set(time.Now().Add(sweepRest))
 		take := SweepMost
-		if s.Asking() { // a doubt whose answer takes long must be free for another node when its lease has expired
+		if s.Asking() { // a doubt whose answer takes long must be available to another node when its lease has expired
 			take = 0
 		}
 		next, taken := s.sweep(ctx, take)
@@ -127,8 +128,8 @@ func (s *Sweeper) left() time.Duration {
 	return time.Until(s.at)
 }
 
-// Asking reports whether this node is still asking about doubts. It takes no more until it has finished with all of
-// them.
+// Asking reports whether this node is still asking about doubts. It takes no more doubts until it has finished with
+// all of them.
 func (s *Sweeper) Asking() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -66,8 +66,8 @@ func (s *sweeps) until(at time.Duration) []time.Duration {
 	return list
 }
 
-// TestSweepRunsAtDeadline: a node sweeps when a hold or selection that it received an event about expires, and no
-// more than every 5 seconds without one.
+// TestSweepRunsAtDeadline: a node sweeps when a hold or selection about which it received an event expires, and
+// otherwise at most every 5 seconds.
 func TestSweepRunsAtDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestSweepRunsAtDeadline(t *testing.T) {
 }
 
 // TestSweepTakesNoDoubtsWhileAsking: a node that is still asking about a doubt leaves the others to other nodes. When
-// it has finished, it sweeps at once, because there may be more.
+// it has finished, it sweeps immediately, because there may be more.
 func TestSweepTakesNoDoubtsWhileAsking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

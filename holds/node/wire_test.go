@@ -19,8 +19,8 @@ var (
 	}
 )
 
-// TestEventIsReadBack: a node reads from an event all that another node wrote, except for its number. A new field of
-// Event fails this test until the event carries it.
+// TestEventIsReadBack: a node reads from an event everything that another node wrote, except its number. A new field
+// of Event fails this test until the event carries it.
 func TestEventIsReadBack(t *testing.T) {
 	t.Parallel()
 	full := holds.Event{
@@ -56,7 +56,7 @@ const stored = `{"id":"h","appointmentTypeId":"checkup","specialistId":"ada","ow
 	`"slotEnd":1795426200000,"busyStart":1795423800000,"busyEnd":1795427100000,"seat":2,"resources":"room-1",` +
 	`"lapsesAt":1795424460000,"pinnedUntil":PIN,"maxExpiresAt":1795425300000,"life":900000,"restarts":3,"call":"c1"}`
 
-// TestHoldExpiresWithItsPin: a hold ends at the later of its own end and the end of its pin. Another backend that
+// TestHoldExpiresWithItsPin: a hold ends at the later of its expiry and the end of its pin. Another backend that
 // takes it over gets both.
 func TestHoldExpiresWithItsPin(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 
 const callers = 32
 
-// many are claims that do not meet: ten for each of a hundred specialists, each by a client of its own.
+// many are claims that do not conflict: ten for each of a hundred specialists, each by a different
+// client.
 func many() []holds.Claim {
 	claims := make([]holds.Claim, 0, 1000)
 	for i := range cap(claims) {
@@ -30,7 +31,7 @@ func many() []holds.Claim {
 	return claims
 }
 
-// together does n things from so many callers and says how long it took.
+// together runs n calls from the given number of callers and returns how long it took.
 func together(n int, do func(i int)) time.Duration {
 	next := make(chan int, n)
 	for i := range n {
@@ -50,9 +51,10 @@ func together(n int, do func(i int)) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkClaim takes holds from 32 callers, and does by hand what a claim has to do at the least: a transaction that takes the same two
-// locks, looks for what is in the way, counts the client's holds, inserts the row and notifies, pipelined on as many connections of the same
-// kind. They take turns, and each begins its turn with none.
+// BenchmarkClaim takes holds from 32 callers, and compares this with the minimum that a claim has to do: a
+// transaction that takes the same two locks, searches for conflicts, counts the client's holds, inserts the row and
+// notifies, pipelined on as many connections of the same kind. The two take turns, and each turn begins without
+// holds.
 func BenchmarkClaim(b *testing.B) {
 	url := database(b)
 	live := open(b, url, Options{})
@@ -111,7 +113,8 @@ func BenchmarkClaim(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkDelay claims on one node and hears of it on another: the time from the call of Claim to the event, while nothing else goes on.
+// BenchmarkDelay claims on one node and receives the event on another: the time from the call of Claim to the event,
+// without other load.
 func BenchmarkDelay(b *testing.B) {
 	url := database(b)
 	here, there := open(b, url, Options{}), open(b, url, Options{})

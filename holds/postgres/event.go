@@ -13,7 +13,7 @@ import (
 
 const eventsChannel = "holdfast_holds"
 
-// Epoch implements holds.Table. The epoch is this node's own. It changes after events, or the whole live state, may
+// Epoch implements holds.Table. Each node has its own epoch. It changes after events, or the whole live state, may
 // have been lost.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 

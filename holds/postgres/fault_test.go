@@ -13,9 +13,9 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// What goes wrong between a node and PostgreSQL, and in PostgreSQL.
+// Failures between a node and PostgreSQL, and in PostgreSQL.
 
-// through is the URL of a database behind a proxy.
+// through returns the URL of a database behind a proxy.
 func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -31,7 +31,7 @@ func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 }
 
 // TestLostAnswerIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
-// done, and it was done once.
+// executed, and it was executed once.
 func TestLostAnswerIsNotRepeated(t *testing.T) {
 	direct := database(t)
 	behind, proxy := through(t, direct)
@@ -126,7 +126,7 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestCutConnectionEndsEpoch: missed events are unknown, so every watcher starts over. The holds are still there.
+// TestCutConnectionEndsEpoch: missed events are unknown, so every watcher starts over. The holds still exist.
 func TestCutConnectionEndsEpoch(t *testing.T) {
 	behind, proxy := through(t, database(t))
 	b := open(t, behind, Options{})
@@ -147,7 +147,7 @@ func TestCutConnectionEndsEpoch(t *testing.T) {
 	}
 }
 
-// cut waits until a watch is told that it may have missed something.
+// cut waits until a watch reports that it may have missed events.
 func cut(t *testing.T, w holds.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -231,7 +231,8 @@ func TestSilentServerTimesOutSoon(t *testing.T) {
 	}
 }
 
-// TestOutageIsOneLineInTheLog: every attempt to hear events again fails, and the first one is logged.
+// TestOutageIsOneLineInTheLog: every attempt to receive events again fails, and only the first one is
+// logged.
 func TestOutageIsOneLineInTheLog(t *testing.T) {
 	behind, proxy := through(t, migrated(t))
 	var log nodetest.Log

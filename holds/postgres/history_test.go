@@ -12,8 +12,8 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestHistoriesUnderFaults: whatever happens to the server and the lines to it, what two nodes answer could have been answered one
-// call at a time.
+// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the answers of two nodes are
+// possible for calls that run one at a time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {

@@ -90,8 +90,8 @@ func answered(word, hold string) (holds.Hold, error) {
 
 const readHold = `SELECT holds_json(h)::text FROM holds_live h WHERE h.id = $1 AND h.deadline > holds_clock()`
 
-// readBack reads a hold after the answer to a call was lost, even if the caller has given up since. If the server
-// refused the call or the backend is closed, readBack returns lost.
+// readBack reads a hold after the answer to a call was lost, even if the caller has given up since then. If the
+// server refused the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
 		return h, "", lost

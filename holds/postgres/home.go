@@ -28,7 +28,7 @@ const (
 )
 
 // under passes the first argument of the function in text through holds_under, which fails unless the epoch is the
-// present one.
+// current one.
 //
 //	SELECT holds_deselect($1)  →  SELECT holds_deselect(holds_under($2, $3, $1::text))
 func under(text string, args []any, epoch uint64, how int) (string, []any) {

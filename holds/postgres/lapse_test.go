@@ -7,7 +7,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// A sweep that finds no hold reports no deadline. If it reported 0, an idle node would sweep without pause.
+// A sweep that finds no hold reports no deadline. If it reported 0, an idle node would sweep without a
+// pause.
 func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	b := open(t, migrated(t), Options{})
@@ -24,7 +25,7 @@ func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	}
 }
 
-// sweepAlone sweeps until no other sweep runs: next to another one, a sweep only reports when to come again.
+// sweepAlone sweeps until no other sweep is running: otherwise, a sweep only reports when to try again.
 func sweepAlone(t *testing.T, b *Backend) time.Duration {
 	t.Helper()
 	for {

@@ -16,7 +16,7 @@ import (
 	"holdfast/holds/holdstest"
 )
 
-// What several nodes on one database see of each other.
+// The interaction of several nodes on one database.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -24,7 +24,7 @@ var (
 	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 )
 
-// wish is a claim of half an hour from noon on, for a minute.
+// wish is a claim for half an hour from noon, with a TTL of one minute.
 func wish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
@@ -59,7 +59,8 @@ func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	return got
 }
 
-// TestNodes is what the nodes of every shared backend see of each other. Busy time is each node's own.
+// TestNodes runs the suite for several nodes of every shared backend. Each node has its own busy
+// time.
 func TestNodes(t *testing.T) {
 	holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
 		url := database(t)
@@ -70,7 +71,7 @@ func TestNodes(t *testing.T) {
 	}})
 }
 
-// TestNothingSecretIsInTheTables reads all of them: a client is only there as its owner.
+// TestNothingSecretIsInTheTables reads all of them: a client is stored only as its owner.
 func TestNothingSecretIsInTheTables(t *testing.T) {
 	const secret = holds.ClientID("client-canary-5d0c88aa41")
 	url := database(t)
@@ -141,7 +142,8 @@ func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	}
 }
 
-// TestVersionMatchesText: a change of the text in sql/ needs a new version, or existing databases would not get it.
+// TestVersionMatchesText: a change of the text in sql/ needs a new version; otherwise existing databases would not
+// get it.
 func TestVersionMatchesText(t *testing.T) {
 	sum := sha256.New()
 	for _, name := range files {

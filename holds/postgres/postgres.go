@@ -30,18 +30,19 @@
 // # Events
 //
 // A function publishes its changes with NOTIFY. The server delivers them when the transaction commits, once, in the
-// order of the commits. Every node listens on one connection and numbers the events for its own watchers, with an
-// epoch of its own. When that connection breaks, the node cannot tell which events it missed, nor whether the live
-// state still exists: every watch ends with holds.ErrSlow and the epoch changes.
+// order of the commits. Every node listens on one connection and numbers the events for its own watchers, with its
+// own epoch. When that connection breaks, the node cannot tell which events it missed, nor whether the live state
+// still exists: every watch ends with holds.ErrSlow and the epoch changes.
 //
 // Every node sweeps at each deadline that it has received in an event, and also once a second. The first node to
-// sweep ends what has expired; the others find nothing.
+// sweep ends everything that has expired; the others find nothing.
 //
 // # Errors
 //
-// Every call has a deadline here, and a shorter one in the server. The backend never repeats a failed change blindly:
-// the server may have made it and only the answer been lost. Claim, Extend, Pin, Unpin, Confirm and Release read back
-// whether they were executed. If that fails too, and for all other calls, the error is holds.ErrUnavailable.
+// Every call has a deadline here, and a shorter one in the server. The backend never blindly repeats a failed change:
+// the server may have made the change, and only the answer may have been lost. Claim, Extend, Pin, Unpin, Confirm and
+// Release read back whether they were executed. If that fails too, and for all other calls, the error is
+// holds.ErrUnavailable.
 package postgres
 
 import (
@@ -154,7 +155,7 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
 	}
-	// The server times out before this node does, so that an answer, and the result that is read back after it, can
+	// The server times out before this node does, so that an answer, and a result that is read back after it, can
 	// be trusted.
 	ms := strconv.FormatInt(max(1, (b.timeout*9/10).Milliseconds()), 10)
 	for name, value := range map[string]string{
@@ -163,7 +164,7 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 		"statement_timeout":             ms,
 		"lock_timeout":                  ms,
 		"synchronous_commit":            "off", // a crash loses this data anyway
-		"enable_seqscan":                "off", // a plan made for small tables may be used when they are large
+		"enable_seqscan":                "off", // a plan made for small tables might be used after they have grown
 		"jit":                           "off",
 		"tcp_keepalives_idle":           "2",
 		"tcp_keepalives_interval":       "1",
@@ -174,7 +175,7 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// If one of several hosts does not answer, the others still have their time.
+	// If one of several hosts does not answer, enough time is left for the others.
 	if most := b.timeout / time.Duration(1+len(c.Fallbacks)); c.ConnectTimeout <= 0 || c.ConnectTimeout > most {
 		c.ConnectTimeout = most
 	}
@@ -207,7 +208,7 @@ func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	return s, err
 }
 
-// Close implements holds.Backend. The state in the database stays there.
+// Close implements holds.Backend. The state in the database is not deleted.
 func (b *Backend) Close() error {
 	if b.closed.CompareAndSwap(false, true) {
 		b.stop()
@@ -218,7 +219,7 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// call runs a statement that changes something, once, within the time limit of a call.
+// call runs a statement that makes a change, once, within the time limit of a call.
 func (b *Backend) call(ctx context.Context, text string, args []any, into ...any) error {
 	if b.closed.Load() {
 		return holds.ErrClosed

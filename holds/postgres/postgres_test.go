@@ -14,13 +14,15 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// cluster is the server of all tests here; nil, and absent says why, where there is no PostgreSQL.
+// cluster is the server for all tests here; if it is nil, absent is the reason why there is no
+// PostgreSQL.
 var (
 	cluster *postgrestest.Server
 	absent  error
 )
 
-// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "12"); err != nil {
@@ -65,7 +67,7 @@ func migrated(t testing.TB) string {
 	})
 }
 
-// patience is the timeout of calls where the test is not about it: the machine may be busy.
+// patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
 const patience = time.Minute
 
 // open opens a backend on a database and closes it with the test.
@@ -83,7 +85,8 @@ func open(t testing.TB, url string, o Options) *Backend {
 	return b
 }
 
-// openWhenReached is open with a timeout so short that a busy machine may not connect within it at once.
+// openWhenReached is open with a timeout so short that a busy machine may not connect within it the
+// first time.
 func openWhenReached(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	o.URL = url
@@ -109,7 +112,7 @@ func closed(t testing.TB, b *Backend) {
 	})
 }
 
-// TestBackend is the whole contract, each promise on a database of its own.
+// TestBackend runs the whole contract, each guarantee on a separate database.
 func TestBackend(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{
 		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
@@ -126,7 +129,7 @@ type withAppointments struct {
 	appointments *postgrestest.Appointments
 }
 
-// FollowBusy commits the change. In the product the store has committed it before.
+// FollowBusy commits the change. In the product, the store has committed it before.
 func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	row := func(x holds.Booked) postgrestest.Appointment {
 		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart,

@@ -11,14 +11,14 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// BenchmarkClaim takes holds one after another on one connection, and asks Redis for the same with a bare EVALSHA: the claim's
-// own script and arguments, and a script that does nothing. They take turns of ten slots for each of a hundred specialists,
-// and each begins its turn with none.
+// BenchmarkClaim takes holds one after another on one connection, and compares this with a bare EVALSHA: the claim's
+// own script and arguments, and a script that does nothing. They take turns of ten slots for each of a hundred
+// specialists, and each turn begins without holds.
 func BenchmarkClaim(b *testing.B) {
 	s := redistest.Start(b, redistest.Programs(b)[0])
 	live := open(b, s, Options{})
 	ctx := b.Context()
-	if _, err := live.Claim(ctx, wish("ada", amal)); err != nil { // the server knows the script
+	if _, err := live.Claim(ctx, wish("ada", amal)); err != nil { // the server has loaded the script
 		b.Fatal(err)
 	}
 	claims := make([]holds.Claim, 0, 1000)
@@ -67,7 +67,7 @@ func BenchmarkClaim(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkAcross claims on one node and waits until another one's watcher hears of it.
+// BenchmarkAcross claims on one node and waits until a watcher at another node receives the event.
 func BenchmarkAcross(b *testing.B) {
 	s := redistest.Start(b, redistest.Programs(b)[0])
 	here, there := open(b, s, Options{}), open(b, s, Options{})

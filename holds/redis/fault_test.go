@@ -12,17 +12,18 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// What goes wrong between a node and Redis, and in Redis.
+// Failures between a node and Redis, and in Redis.
 
 // TestLostAnswerIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
-// done, and it was done once.
+// executed, and it was executed once.
 func TestLostAnswerIsNotRepeated(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
 		b := open(t, s, Options{URL: proxy.URL(), Timeout: 2 * time.Second})
 		w := watch(t, open(t, s, Options{}))
 		ctx := t.Context()
-		warm := func(specialist string) holds.Hold { // the server knows the script, so that one request is the call
+		// the server has loaded the script, so that one request is the call
+		warm := func(specialist string) holds.Hold {
 			t.Helper()
 			h, err := b.Claim(ctx, wish(specialist, amal))
 			if err != nil {
@@ -124,7 +125,7 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	})
 }
 
-// calls is every call of a backend that goes to Redis.
+// calls is every call of a backend that is sent to Redis.
 func calls(b *Backend) map[string]func(ctx context.Context) error {
 	span := wish("ada", amal).Span
 	return map[string]func(ctx context.Context) error{
@@ -161,7 +162,7 @@ func calls(b *Backend) map[string]func(ctx context.Context) error {
 
 // TestDeadServerDelaysNoCall freezes the server and kills it: every call ends within its deadline.
 func TestDeadServerDelaysNoCall(t *testing.T) {
-	const bound = 500 * time.Millisecond // twice the time of a call: the machine may be busy
+	const bound = 500 * time.Millisecond // twice the time limit of a call: the machine may be busy
 	for name, strike := range map[string]func(*redistest.Server){
 		"frozen": (*redistest.Server).Freeze, "killed": (*redistest.Server).Kill} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +200,7 @@ func TestEmptyServerIsSeeded(t *testing.T) {
 		if b.Epoch() == epoch {
 			t.Error("got the same epoch, want another")
 		}
-		w = watch(t, b) // waits until events are heard again
+		w = watch(t, b) // waits until events are received again
 		h, err := b.Claim(ctx, wish("ada", bela))
 		if err != nil {
 			t.Fatalf("got %v, want the hold: the server knows of no other", err)
@@ -210,7 +211,7 @@ func TestEmptyServerIsSeeded(t *testing.T) {
 	})
 }
 
-// TestEventsOfThawedServerArrive: the watchers receive the late events, or the message that events are missing.
+// TestEventsOfThawedServerArrive: the watchers receive the late events, or an error that events are missing.
 func TestEventsOfThawedServerArrive(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{Timeout: time.Second})
@@ -227,7 +228,8 @@ func TestEventsOfThawedServerArrive(t *testing.T) {
 			again, _ = b.Watch(ctx)
 		}
 		defer again.Close()
-		// The claim was waiting in the server. It is the client's own, so the client is not told that the slot is taken.
+		// The claim was waiting in the server. It belongs to the client itself, so the client is not told that the
+		// slot is taken.
 		if _, err := b.Claim(ctx, wish("ada", amal)); err != nil {
 			t.Errorf("got %v, want the client's own hold", err)
 		}

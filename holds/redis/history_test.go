@@ -9,8 +9,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestHistoriesUnderFaults: whatever happens to the server and the lines to it, what two nodes answer could have been answered one
-// call at a time.
+// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the answers of two nodes are
+// possible for calls that run one at a time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	holdstest.RunFaulty(t, holdstest.Faulty{Server: func(t testing.TB) (func() holds.Backend, []holdstest.Fault) {

@@ -30,7 +30,7 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 		if err := shared.Ping(ctx); err != nil {
 			t.Errorf("a node whose database is shared: got %v", err)
 		}
-		again := open(t, s, Options{Lease: "one"}) // the same node, started anew after a crash
+		again := open(t, s, Options{Lease: "one"}) // the same node, restarted after a crash
 		if err := again.Ping(ctx); err != nil {
 			t.Errorf("the same node: got %v", err)
 		}
@@ -46,7 +46,7 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 	})
 }
 
-// TestClinicsOnOneRedisHearOnlyThemselves: channels belong to all databases of a Redis.
+// TestClinicsOnOneRedisHearOnlyThemselves: channels are shared by all databases of a Redis.
 func TestClinicsOnOneRedisHearOnlyThemselves(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		one, other := open(t, s, Options{Lease: "one"}), open(t,
@@ -77,7 +77,8 @@ func TestClinicsOnOneRedisHearOnlyThemselves(t *testing.T) {
 	})
 }
 
-// TestOutageIsOneLineInTheLog: every attempt to hear events again fails, and the first one is logged.
+// TestOutageIsOneLineInTheLog: every attempt to receive events again fails, and only the first one is
+// logged.
 func TestOutageIsOneLineInTheLog(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		var log nodetest.Log

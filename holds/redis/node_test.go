@@ -13,7 +13,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// What several nodes on one Redis see of each other.
+// The interaction of several nodes on one Redis.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -21,7 +21,7 @@ var (
 	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 )
 
-// wish is a claim of half an hour from noon on, for a minute.
+// wish is a claim for half an hour from noon, with a TTL of one minute.
 func wish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
@@ -48,7 +48,7 @@ func watch(t *testing.T, b holds.Backend) holds.Watch {
 	return w
 }
 
-// cut waits until a watch is told that it may have missed something.
+// cut waits until a watch reports that it may have missed events.
 func cut(t *testing.T, w holds.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -73,7 +73,7 @@ func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	return got
 }
 
-// TestNodes is what the nodes of every shared backend see of each other.
+// TestNodes runs the suite for several nodes of every shared backend.
 func TestNodes(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNothingSecretIsInRedis reads every key and value: a client is only there as its owner.
+// TestNothingSecretIsInRedis reads every key and value: a client is stored only as its owner.
 func TestNothingSecretIsInRedis(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		const secret = holds.ClientID("client-canary-5d0c88aa41")
@@ -123,7 +123,7 @@ func TestNothingSecretIsInRedis(t *testing.T) {
 func TestServerReportsHealth(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{})
-		for _, owner := range []holds.Owner{amal, bela} { // the second finds the first's key
+		for _, owner := range []holds.Owner{amal, bela} { // the second finds the key of the first
 			_, _ = b.Claim(t.Context(), wish("ada", owner))
 		}
 		if _, err := b.client.Get(t.Context(), deadlinesKey+"?").Result(); err == nil { // a miss

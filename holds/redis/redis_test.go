@@ -11,7 +11,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestBackend is the whole contract, against every server that is installed, each promise on an empty one.
+// TestBackend runs the whole contract against every installed server, each guarantee on an empty one.
 func TestBackend(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-// patience is the timeout of calls where the test is not about it: the machine may be busy.
+// patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
 const patience = time.Minute
 
 // open opens a backend on a server and closes it with the test.
@@ -49,7 +49,8 @@ func open(t testing.TB, s *redistest.Server, o Options) *Backend {
 	return b
 }
 
-// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "12"); err != nil {

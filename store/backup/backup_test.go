@@ -154,7 +154,7 @@ func (f *server) newFollower(t *testing.T, plan Plan) *Follower {
 	return f.Follower()
 }
 
-// note writes an audit entry that a test finds in what was restored.
+// note writes an audit entry that a test can find after a restore.
 func (f *server) note(t *testing.T, id string) {
 	t.Helper()
 	err := f.store.Write(t.Context(), func(tx store.Tx) error {
@@ -166,7 +166,7 @@ func (f *server) note(t *testing.T, id string) {
 	}
 }
 
-// createBackup makes a backup of a data directory that no server has open.
+// createBackup makes a backup of a data directory without a server.
 func createBackup(t *testing.T, dir, to string) {
 	t.Helper()
 	f := opened(t, dir, Plan{})

@@ -21,7 +21,8 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// stand is a server before a service, which a test lets do what it wants: nil passes everything on.
+// stand is a server in front of a service, on which a test can inject behaviour: nil passes
+// everything on.
 type stand struct {
 	*httptest.Server
 	meddle atomic.Pointer[func(w http.ResponseWriter, r *http.Request, pass func())]
@@ -122,7 +123,7 @@ func TestPutRepeatsIncrementAfterLostReply(t *testing.T) {
 	if k.chain.next != 3 || k.chain.unknown != nil {
 		t.Errorf("the incremental backup has %d increments, and %+v under way; want 3", k.chain.next, k.chain.unknown)
 	}
-	// Now what was sent first arrives.
+	// Now the earlier request arrives.
 	late := <-underWay
 	late.URL.Scheme, late.URL.Host, late.RequestURI, late.Body = "http", strings.TrimPrefix(s.URL,
 		"http://"), "", io.NopCloser(bytes.NewReader(late.body))
@@ -265,7 +266,7 @@ func TestWriteOnlyKeySuffices(t *testing.T) {
 	}
 }
 
-// TestStopCancelsHungRequest , however long its patience is.
+// TestStopCancelsHungRequest, however long its patience is.
 func TestStopCancelsHungRequest(t *testing.T) {
 	t.Parallel()
 	st := standBefore(t, buckettest.Start(t))
@@ -276,7 +277,7 @@ func TestStopCancelsHungRequest(t *testing.T) {
 		Endpoint: st.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access, SecretKey: buckettest.Secret,
 		Patience: time.Hour,
 	})
-	for _, method := range []string{http.MethodGet, http.MethodPut} { // what asks, and what sends
+	for _, method := range []string{http.MethodGet, http.MethodPut} { // one for reading, and one for sending
 		st.set(func(_ http.ResponseWriter, r *http.Request, pass func()) {
 			if r.Method == method {
 				reached <- struct{}{}
@@ -295,7 +296,7 @@ func TestStopCancelsHungRequest(t *testing.T) {
 	}
 }
 
-// TestUnusableBucketIsLoggedAtStart names the next step, before the first night.
+// TestUnusableBucketIsLoggedAtStart: the message names the next step, before the first night.
 func TestUnusableBucketIsLoggedAtStart(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)

@@ -80,8 +80,8 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 		if last, err := k.Last(); err != nil || time.Since(last) > 25*time.Hour {
 			t.Errorf("the last backup is of %s, %v", last, err)
 		}
-		// A request does not look into the backup destination, which may hang: what its keeper has found is what
-		// counts.
+		// A request does not check the backup destination, which may hang: it uses the last result of the
+		// keeper.
 		if err := os.RemoveAll(second); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 	})
 }
 
-// TestClockSetBackMakesOneBackup: not one a minute until the clock reaches the old time.
+// TestClockSetBackMakesOneBackup: not one per minute until the clock reaches the old time.
 func TestClockSetBackMakesOneBackup(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

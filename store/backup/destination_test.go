@@ -42,8 +42,8 @@ func eachDestination(t *testing.T, test func(t *testing.T, open func() destinati
 	})
 }
 
-// TestDestinationContract is the suite of both destinations: what is put exists under its name, complete, until it is
-// removed.
+// TestDestinationContract is the suite for both destinations: a stored file exists under its name, complete, until it
+// is removed.
 func TestDestinationContract(t *testing.T) {
 	t.Parallel()
 	eachDestination(t, func(t *testing.T, open func() destination) {

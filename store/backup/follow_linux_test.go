@@ -51,7 +51,8 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(k.chain.path, incrementPartial)); err != nil || len(left) > 0 {
 		t.Errorf("left is %v", left)
 	}
-	// A day later a new trail has no room either; the current one continues with what has some.
+	// A day later, a new incremental backup has no room either; the current one continues where
+	// there is some.
 	if err := os.Truncate(fill, sizeHere(t, fill)-40<<10); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +70,8 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	}
 }
 
-// TestStartWaitsAfterFullDestination: each try would read and write the whole database. The test mounts a file
-// system, which only root can do.
+// TestStartWaitsAfterFullDestination: each attempt would read and write the whole database. The test mounts a
+// file system, which only root can do.
 func TestStartWaitsAfterFullDestination(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()

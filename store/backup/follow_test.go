@@ -17,7 +17,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// notes are those in a database, in their order.
+// notes returns the notes in a database, in order.
 func notes(t *testing.T, dir string) (ids []string) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, DatabaseFile)})
@@ -38,7 +38,7 @@ func notes(t *testing.T, dir string) (ids []string) {
 	return ids
 }
 
-// incrementalsOf are the trails in a backup destination.
+// incrementalsOf returns the incremental backups in a backup destination.
 func incrementalsOf(t *testing.T, second string) []Incremental {
 	t.Helper()
 	list, err := incrementalsIn(second)
@@ -48,7 +48,7 @@ func incrementalsOf(t *testing.T, second string) []Incremental {
 	return list
 }
 
-// put follows a trail into a new directory.
+// put restores an incremental backup into a new directory.
 func put(t *testing.T, path string, until time.Time) (Replayed, string) {
 	t.Helper()
 	into := t.TempDir()
@@ -90,7 +90,7 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 		if at, _ := f.LastCopy(); time.Since(at) > time.Minute {
 			t.Errorf("where nothing changes the last copy is %s old", time.Since(at))
 		}
-		f.note(t, "n5") // which the last step has, since the server stops and does not die
+		f.note(t, "n5") // which the last increment contains, because the server stops and does not crash
 	})
 	trails := incrementalsOf(t, second)
 	if !trails[0].Sealed {
@@ -148,8 +148,8 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 	}
 }
 
-// TestFollowerRecovers from a destination that is not mounted, a deleted incremental backup, one that another clock
-// has written, and a restart of the server.
+// TestFollowerRecovers from a destination that is not mounted, a deleted incremental backup, one written under a
+// different clock, and a restart of the server.
 func TestFollowerRecovers(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), filepath.Join(t.TempDir(), "mounted")
@@ -196,7 +196,7 @@ func TestFollowerRecovers(t *testing.T) {
 		}
 		f.stop()
 
-		// What another clock left behind has a later time and the smaller number.
+		// The one that a different clock left has a later time and the smaller number.
 		future := time.Now().Add(1000 * time.Hour)
 		if err := os.Chtimes(filepath.Join(fresh[0].Path, incrementName(0, false)), future, future); err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestFollowerRecovers(t *testing.T) {
 	})
 }
 
-// TestChainEndsDaily , and expired ones are deleted. Those of another database stay.
+// TestChainEndsDaily, and expired ones are deleted. Those of another database are not deleted.
 func TestChainEndsDaily(t *testing.T) {
 	clitest.OnlyInFull(t)
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestChainEndsDaily(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 		list := incrementalsOf(t, second)
-		// The last two have ended on one day, and of the three newest all stay.
+		// The last two have ended on the same day, and the newest three all stay.
 		if len(list) != 5 || list[0].Path != foreign {
 			t.Fatalf("after five days there are %d incremental backups: %+v; want four and the other's", len(list),
 				list)
@@ -247,7 +247,7 @@ func TestChainEndsDaily(t *testing.T) {
 	})
 }
 
-// TestLargeChainIsFollowedByAnother , which starts with the whole database.
+// TestLargeChainIsFollowedByAnother, which starts with the whole database.
 func TestLargeChainIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -300,7 +300,7 @@ func TestExpiredIncrementals(t *testing.T) {
 		want []int
 	}{
 		{1, day(6, 4), []int{9, 4, 1}}, {3, day(6, 4), []int{9, 4, 1}}, {9, day(6, 4),
-			[]int{9, 4}}, // a day later than which all stay: the third
+			[]int{9, 4}}, // a day after which all stay: the third
 		{1, day(8, 10), []int{9, 4, 2, 1}}, {1, day(9, 1), []int{9, 6, 4, 3, 2, 1}},
 		{1, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {2, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {3, day(30, 1),
 			[]int{9, 6, 4, 2, 1}}, {4, day(30, 1), []int{9, 6, 4, 2}},
@@ -328,7 +328,7 @@ func TestUnreadableIncrementalIsAnError(t *testing.T) {
 	}
 }
 
-// TestFinishSkipsFailedStorage: the changes that can be read then may not be on the disk.
+// TestFinishSkipsFailedStorage: the changes that can still be read may not be on disk.
 func TestFinishSkipsFailedStorage(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
@@ -374,7 +374,8 @@ func TestStartDeletesExpiredFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A file in the place of the next trail stands for every reason for which it cannot be begun.
+	// A file at the path of the next incremental backup represents every reason why it cannot be
+	// started.
 	inTheWay := filepath.Join(second, incrementalName(5, k.mark))
 	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestDamagedRecipientCopiesNothing: once there is a key, nothing is copied unsealed.
+// TestDamagedRecipientCopiesNothing: once there is a key, no file is copied unsealed.
 func TestDamagedRecipientCopiesNothing(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()

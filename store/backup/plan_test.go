@@ -45,7 +45,8 @@ func TestDueFollowsClinicClock(t *testing.T) {
 	}
 }
 
-// TestKeepByDayWeekAndMonth makes a backup a night for two years, and checks each night which of them stay.
+// TestKeepByDayWeekAndMonth makes a backup every night for two years, and checks every night which of them
+// are kept.
 func TestKeepByDayWeekAndMonth(t *testing.T) {
 	t.Parallel()
 	keep := Keep{Days: 7, Weeks: 4, Months: 12}

@@ -15,7 +15,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// oneTrail makes a trail of four steps, with the notes n0 to n3, sealed for key if it is not nil.
+// oneTrail creates an incremental backup of four increments, with the notes n0 to n3, sealed for
+// key if it is not nil.
 func oneTrail(t *testing.T, key *Key) string {
 	t.Helper()
 	dir, second := clinicDir(t), t.TempDir()
@@ -41,7 +42,7 @@ func oneTrail(t *testing.T, key *Key) string {
 	return k.chain.path
 }
 
-// followUp follows a trail into a new directory and checks the database there.
+// followUp restores an incremental backup into a new directory and checks the database there.
 func followUp(t *testing.T, path string, key *Key) (Replayed, []string, error) {
 	t.Helper()
 	into := t.TempDir()
@@ -213,8 +214,8 @@ func TestReplayRefusesTornIncrement(t *testing.T) {
 	}
 }
 
-// TestFailedPutIsRepeated: after a failed write at any position, the next increment has the changes of the failed one
-// too.
+// TestFailedPutIsRepeated: after a failed write at any position, the next increment also contains the changes of the
+// failed one.
 func TestFailedPutIsRepeated(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -225,7 +226,8 @@ func TestFailedPutIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.note(t, "n1")
-	// A directory in the place of the step's name stands for every refusal: the step is written, and cannot be named.
+	// A directory at the path of the increment represents every refusal: the increment is written, but cannot get its
+	// name.
 	inTheWay := filepath.Join(k.chain.path, incrementName(1, false))
 	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
 		t.Fatal(err)
@@ -286,7 +288,7 @@ func TestNewerListsLaterIncrementals(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := opened(t, dir, Plan{})
-	for range 2 { // each is a trail of its own
+	for range 2 { // each is a separate incremental backup
 		k := f.newFollower(t, Plan{Destination: second, Keep: Keep{Days: 1}})
 		if err := errors.Join(k.follow(t.Context(), time.Now()), k.Close()); err != nil {
 			t.Fatal(err)

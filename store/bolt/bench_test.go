@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// booking is an operation of the usual size.
+// booking is an operation of typical size.
 func booking(n int64) store.Operation {
 	return store.Operation{
 		ID: fmt.Sprintf("op-%013d-a1b2c3", 1_780_000_000_000+n), Kind: store.UpstreamBook,
@@ -47,7 +47,7 @@ func viaBatch(q *Queue, op store.Operation) error {
 	})
 }
 
-// enqueue has callers goroutines add n operations in all and says how long that took.
+// enqueue makes several goroutines add n operations in all and returns how long that took.
 func enqueue(b *testing.B, callers, n int, add func(op store.Operation) error) time.Duration {
 	b.Helper()
 	var next atomic.Int64
@@ -67,9 +67,9 @@ func enqueue(b *testing.B, callers, n int, add func(op store.Operation) error) t
 	return time.Since(begun)
 }
 
-// BenchmarkEnqueue compares durable enqueues with DB.Batch and its defaults, side by side: the two take turns on files
-// of their own, and the median turn of each counts, so that a disk that stalls once decides nothing. x_batch is how many
-// times as many per second.
+// BenchmarkEnqueue compares durable enqueues with DB.Batch and its defaults, side by side: the two take turns on
+// separate files, and the median turn of each counts, so that a disk that stalls once does not decide the result.
+// x_batch is how many times as many per second.
 func BenchmarkEnqueue(b *testing.B) {
 	for _, callers := range []int{1, 32, 256} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -115,7 +115,7 @@ func waiting(b *testing.B, n int) *Queue {
 	return q
 }
 
-// What the worker and the status page ask costs the same whatever waits.
+// The queries of the worker and the status page cost the same, however many operations wait.
 func BenchmarkWaiting(b *testing.B) {
 	ctx := context.Background()
 	kinds := []store.OperationKind{store.UpstreamBook, store.UpstreamCancel}
@@ -140,7 +140,7 @@ func BenchmarkWaiting(b *testing.B) {
 			_, err := q.Operations(ctx, store.OperationFilter{})
 			return err
 		})
-		// A wake-up with its two fsyncs: the attempt on record, and the operation put back.
+		// A wake-up with its two fsyncs: the attempt is recorded, and the operation is put back.
 		ask("wake-up", func(q *Queue) error {
 			if _, err := q.NextDue(ctx, kinds...); err != nil {
 				return err

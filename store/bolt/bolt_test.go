@@ -18,7 +18,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// TestMain lets this test binary be the child processes that bolt.Check and the tests here start.
+// TestMain lets this test binary act as the child processes that bolt.Check and the tests here
+// start.
 func TestMain(m *testing.M) {
 	bolt.CheckMain()
 	if len(os.Args) == 3 {
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if disk := os.Getenv("DISK_TMPDIR"); disk != "" {
-		// What is tested here is files on a disk; make test puts those of the other packages into memory.
+		// These tests are about files on a disk; make test puts the files of the other packages into
+		// memory.
 		_, _ = os.Setenv("TMPDIR", disk), os.Setenv("GOTMPDIR", disk)
 	}
 	os.Exit(m.Run())
@@ -87,7 +89,7 @@ func TestFileIsOwnerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	mode(0o600)
-	if err := os.Chmod(path, 0o644); err != nil { // such as a backup copied back by hand
+	if err := os.Chmod(path, 0o644); err != nil { // such as a backup that was copied back by hand
 		t.Fatal(err)
 	}
 	open(t, bolt.Options{Path: path})
@@ -123,7 +125,7 @@ func TestOpenRefusesUnrepairableFile(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, path string
-		want       error // nil: any but those of damage
+		want       error // nil: any except those about damage
 	}{
 		{"a newer format", newer, bolt.ErrFormat},
 		{"a directory", dir, nil},
@@ -152,7 +154,8 @@ func TestRebuildNeedsEmptyStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Truncate(path, 0); err != nil { // a crash between making the file and writing its first page
+	// a crash between the creation of the file and the write of its first page
+	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
 	if q := open(t, bolt.Options{Path: path, Check: bolt.Check}); !q.Rebuilt() || q.Quarantined() != "" {
@@ -204,7 +207,7 @@ func TestWriteToCopiesLiveQueue(t *testing.T) {
 	}
 }
 
-// The whole queue, file and all, lives in virtual time: an hour of retries takes no time at all.
+// The whole queue, including its file, runs in virtual time: an hour of retries takes no real time.
 func TestQueueRunsInBubble(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +240,8 @@ func TestQueueRunsInBubble(t *testing.T) {
 	})
 }
 
-// TestOlderFileIsCountedByKind opens a file from before the counts by kind, and checks that Open makes them.
+// TestOlderFileIsCountedByKind opens a file from before the counts by kind, and checks that Open creates
+// them.
 func TestOlderFileIsCountedByKind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := open(t, bolt.Options{Path: path})

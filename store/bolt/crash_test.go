@@ -20,7 +20,7 @@ import (
 )
 
 // enqueueUntilKilled is a child process: sixteen callers add, take and complete operations and print each
-// acknowledgement after it came.
+// acknowledgement after they receive it.
 func enqueueUntilKilled(path string) {
 	q, err := bolt.Open(context.Background(), bolt.Options{Path: path, Timeout: 10 * time.Second})
 	if err != nil {
@@ -74,14 +74,14 @@ func child(t *testing.T, program, path string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// What was acknowledged is there after kill -9, and the file is sound.
+// Acknowledged writes exist after kill -9, and the file is intact.
 func TestKillKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	added, attempted, completed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for round := range 4 {
 		cmd, lines := child(t, "enqueue-until-killed", path)
-		for n := 0; lines.Scan(); n++ { // to the end: what was printed before the kill was acknowledged
+		for n := 0; lines.Scan(); n++ { // to the end: the lines printed before the kill were acknowledged
 			event, rest, _ := strings.Cut(lines.Text(), " ")
 			id, _, _ := strings.Cut(rest, " ")
 			switch event {
@@ -132,7 +132,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 	t.Logf("%d added, %d attempted, %d completed", len(added), len(attempted), len(completed))
 }
 
-// fillTheDisk is a child process: the file may not grow past a limit, which is then lifted.
+// fillTheDisk is a child process: the file may not grow past a limit, which is removed later.
 func fillTheDisk(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	fail := func(what string, err error) {
@@ -161,7 +161,7 @@ func fillTheDisk(path string) {
 	if !errors.Is(err, store.ErrFull) {
 		fail("Add on a full disk: want ErrFull, got", err)
 	}
-	for range 3 { // refused again and again, and reading goes on
+	for range 3 { // refused repeatedly, while reading continues
 		if err := q.Add(context.Background(), webhook("op-more", nine)); err != nil && !errors.Is(err, store.ErrFull) {
 			fail("Add again: want ErrFull, got", err)
 		}
@@ -185,7 +185,8 @@ func fillTheDisk(path string) {
 	os.Exit(0)
 }
 
-// A full disk refuses writes, keeps reading, and is forgotten when there is room again.
+// A full disk refuses writes, continues to serve reads, and accepts writes again when there is
+// room.
 func TestFullDiskRefusesThenRecovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	cmd, lines := child(t, "fill-the-disk", path)

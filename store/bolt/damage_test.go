@@ -19,7 +19,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// lived makes a queue that has seen every kind of write, closes it, and returns its bytes.
+// lived creates a queue that has received every kind of write, closes it, and returns its bytes.
 func lived(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
@@ -53,7 +53,7 @@ func lived(t *testing.T) []byte {
 	return b
 }
 
-// contents is all that can be asked of a queue.
+// contents returns everything that can be read from a queue.
 func contents(t *testing.T, q store.Queue) string {
 	t.Helper()
 	list, err := q.Operations(t.Context(), store.OperationFilter{Limit: 500})
@@ -77,8 +77,8 @@ func contents(t *testing.T, q store.Queue) string {
 	return b.String()
 }
 
-// freeRoot has the list of free pages name the root, which the next write would then overwrite. A meta page keeps the
-// root at byte 32, the list's own page at 48 and its transaction at 64.
+// freeRoot makes the list of free pages contain the root, which the next write would then overwrite. A meta page has
+// the root at byte 32, the list's own page at 48 and its transaction at 64.
 func freeRoot(sound []byte, page int) []byte {
 	meta := sound[:page]
 	if binary.NativeEndian.Uint64(sound[page+64:]) > binary.NativeEndian.Uint64(meta[64:]) {
@@ -90,7 +90,8 @@ func freeRoot(sound []byte, page int) []byte {
 	return damaged
 }
 
-// Whatever happens to the bytes, the process lives, and either nothing was lost or the file was moved aside.
+// Whatever happens to the bytes, the process survives, and either nothing was lost or the file was moved
+// aside.
 func TestDamageIsReportedNotFatal(t *testing.T) {
 	t.Parallel()
 	sound := lived(t)
@@ -128,7 +129,7 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 			what = "noise"
 			copy(at, garbage)
 		default:
-			what = "header" // its flags, its count, or how many continue it
+			what = "header" // its flags, its count, or the number of its overflow pages
 			at[8+random.IntN(8)] ^= 1 << random.IntN(8)
 		}
 		cases = append(cases, damage{fmt.Sprintf("page %d %s", n, what), damaged})
@@ -156,7 +157,8 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 			if got := contents(t, q); got != want || q.Rebuilt() {
 				t.Errorf("%s: the file was taken for sound and says something else", c.name)
 			}
-			// And it bears writing to, on every free page it has, as the cleanup of open sees.
+			// The file also supports writes, on every free page that it has, as the cleanup of open
+			// checks.
 			add(t, q, webhook("op-more", nine))
 			if err := q.Erase(t.Context(), "op-more"); err != nil {
 				t.Errorf("%s: Erase: %v", c.name, err)
@@ -208,7 +210,8 @@ func TestMovedFileIsReported(t *testing.T) {
 	}
 }
 
-// A child that hangs is killed and the file counts as damaged; a caller who gives up proves nothing about the file.
+// A child that hangs is killed and the file counts as damaged; if the caller gives up, that proves nothing about
+// the file.
 func TestHungCheckTimesOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
@@ -218,7 +221,7 @@ func TestHungCheckTimesOut(t *testing.T) {
 	for bound := 2 * time.Second; ; bound *= 2 {
 		err := bolt.CheckWithin(t.Context(), path, bound)
 		if bound < time.Minute && strings.Contains(err.Error(), "did not answer") {
-			continue // the machine is too busy to start a child within this bound
+			continue // the machine is too busy to start a child within this limit
 		}
 		if !errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), bound.String()) {
 			t.Errorf("a check that hangs: got %v, want ErrDamaged and the bound", err)
@@ -232,7 +235,7 @@ func TestHungCheckTimesOut(t *testing.T) {
 	}
 }
 
-// What cannot be read is not damaged, and is not moved.
+// An unreadable file is not damaged, and is not moved.
 func TestUnreadableFileIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	err := bolt.Check(t.Context(), path)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CheckWithin is Check with a bound of the test's choosing.
+// CheckWithin is like Check, with a limit chosen by the test.
 func CheckWithin(ctx context.Context, path string, bound time.Duration) error {
 	return checkWithin(ctx, path, bound)
 }

@@ -17,7 +17,7 @@ func Verify(path string) error {
 	return verify(db)
 }
 
-// ForgetKinds makes the file one of a program that counted no kinds.
+// ForgetKinds turns the file into one of a program that counted no kinds.
 func ForgetKinds(q *Queue) error {
 	return q.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(countTable))
@@ -30,7 +30,7 @@ func ForgetKinds(q *Queue) error {
 	})
 }
 
-// WithoutSync spares a test the waiting for the disk, where the machine it imagines does not lose power.
+// WithoutSync saves a test the wait for the disk, if the simulated machine does not lose power.
 func WithoutSync(q *Queue) *Queue {
 	q.db.NoSync, q.db.NoGrowSync = true, true
 	return q

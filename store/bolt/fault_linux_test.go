@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// After a write that failed for any reason but room, what the disk holds is not known: no further write is taken, Ping
-// says so, reading goes on, and the next Open finds what was acknowledged.
+// If a write fails for any reason except a full disk, the content of the disk is unknown: no further write is
+// accepted, Ping reports it, reading continues, and the next Open finds all acknowledged writes.
 func TestFailedWriteStopsWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q, err := Open(t.Context(), Options{Path: path})
@@ -57,7 +57,7 @@ func TestFailedWriteStopsWriting(t *testing.T) {
 	}
 }
 
-// breakDisk puts a descriptor that cannot be written to in the place of this process's one on path.
+// breakDisk replaces this process's descriptor for path with one that cannot be written to.
 func breakDisk(t *testing.T, path string) {
 	t.Helper()
 	readOnly, err := os.Open(path)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bbolt's own check is content with both of these, and the next write spoils the file.
+// bbolt's own check accepts both of these, and the next write damages the file.
 func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	for i := range 200 {
@@ -21,7 +21,7 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Removing leaves free pages behind those in use. Where the list of them lies is bbolt's choice; the test needs it
+	// Deletions leave free pages behind the used ones. bbolt chooses where their list is stored; the test needs it
 	// before the last of them.
 	size := os.Getpagesize()
 	var sound []byte
@@ -57,7 +57,7 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The first key of each branch lies in a free page, as a copy that bbolt left there might.
+	// The first key of each branch is in a free page, as a copy left there by bbolt could be.
 	t.Run("a key in another page", func(t *testing.T) {
 		b := bytes.Clone(sound)
 		for id := 2; id < last; id++ {

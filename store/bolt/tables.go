@@ -31,7 +31,7 @@ var (
 	tableNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex, operationTable, activityTable,
 		removedTable, countTable, metaTable}
 	// counted are the names of the counts that flush writes. verify compares them with the entries, so it detects a
-	// damaged page that lost some.
+	// damaged page that lost some of them.
 	counted = [...]string{string(store.OperationPending), string(store.OperationProcessing),
 		string(store.OperationCompleted), string(store.OperationFailed), activityTable, removedTable}
 )
@@ -66,8 +66,8 @@ func (t *tables) bucket(table, name string) *bbolt.Bucket {
 	return b
 }
 
-// fill is the part of a page that stays in it after a split. Ids and instants are mostly ascending, so a page in the
-// middle rarely grows. With bbolt's default of one half, the file would be twice as large.
+// fill is the share of a page that stays in it after a split. Ids and instants are mostly ascending, so a page in
+// the middle rarely grows. With bbolt's default of one half, the file would be twice as large.
 const fill = 0.9
 
 // operation reads one operation. ErrNotFound.

@@ -57,7 +57,7 @@ func verifyTables(t *tables) error {
 		faults = append(faults, fmt.Errorf(text, args...))
 		return len(faults) < faultLimit
 	}
-	want := map[string]int{} // entries each index must have
+	want := map[string]int{} // the entries that each index must have
 	counts := map[string]int64{}
 	c := t.bucket(operationTable, "").Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {

@@ -15,11 +15,12 @@ import (
 	"holdfast/store"
 )
 
-// batchLimit bounds the writes of one transaction, so that the first of them does not wait for an endless one.
+// batchLimit limits the writes of one transaction, so that the first of them does not have to wait for too
+// many others.
 const batchLimit = 1024
 
 // request is one write that waits for its turn. apply may run more than once, in transactions of which only the last
-// counts, so each run must overwrite its results.
+// takes effect, so each run must overwrite its results.
 type request struct {
 	apply func(*tables) error
 	alone func() error // instead of apply: the writer runs it outside any transaction
@@ -28,7 +29,8 @@ type request struct {
 	done  chan struct{}
 }
 
-// write runs apply in a transaction and returns once that is durable. It returns an error of apply unchanged.
+// write runs apply in a transaction and returns once that is durable. It returns an error from apply
+// unchanged.
 func (q *Queue) write(ctx context.Context, apply func(*tables) error) error {
 	return q.await(ctx, &request{apply: apply, done: make(chan struct{})})
 }
@@ -131,9 +133,9 @@ func (q *Queue) commit(b *batch) {
 	}
 }
 
-// attempt runs the requests of b, and those that are waiting when it is through, in one transaction. It returns the
-// index of the request that broke the transaction, or -1 and the outcome of the commit; each request then has its
-// own.
+// attempt runs the requests of b, and those that are waiting when it has finished with them, in one transaction. It
+// returns the index of the request that broke the transaction, or -1 and the outcome of the commit; then each
+// request also has its own outcome.
 func (q *Queue) attempt(b *batch) (failed int, err error) {
 	if err := q.fault(); err != nil {
 		return -1, err
@@ -146,8 +148,8 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 	changed := false
 	for i := 0; ; i++ {
 		if i == len(b.list) {
-			// The callers answered last are about to send their next request. Letting them run delays no request, and
-			// avoids a small commit before every large one.
+			// The callers answered last are about to send their next request. Letting them run first delays no
+			// request, and avoids a small commit before every large one.
 			runtime.Gosched()
 			if b.gather(q.requests); i == len(b.list) {
 				break
@@ -165,7 +167,7 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 		}
 		r.err = translate(r.err)
 	}
-	if !changed { // nothing to make durable
+	if !changed { // there is nothing to make durable
 		_ = tx.Rollback()
 		return -1, nil
 	}

@@ -37,13 +37,14 @@ func email(id string) store.Operation {
 		NextAttemptAt: time.Unix(1_800_000_000, 0)}
 }
 
-// hold has the writer busy until let is called, so that a test decides what is in the next batch.
+// hold keeps the writer busy until let is called, so that a test decides which requests are in the
+// next batch.
 func hold(t *testing.T, q *Queue) (let func()) {
 	t.Helper()
 	busy, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	go func() {
-		// what waits by then joins its transaction, and may run it again
+		// the requests that wait by then join its transaction, and may run again
 		_ = q.write(context.Background(), func(*tables) error {
 			once.Do(func() { close(busy) })
 			<-free
@@ -54,8 +55,8 @@ func hold(t *testing.T, q *Queue) (let func()) {
 	return func() { close(free) }
 }
 
-// A request that fails after it has written leaves nothing of itself, and its neighbours in the batch are as if it had
-// never been there.
+// If a request fails after it has written, none of its changes remain, and the other requests in the batch are not
+// affected.
 func TestFailedWriteSparesItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -82,7 +83,7 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 					t.Errorf("request %d: got %v", i, err)
 				}
 			})
-			synctest.Wait() // it is queued, behind those before it: all nine are one batch, in this order
+			synctest.Wait() // it is queued behind the earlier ones: all nine are one batch, in this order
 		}
 		let()
 		wg.Wait()
@@ -101,7 +102,7 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 	})
 }
 
-// What waits is bounded, and who is refused learns it at once.
+// The number of waiting writes is limited, and a refused caller gets the error immediately.
 func TestFullQueueRefusesWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{Waiting: 3})
@@ -126,7 +127,7 @@ func TestFullQueueRefusesWrite(t *testing.T) {
 	})
 }
 
-// ctx ends the wait for a turn; once a write has begun its caller gets the outcome.
+// ctx ends the wait for a turn; once a write has begun, its caller gets the outcome.
 func TestCancelEndsOnlyTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -169,7 +170,7 @@ func TestCancelEndsOnlyTheWait(t *testing.T) {
 	})
 }
 
-// What was accepted before Close is written, and what comes after is told so.
+// Requests accepted before Close are written, and later ones get an error.
 func TestCloseWaitsForAcceptedWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -197,7 +198,7 @@ func TestCloseWaitsForAcceptedWrites(t *testing.T) {
 	})
 }
 
-// One fsync serves everybody who waits: a batch is one transaction.
+// One fsync serves all waiting callers: a batch is one transaction.
 func TestBatchIsOneTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -217,7 +218,7 @@ func TestBatchIsOneTransaction(t *testing.T) {
 		if n := lastTransaction(t, q) - before; n != 1 {
 			t.Errorf("100 waiting writes took %d transactions, want 1", n)
 		}
-		// And what changes nothing costs no transaction at all.
+		// A request that changes nothing costs no transaction.
 		before = lastTransaction(t, q)
 		if err := q.Add(t.Context(), email("op-1")); err != nil {
 			t.Fatal(err)
@@ -231,7 +232,7 @@ func TestBatchIsOneTransaction(t *testing.T) {
 	})
 }
 
-// Virtual time stands still between two calls, which real time only seldom does.
+// Virtual time stands still between two calls, which real time rarely does.
 func TestRemoveTwiceInOneMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{}) // whose file is checked at the end
@@ -249,7 +250,7 @@ func TestRemoveTwiceInOneMillisecond(t *testing.T) {
 	})
 }
 
-// Every commit is made to reach the disk; nothing in Open may switch that off.
+// Every commit must reach the disk; no option in Open may disable that.
 func TestCommitsAreSynced(t *testing.T) {
 	if q := queueIn(t, Options{}); q.db.NoSync || q.db.NoGrowSync {
 		t.Errorf("NoSync %v, NoGrowSync %v: got a queue that forgets at a power cut", q.db.NoSync, q.db.NoGrowSync)
@@ -266,7 +267,7 @@ func lastTransaction(t *testing.T, q *Queue) int {
 	return tx.ID()
 }
 
-// Every single flipped bit of a record is noticed.
+// Every flipped bit of a record is detected.
 func TestSealDetectsEveryBitFlip(t *testing.T) {
 	op := email("op-1")
 	op.Payload = []byte(`{"patientGUID":"6fd9f4a2-0000-4000-8000-000000000001"}`)

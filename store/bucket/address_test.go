@@ -2,7 +2,7 @@ package bucket
 
 import "testing"
 
-// TestParseBucketURL: at AWS the host has the bucket's name, and the certificate has that name. Elsewhere the name is
+// TestParseBucketURL: at AWS the host has the bucket's name, and the certificate has that name. Otherwise the name is
 // the first part of the path.
 func TestParseBucketURL(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, store.ErrFull }
 
-// TestFullDiskIsNotReportedAsNetworkError: the disk's error comes back unchanged after one download.
+// TestFullDiskIsNotReportedAsNetworkError: the disk's error is returned unchanged after one
+// download.
 func TestFullDiskIsNotReportedAsNetworkError(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -2,15 +2,15 @@
 //
 // # Atomicity
 //
-// An object is complete or absent. Put signs the SHA-256 of the content, and the service compares it before it answers.
-// A caller that wants its own proof reads the object back. There is no rename. So if several objects belong together,
-// write last the object whose existence means that all of them exist.
+// An object is complete or absent. Put signs the SHA-256 of the content, and the service compares it before it
+// answers. A caller that wants its own proof can read the object back. There is no rename. So if several objects
+// belong together, write the object whose existence implies all of them last.
 //
 // # Failures
 //
 // A call fails if no data has moved in either direction for Options.Patience. Its total time is not limited. The call
-// is retried twice if the service was busy or the connection broke. A Put that fails after that may have taken effect,
-// or may take effect later. So if you repeat it, send the same bytes or use another key; see Refused.
+// is retried twice if the service was busy or the connection broke. A Put that still fails may have taken effect, or
+// may take effect later. So if you repeat it, send the same bytes or use another key; see Refused.
 //
 // # Limits
 //
@@ -48,7 +48,7 @@ const (
 	MaxObject = 5 << 30
 
 	tries     = 3
-	maxAnswer = 8 << 20 // bytes of a listing page or of an error that are read
+	maxAnswer = 8 << 20 // maximum number of bytes that are read of a listing page or of an error
 	atOnce    = 8       // concurrent deletes
 	// bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
 	wantsAsked = 1 << 20
@@ -139,10 +139,11 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	return b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
-// Get reads an object. Each try reads from the start and calls begin for its writer. An error of the writer ends Get.
+// Get reads an object. Each try reads from the start and calls begin for its writer. An error from the writer ends
+// Get.
 //
-// Errors: a *Error, which is store.ErrNotFound if the object does not exist; the error of the writer; or the cause of
-// ctx.
+// Errors: a *Error, which is store.ErrNotFound if the object does not exist; the error from the writer; or the cause
+// of ctx.
 func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, error)) error {
 	return b.do(ctx, call{method: http.MethodGet, key: key}, func(answer io.Reader) error {
 		to, err := begin()
@@ -154,8 +155,8 @@ func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, e
 	})
 }
 
-// unwritten is an error of the writer that receives an object, such as a full disk. It is not an error of the
-// network.
+// unwritten is an error from the writer that receives an object, for example because the disk is full. It is
+// not a network error.
 type unwritten struct{ error }
 
 // taking marks the errors of a writer as unwritten.
@@ -248,8 +249,8 @@ func (b *Bucket) list(ctx context.Context, query url.Values, each func(*listing)
 	}
 }
 
-// Delete deletes objects, several concurrently, and the first key after all others: its object exists as long as any
-// of the others may exist. A missing object is not an error.
+// Delete deletes objects, several of them concurrently, and the first key after all others: its object exists as
+// long as any of the others may exist. A missing object is not an error.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
 	for len(keys) > 1 {
 		n := max(len(keys)-atOnce, 1)
@@ -291,7 +292,8 @@ type call struct {
 // nothing is the SHA-256 of an empty body.
 const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// do makes a request and retries it after a retryable error. The result of read counts only if the error is nil.
+// do makes a request and retries it after a retryable error. The result of read is valid only if the error is
+// nil.
 func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (err error) {
 	unsure := false
 	for n := range tries {

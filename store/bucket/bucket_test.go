@@ -25,7 +25,7 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// ofOwner are the options of who owns the bucket.
+// ofOwner are the options for the owner of the bucket.
 func ofOwner(s *buckettest.Service) bucket.Options {
 	return bucket.Options{Endpoint: s.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access,
 		SecretKey: buckettest.Secret, Pause: time.Millisecond}
@@ -54,7 +54,7 @@ func get(t *testing.T, b *bucket.Bucket, key string) ([]byte, error) {
 func TestGetReturnsPutObject(t *testing.T) {
 	t.Parallel()
 	b := open(t, ofOwner(buckettest.Start(t)))
-	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than is sent without asking
+	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than is sent without asking first
 	for key, content := range map[string][]byte{"one": []byte("1"), "in/here/two.step.age": []byte("22"),
 		"large": large, "none": {}} {
 		if err := put(t.Context(), b, key, content); err != nil {
@@ -126,7 +126,8 @@ func TestListReadsAllPages(t *testing.T) {
 	}
 }
 
-// TestRefusalHasReason: the error has words and no secret, and states that the service did nothing.
+// TestRefusalHasReason: the error has an explanation and no secret, and states that the service did
+// nothing.
 func TestRefusalHasReason(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -199,7 +200,7 @@ func TestWrongClockIsReported(t *testing.T) {
 	}
 }
 
-// between is a proxy before a service that does what a test wants to a request, which is given with its number, from 1.
+// between is a proxy in front of a service that applies a test's change to a request, which has its number, from 1.
 func between(t *testing.T, s *buckettest.Service, meddle func(n int32,
 	w http.ResponseWriter, r *http.Request, pass func())) bucket.Options {
 	t.Helper()
@@ -384,7 +385,7 @@ func TestHungServiceTimesOut(t *testing.T) {
 	}
 }
 
-// TestUnreachableServerIsNamed: the error has the server's name and nothing of the request.
+// TestUnreachableServerIsNamed: the error contains the server's name and no part of the request.
 func TestUnreachableServerIsNamed(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:1"

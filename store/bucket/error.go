@@ -23,7 +23,7 @@ var (
 	ErrElsewhere = errors.New("the bucket is in another region")
 	// ErrNotSent: the request was not made, because its content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")
-	// ErrUnreachable: there was no answer, or no valid answer of S3.
+	// ErrUnreachable: there was no answer, or no valid S3 answer.
 	ErrUnreachable = errors.New("no answer")
 )
 

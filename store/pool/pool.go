@@ -57,7 +57,7 @@ type Pool[C Conn] struct {
 	checked sync.WaitGroup
 }
 
-// New returns a pool of at most size connections. connect opens one, ready for use. It must bound its own time,
+// New returns a pool of at most size connections. connect opens one, ready for use. It must limit its own time,
 // because its context ends with the pool and not with the waiting caller. New opens no connection; the first Acquire
 // does.
 func New[C Conn](size int, connect func(context.Context) (C, error)) (*Pool[C], error) {
@@ -181,8 +181,8 @@ func (p *Pool[C]) check(ctx context.Context) {
 	}
 }
 
-// Reset closes all connections; lent ones when they are returned. The pool stays open. Call it after one broke, since
-// the others are probably broken too.
+// Reset closes all connections; lent ones when they are returned. The pool stays open. Call it after one connection
+// broke, because the others are probably broken too.
 func (p *Pool[C]) Reset() { p.conns.Reset() }
 
 // Close makes every further Acquire fail, and waits until all connections have been returned and closed.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// wire is a connection in memory, with what the pool can see of one.
+// wire is a connection in memory, with the parts that the pool uses.
 type wire struct {
 	number int
 	closed atomic.Bool
 	busy   bool
-	status byte          // 0 is outside of a transaction
-	dead   error         // what a ping answers
+	status byte          // 0 means outside a transaction
+	dead   error         // the answer to a ping
 	silent time.Duration // before it answers
 	pings  atomic.Int32
 	gone   chan struct{}
@@ -134,11 +134,12 @@ func TestPoolReusesConnection(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreClosed: those that nobody used for half an hour, and all that are an hour old, whether somebody comes or not.
+// TestIdleConnectionsAreClosed: those that were idle for half an hour, and all that are an hour old, whether or not
+// they are in use.
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		every time.Duration // between two uses; 0 is none
+		every time.Duration // between two uses; 0 means none
 		after time.Duration
 		open  bool
 	}{
@@ -168,12 +169,13 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestDroppedConnectionFreesItsSlotInPool at once, before the server knows that the connection is closed.
+// TestDroppedConnectionFreesItsSlotInPool immediately, before the server notices that the connection is
+// closed.
 func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := open(t, 1)
 		l := acquire(t, p)
-		l.Conn().closed.Store(true) // and gone stays open: the server is silent
+		l.Conn().closed.Store(true) // and gone stays open: the server does not answer
 		l.Drop()
 		began := time.Now()
 		acquire(t, p).Release()
@@ -183,7 +185,7 @@ func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	})
 }
 
-// TestResetReplacesAll: those that lie there, and those that are lent when they come back.
+// TestResetReplacesAll: idle connections now, and lent ones when they are returned.
 func TestResetReplacesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p := open(t, 2)
@@ -234,7 +236,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, p := open(t, 1)
 			s.refuses = errors.New("refused")
-			for range 3 { // each leaves its place
+			for range 3 { // each releases its place
 				if _, err := p.Acquire(t.Context()); !errors.Is(err, s.refuses) {
 					t.Errorf("Acquire: %v, want %v", err, s.refuses)
 				}
@@ -253,7 +255,7 @@ func expectTimeout(t *testing.T, p *Pool[*wire]) {
 	}
 }
 
-// TestCloseWaits until what was lent came back, and lends nothing more.
+// TestCloseWaits until the lent connections are returned, and lends no more.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -64,7 +64,7 @@ var tables = []string{
 	"tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 
-// counters are the columns that count their own rows, as table.column.
+// counters are the columns that number their own rows, as table.column.
 var counters = []string{
 	"appointments.row_number", "idempotency_records.row_number", "audit_entries.row_number", "presence_log.seq",
 	"changes.number",

@@ -89,7 +89,8 @@ func (b *batch) later(s *statement) error {
 	return b.spoilt
 }
 
-// run sends the waiting statements and then all. If one is refused, the request is as it was before.
+// run sends the waiting statements and then all. If one is refused, the request is in the same state
+// as before.
 func (b *batch) run(all []*statement) error {
 	switch {
 	case b.fault != nil:
@@ -151,7 +152,7 @@ func (b *batch) end(outcome error) error {
 	switch {
 	case b.fault != nil:
 	case !b.saved:
-		b.waiting = b.waiting[:b.begun] // nothing of the request was sent
+		b.waiting = b.waiting[:b.begun] // no part of the request was sent
 	case outcome != nil:
 		b.waiting = []*statement{stmt(rollbackTo), stmt(release)}
 	default:

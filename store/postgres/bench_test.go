@@ -19,7 +19,8 @@ import (
 
 const benchSpecialists = 20
 
-// benchBooking is the n-th of a calendar that fills in an order as good as random: a prime of quarters of an hour.
+// benchBooking is the n-th booking of a calendar that fills in a practically random order: the number of 15-minute
+// slots is a prime.
 func benchBooking(n int64) store.Appointment {
 	slot := n * 386_231 % 1_000_003
 	a := booking(fmt.Sprintf("s%d", slot%benchSpecialists), int(slot/benchSpecialists)*15, int(slot/benchSpecialists)*15+15)
@@ -45,7 +46,7 @@ var (
 	benchPayload = json.RawMessage(`{"notice":"confirmation","to":"jo.doe@example.org"}`)
 )
 
-// book is what a booking writes: it looks its owner up, and commits the appointment, what is promised to the outside and the
+// book makes the writes of a booking: it looks its owner up, and commits the appointment, its outbox rows and the
 // audit entry together.
 func book(s *Store, n int64) error {
 	ctx := context.Background()
@@ -67,7 +68,8 @@ func book(s *Store, n int64) error {
 	})
 }
 
-// bare is the same statements in a transaction each, as anybody would write them with a pool of pgx: no order, no feed.
+// bare is the same statements in separate transactions, as a program would usually write them with a pool of pgx: no
+// order, no feed.
 type bare struct {
 	pool *pgxpool.Pool
 }
@@ -118,7 +120,8 @@ func (p bare) book(n int64) error {
 	})
 }
 
-// together books [from, to) from so many callers at once, and says how long that took.
+// together books [from, to) with the given number of concurrent callers, and returns how long that
+// took.
 func together(b *testing.B, callers int, from, to int64, book func(caller int, n int64) error) time.Duration {
 	b.Helper()
 	next := atomic.Int64{}
@@ -139,9 +142,9 @@ func together(b *testing.B, callers int, from, to int64, book func(caller int, n
 	return time.Since(began)
 }
 
-// BenchmarkBook: durable bookings of 32 callers, with all that they write, through one node, through two nodes on one
-// database, and through a bare pool of 32 that keeps no order, turn by turn. share is a node's part of the pool's rate; two is
-// two nodes' part of one's.
+// BenchmarkBook measures durable bookings of 32 callers, with all their writes: through one node, through two nodes
+// on one database, and through a bare pool of 32 without an order, in turns. share is a node's rate relative to the
+// pool's; two is the rate of two nodes relative to one.
 func BenchmarkBook(b *testing.B) {
 	durable, err := postgrestest.Start("fsync=on", "full_page_writes=on", "max_wal_size=1GB")
 	if err != nil {

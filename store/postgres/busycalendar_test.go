@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// A whole calendar takes the place of another with a statement for what goes and one for what comes: everybody who writes waits meanwhile.
+// A new calendar replaces the old one with one statement for the deleted blocks and one for the added ones, because
+// all writers wait during that time.
 func TestBusyBlocksTakeTwoStatements(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})

@@ -10,7 +10,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// callers book at several nodes without a pause, each its own times, and remember what they were told.
+// callers book at several nodes without a pause, each its own times, and remember the answers.
 type callers struct {
 	nodes []*Store
 	over  chan struct{}
@@ -21,7 +21,7 @@ type callers struct {
 	refused               int             // nothing was written
 }
 
-// call lets eight callers begin.
+// call starts eight callers.
 func call(t *testing.T, nodes []*Store) *callers {
 	t.Helper()
 	c := &callers{nodes: nodes, over: make(chan struct{}), acknowledged: map[string]bool{}, unknown: map[string]bool{}}
@@ -53,15 +53,15 @@ func call(t *testing.T, nodes []*Store) *callers {
 	return c
 }
 
-// known is how many bookings were acknowledged until now.
+// known returns the number of acknowledged bookings so far.
 func (c *callers) known() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.acknowledged)
 }
 
-// end has the callers stop, checks at every node that each appointment is there that was acknowledged, and none of which nothing was
-// to be written, and closes the nodes.
+// end stops the callers, checks at every node that all acknowledged appointments exist and those that were not to be
+// written do not, and closes the nodes.
 func (c *callers) end(t *testing.T) {
 	t.Helper()
 	close(c.over)

@@ -22,8 +22,8 @@ func TestEveryTableIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The versions of the schema, the log of changes and the queue are this backend's own. The time taken of resources and
-	// the index of people are made from the appointments.
+	// The versions of the schema, the log of changes and the queue belong to this backend. The time taken from
+	// resources and the index of people are computed from the appointments.
 	want := []string{"schema_versions", "changes", "operations", "operation_activity", "operation_counts", "operation_removals", "pacers"}
 	want = append(append(want, "appointment_resources"), table.Derived...)
 	for _, carried := range store.Carried {
@@ -79,8 +79,8 @@ func TestQueueReportsEmptyStart(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesUnfinishedTarget: a move that is killed after it has made the schema, and before it has written anything, leaves a
-// database that no server opens as a new clinic. The next move goes on there.
+// TestOpenRefusesUnfinishedTarget: a move that is killed after it has created the schema, and before it has written
+// anything, leaves a database that no server opens as a new clinic. The next move continues there.
 func TestOpenRefusesUnfinishedTarget(t *testing.T) {
 	t.Parallel()
 	source, url := database(t), database(t)

@@ -11,8 +11,9 @@ import (
 // feed passes the changes committed by any node to the followers of this node, in commit order.
 //
 // It has two sources: the writer, between its commit and its answers, and follow, which receives the changes of other
-// nodes. The second one to bring a change finds its number already passed on. The order is that of the numbers, which
-// were assigned under the order lock. A reader that sees one committed change sees all earlier ones.
+// nodes. Whichever source brings a change second finds that its number has already been passed on. The order is that
+// of the numbers, which were assigned under the order lock. A reader that sees one committed change sees all earlier
+// ones.
 type feed struct {
 	reads reads
 	fatal func(error)

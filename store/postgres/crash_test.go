@@ -9,8 +9,9 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestServerCrashKeepsAcknowledged: PostgreSQL dies and comes back while two nodes book. Who was answered has the
-// appointment, once; who was told that nothing was written has none and books again; and no hand is needed.
+// TestServerCrashKeepsAcknowledged: PostgreSQL crashes and restarts while two nodes book. Each client with an
+// answer has its appointment once; each client that was told that nothing was written has none and books again;
+// and no intervention is needed.
 func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
@@ -40,11 +41,11 @@ func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	for before, began := c.known(), time.Now(); c.known() < before+50 && time.Since(began) < patience; {
 		_ = all[1].Ping(t.Context())
 	}
-	c.end(t) // before the server goes
+	c.end(t) // before the server stops
 }
 
-// TestCrashReusesTransactionNumbers checks that a transaction that was not written before a crash has lost its number. The
-// next transaction with that number says nothing about the first.
+// TestCrashReusesTransactionNumbers checks that a transaction that was not written before a crash has lost its
+// number. The next transaction with that number gives no information about the first.
 func TestCrashReusesTransactionNumbers(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {

@@ -18,23 +18,23 @@ import (
 	"holdfast/store"
 )
 
-// line is the network between a node and the server, as a socket of its own, on which things go wrong when a test says so.
+// line is the network between a node and the server, as a separate socket on which a test can cause failures.
 type line struct {
 	listener net.Listener
-	socket   string                        // of the server; empty is that of all tests
-	cut      atomic.Bool                   // no new connection is let through
-	ice      atomic.Pointer[chan struct{}] // nothing for the server moves until it is closed
+	socket   string                        // of the server; empty: the server of all tests
+	cut      atomic.Bool                   // no new connection is accepted
+	ice      atomic.Pointer[chan struct{}] // no data for the server moves until it is closed
 
 	loseAnswer  atomic.Bool // the next answer to a COMMIT is lost with its connection
-	loseAny     atomic.Bool // the next answer to anything is
+	loseAny     atomic.Bool // the next answer to any request is lost
 	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
-	halfOpen    atomic.Bool // ... of which the server does not notice anything
+	halfOpen    atomic.Bool // … which the server does not notice
 
 	mu   sync.Mutex
 	ends []net.Conn
 }
 
-// open lays a line and returns a node's options at its end.
+// open creates a connection and returns a node's options for it.
 func (l *line) open(t *testing.T, to string) Options {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "holdfast-line-") // t.TempDir() is too long for the name of a socket
@@ -86,7 +86,7 @@ func (l *line) accept(running *sync.WaitGroup) {
 	}
 }
 
-// hangUp cuts every connection there is.
+// hangUp cuts all current connections.
 func (l *line) hangUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +96,8 @@ func (l *line) hangUp() {
 	l.ends = nil
 }
 
-// requests carries what the node sends. It notes whether appointments are written on this connection: only such a one loses the
-// answer to a commit, for the node's readers commit as well.
+// requests forwards what the node sends. It records whether appointments are written on this connection: only such
+// a connection loses the answer to a commit, because the node's readers commit too.
 func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 	b := make([]byte, 1<<16)
 	for {
@@ -145,7 +145,7 @@ func (l *line) answers(node, server net.Conn, books *atomic.Bool) {
 	}
 }
 
-// faulty is a node at the end of a line that obeys the test.
+// faulty is a node behind a connection that the test controls.
 func faulty(t *testing.T) (*Store, *line) {
 	t.Helper()
 	l := &line{}
@@ -162,7 +162,7 @@ func has(t *testing.T, s *Store, id string) bool {
 	return err == nil
 }
 
-// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its answer. The caller gets the true
+// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its answer. The caller gets the real
 // outcome, and the follower has the change, once, before the caller gets its answer.
 func TestLostCommitAnswerIsResolved(t *testing.T) {
 	t.Parallel()
@@ -282,7 +282,7 @@ func TestSilentServerTimesOut(t *testing.T) {
 	}()
 	select {
 	case <-answered:
-	case <-time.After(patience): // it would be silent for ever
+	case <-time.After(patience): // otherwise it would be silent for ever
 		t.Errorf("a silent server was waited for for %v, and the timeout is %v", patience, s.server.timeout)
 	}
 	l.ice.Store(nil)
@@ -303,7 +303,7 @@ func TestHungNodeLosesLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{URL: migrated(t)}
-			s := nodes(t, 1, o)[0] // it would wait for patience, and fail then
+			s := nodes(t, 1, o)[0] // it would wait for patience, and then fail
 			o.Timeout = timeout
 			hangs, err := newServer(o)
 			if err != nil {
@@ -334,5 +334,5 @@ func TestHungNodeLosesLock(t *testing.T) {
 	}
 }
 
-// isUnknown reports whether an error says that the outcome is unknown.
+// isUnknown reports whether an error means that the outcome is unknown.
 func isUnknown(err error) bool { return strings.Contains(err.Error(), unknownOutcome) }

@@ -17,7 +17,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// raw runs statements on a connection that is nobody's node.
+// raw runs statements on a connection that belongs to no node.
 func raw(t testing.TB, s *Store, text string, args ...any) error {
 	t.Helper()
 	return s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
@@ -33,8 +33,8 @@ const foreignInsert = `
 	VALUES ($1, 'checkup', $2, '', 0, false, '', 'confirmed', 'expected', $3::bigint, $4::bigint, $3::bigint - $5::bigint, $4::bigint + $5::bigint,
 		'', '', '', '', '', '', 'api', 'none', '', '', 0, 0, 0, '', 1)`
 
-// TestGuaranteeHoldsWithoutOrderLock: programs that know nothing of the one order write past it, each on a connection of its
-// own and many at once, with buffers. None of them is double-booked, and none of them is let in beside a node's own bookings.
+// TestGuaranteeHoldsWithoutOrderLock: programs that do not use the order lock write at the same time, each on its own
+// connection, with buffers. None of their writes is a double booking, and none conflicts with a node's own bookings.
 func TestGuaranteeHoldsWithoutOrderLock(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -72,7 +72,7 @@ func TestGuaranteeHoldsWithoutOrderLock(t *testing.T) {
 	if n, err := one(t.Context(), s.reads, (*row).Int, `SELECT count(*) FROM appointments`); err != nil || n < 20 {
 		t.Errorf("%d appointments, %v; want a crowd", n, err)
 	}
-	// What is double-booked is found by Check, when the test ends.
+	// Check finds any double booking when the test ends.
 }
 
 // TestConcurrentInsertsWait inserts a booking that overlaps an uncommitted one only by its buffer. It waits for the outcome of
@@ -113,7 +113,8 @@ func TestConcurrentInsertsWait(t *testing.T) {
 	}
 }
 
-// TestOlderSnapshotIsRefused: under REPEATABLE READ the trigger would look for overlaps in the past.
+// TestOlderSnapshotIsRefused: under REPEATABLE READ, the trigger would search for overlaps in an
+// older state.
 func TestOlderSnapshotIsRefused(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -129,7 +130,8 @@ func TestOlderSnapshotIsRefused(t *testing.T) {
 	}
 }
 
-// TestExclusionConstraintRefusesOverlap: with the trigger switched off, bare slots still do not overlap.
+// TestExclusionConstraintRefusesOverlap: with the trigger disabled, slots without buffers still cannot
+// overlap.
 func TestExclusionConstraintRefusesOverlap(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})
@@ -181,7 +183,7 @@ func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	}
 }
 
-// TestCheckFindsDoubleBooking inserts the rows while nothing guards the table.
+// TestCheckFindsDoubleBooking inserts the rows while the table is unguarded.
 func TestCheckFindsDoubleBooking(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})
@@ -210,7 +212,7 @@ func TestBackupRestoresDatabase(t *testing.T) {
 		return tx.PutSpecialist(t.Context(), store.Specialist{ID: "room", Kind: store.ResourceKind, Timezone: "UTC"})
 	})
 	kept := booking("s0", 0, 30)
-	kept.Resources = []string{"room"} // whose time is in no copy: it is made anew, and Verify looks for it
+	kept.Resources = []string{"room"} // whose time is in no copy: it is computed again, and Verify checks it
 	kept.Patient = store.Patient{Name: "Zoë\tMüller\\N", Notes: "line\nbreak"}
 	if err := insert(s, kept); err != nil {
 		t.Fatal(err)

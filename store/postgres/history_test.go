@@ -25,11 +25,12 @@ type timeCall struct {
 }
 
 type timeReply struct {
-	id  string // of who has it, of look
+	id  string // the owner, of a look
 	err error
 }
 
-// strictTime says what may be answered about a time, one call after the other. A call of which nobody knows was done or was not.
+// strictTime returns the valid answers about a time for calls that run one after the other. A call with an unknown
+// outcome was executed or was not.
 var strictTime = porcupine.NondeterministicModel{
 	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		byTime := map[string][]porcupine.Operation{}
@@ -73,9 +74,9 @@ var strictTime = porcupine.NondeterministicModel{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
 }
 
-// TestHistoriesUnderFaults: clients of two nodes book, cancel and look while PostgreSQL crashes and the lines to it break, freeze
-// and lose the answers to commits. No appointment comes to be or ceases to be but by what somebody was told, or was told that
-// nobody knows; after any other error nothing was written.
+// TestHistoriesUnderFaults: clients of two nodes book, cancel and look while PostgreSQL crashes and the lines to it
+// break, freeze and lose the answers to commits. An appointment appears or disappears only if a client was told so,
+// or was told that the outcome is unknown; after any other error, nothing was written.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
@@ -96,7 +97,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 	}
 }
 
-// enough calls to prove anything.
+// enough calls for a useful test.
 const enough = 50
 
 func historyOfTimes(t *testing.T, seed uint64) {
@@ -141,7 +142,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 					if c.do == "cancel" {
 						mine[i] = append(mine[i], a)
 					}
-					continue // nothing was done: whatever is seen of it is wrong
+					continue // nothing was executed: any visible effect is wrong
 				}
 				if c.do == "book" && r.err == nil {
 					mine[i] = append(mine[i], a)
@@ -167,7 +168,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 			}
 		case 1:
 			l.hangUp()
-		case 2: // nobody can be asked
+		case 2: // no node can be asked
 			l.loseAnswer.Store(true)
 			<-time.After(50 * time.Millisecond)
 			l.cut.Store(true)

@@ -69,7 +69,7 @@ const (
 	// Operations with an expired lease become pending, with an unknown outcome. With $1, so do those of this node and
 	// those without an owner. An upstream write becomes due $5 after the last renewal of its lease at the earliest,
 	// because it may be in flight until then. The lease gives that instant by the server's clock. The instant of the
-	// attempt would not do: it is from the clock of a node, which may have been wrong.
+	// attempt cannot be used: it is from the clock of a node, which may have been wrong.
 	takeOver = `
 		WITH lapsed AS (
 			SELECT id FROM operations

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestStoreReportsMeasurements: every write and commit is counted, and how large the database is, without asking it.
+// TestStoreReportsMeasurements: every write and commit is counted, and the size of the database is known without a
+// query.
 func TestStoreReportsMeasurements(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]

@@ -15,8 +15,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// pair is two nodes on one database behind a load balancer: writes go to one and the other in turn, and whoever wrote then
-// asks the first, which is waited for as the pages do it.
+// pair is two nodes on one database behind a load balancer: writes go to one and the other in turn, and after a
+// write, the first node is asked, which waits for the change as it does for the pages.
 type pair struct {
 	*Store
 	second *Store
@@ -36,7 +36,8 @@ func (p *pair) Write(ctx context.Context, fn func(store.Tx) error) error {
 
 func (p *pair) Close() error { return errors.Join(p.second.Close(), p.Store.Close()) }
 
-// TestTwoNodesPassStoreSuite: all that one store promises, the racing tests above all, is promised by two on one database.
+// TestTwoNodesPassStoreSuite: two nodes on one database give every guarantee of a single store, above all in the
+// racing tests.
 func TestTwoNodesPassStoreSuite(t *testing.T) {
 	t.Parallel()
 	var all databases
@@ -46,7 +47,7 @@ func TestTwoNodesPassStoreSuite(t *testing.T) {
 	}})
 }
 
-// journal is a follower that keeps everything it was told.
+// journal is a follower that stores every change that it received.
 type journal struct {
 	mu      sync.Mutex
 	changes []store.Change
@@ -64,7 +65,7 @@ func (j *journal) all() []store.Change {
 	return slices.Clone(j.changes)
 }
 
-// nodes opens so many nodes on one new database, with the clinic of the tests in it.
+// nodes opens n nodes on one new database that contains the clinic of the tests.
 func nodes(t *testing.T, n int, o Options) []*Store {
 	t.Helper()
 	if o.URL == "" {
@@ -216,8 +217,8 @@ func TestChangeArrivesWithoutNotify(t *testing.T) {
 	await(t, s, before+1)
 }
 
-// TestNodeReceivesMissedChanges starts to follow late. The node reads the changes that it missed from the database. If some of
-// them are deleted, it must read everything again, and a process that missed them must restart.
+// TestNodeReceivesMissedChanges starts to follow late. The node reads the changes that it missed from the database.
+// If some of the changes are deleted, it must read everything again, and a process that missed them must restart.
 func TestNodeReceivesMissedChanges(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -241,7 +242,7 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 		t.Errorf("a new node that follows from before: got %d changes, %v; want 5", len(j.all()), err)
 	}
 
-	// An hour and more goes by; what it goes by is the server's clock.
+	// More than an hour passes; the server's clock decides.
 	err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 		_, err := c.exchange(ctx, stmt(`UPDATE changes SET committed_at = committed_at - 3600001`))
 		return err
@@ -261,7 +262,7 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 		t.Errorf("after what was old has gone the last change is %d, want %d", got, s.LastChange())
 	}
 
-	// As if s had been cut off since.
+	// As if s had been cut off since then.
 	s.feed.mu.Lock()
 	s.feed.last = from
 	s.feed.mu.Unlock()
@@ -297,7 +298,7 @@ func TestNodesRefuseOtherLiveState(t *testing.T) {
 	}
 }
 
-// TestLoneNodeRefusesAnother until it stops. OnFatal notifies it if it has lost its place.
+// TestLoneNodeRefusesAnother until it stops. OnFatal reports if it has lost its place.
 func TestLoneNodeRefusesAnother(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)

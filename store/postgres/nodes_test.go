@@ -44,7 +44,7 @@ func TestNodesReportOthers(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The server takes a moment to notice that a connection was closed.
+	// The server takes a moment to notice that a connection has been closed.
 	for began, others := time.Now(), true; others && time.Since(began) < patience; {
 		others, _, _ = second.Nodes(t.Context())
 	}

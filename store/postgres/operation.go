@@ -187,7 +187,8 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Erase implements store.Queue. The server's operator is responsible for remains in the server's files.
+// Erase implements store.Queue. The server's operator is responsible for remaining data in the server's
+// files.
 func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 	list, err := json.Marshal(ids)
 	if err != nil {

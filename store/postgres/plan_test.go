@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestGuaranteeUsesItsIndex: the search of the trigger reads the one range of idx_no_double_book, in a table that is new
-// and that nobody has analyzed as in one that is full. A plan that reads every appointment would be kept for as long as the
+// TestGuaranteeUsesItsIndex: the trigger's search reads only one range of idx_no_double_book, both in a new table
+// without statistics and in a full one. A plan that reads every appointment would remain in use for as long as the
 // writer's connection lives.
 func TestGuaranteeUsesItsIndex(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// BenchmarkPool asks the same question, prepared, from 32 callers on 8 connections: through the pool of this house and through pgx's, turn
-// by turn. share is ours against theirs.
+// BenchmarkPool runs the same prepared query from 32 callers on 8 connections, with this project's pool and with
+// pgx's, in turns. share is ours relative to theirs.
 func BenchmarkPool(b *testing.B) {
 	url := database(b)
 	at, err := newServer(Options{URL: url, Timeout: 5 * time.Second})

@@ -5,7 +5,7 @@
 //
 // Each node writes through one connection with the group commit of store/sqlite (writer.go). A batch is one
 // transaction. It first takes one advisory lock, the same for all nodes, so the writes of all nodes run one after
-// another: READ COMMITTED sees all earlier writes, and no other node can interfere with a rule that reads before it
+// another. READ COMMITTED sees all earlier writes, and no other node can interfere with a rule that reads before it
 // writes. A batch appends its changes to the table changes, numbered under the lock and so in commit order, and
 // notifies the nodes (NOTIFY). Every node follows the changes (follow.go). Its own Write returns once its followers
 // have that write's changes and all earlier ones.
@@ -66,8 +66,8 @@ type Options struct {
 	// means 5 s.
 	Timeout time.Duration
 	// Alone makes this node the only one on the database. Any other node gets ErrInUse, and so does this one if
-	// another node is running. Set it if the live state is in this process's memory. If the node loses its place to
-	// another, it calls OnFatal.
+	// another node is running. Set it if the live state is in this process's memory. If another node takes its
+	// place, it calls OnFatal.
 	Alone bool
 	// Live names the place of the live state. All nodes on a database must use the same place. A node that names a
 	// different one gets ErrInUse: otherwise each could book the time that the other holds.
@@ -259,7 +259,7 @@ func newServer(o Options) (server, error) {
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// If one of several hosts does not answer, time must remain for the others.
+	// If one of several hosts does not answer, enough time must be left for the others.
 	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 ||
 		config.ConnectTimeout > most {
 		config.ConnectTimeout = most

@@ -67,11 +67,12 @@ func migrated(t testing.TB) string {
 	return cluster.CreatePrepared(t, func(url string) error { return mustOpen(t, Options{URL: url}).Close() })
 }
 
-// patience is how long a test waits for what has to come, and a call of a test that is not about its timeout: the machine may be busy.
+// patience is how long a test waits for an expected event, and the timeout of a call in a test that is not about
+// timeouts: the machine may be busy.
 const patience = time.Minute
 
 // mustOpen opens a node. It tries again for as long as patience allows: with the short timeout of some tests, a busy
-// server does not admit a node at once, or has not yet released the place of a node that has stopped.
+// server may not admit a node the first time, or may not yet have released the place of a node that has stopped.
 func mustOpen(t testing.TB, o Options) *Store {
 	t.Helper()
 	if o.Timeout == 0 {
@@ -88,8 +89,9 @@ func mustOpen(t testing.TB, o Options) *Store {
 	}
 }
 
-// tryOpen opens a node that a test expects to be refused. Its timeout is short, because a node waits that long for a place
-// before it is refused. A busy server can need longer for a single statement, which proves nothing: tryOpen tries again.
+// tryOpen opens a node that a test expects to be refused. Its timeout is short, because a node waits that long for a
+// place before it is refused. A busy server can need longer for a single statement, which proves nothing, so tryOpen
+// tries again.
 func tryOpen(t testing.TB, o Options) (*Store, error) {
 	t.Helper()
 	o.Timeout = time.Second

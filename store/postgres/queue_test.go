@@ -41,14 +41,14 @@ func TestQueue(t *testing.T) {
 
 var (
 	nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
-	late = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC) // by which all is due, whatever the clock says
+	late = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC) // by which all operations are due, whatever the clock shows
 )
 
 func webhook(id string) store.Operation {
 	return store.Operation{ID: id, Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: nine}
 }
 
-// queues opens so many nodes' queues on one new database.
+// queues opens the queues of n nodes on one new database.
 func queues(t *testing.T, n int, o QueueOptions) (all []*Queue) {
 	t.Helper()
 	if o.URL == "" {
@@ -120,15 +120,15 @@ func TestTwoNodesTakeOperationOnce(t *testing.T) {
 	}
 }
 
-// TestDeadNodeLosesItsOperations checks that another node takes the operations of a dead node over, with an unknown outcome. The
-// dead node cannot finish them when it comes back.
+// TestDeadNodeLosesItsOperations checks that another node takes the operations of a dead node over, with an unknown
+// outcome. The dead node cannot finish them when it returns.
 func TestDeadNodeLosesItsOperations(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: 300 * time.Millisecond})
 	gone, other := all[0], all[1]
 	mustAdd(t, gone, webhook("op-1"))
 	mine := waitFor(t, gone)
-	gone.stop() // its leases are renewed no more
+	gone.stop() // its leases are no longer renewed
 	gone.running.Wait()
 	theirs := waitFor(t, other)
 	if theirs.ID != mine.ID || !theirs.Unknown || theirs.Attempts != 2 {
@@ -186,7 +186,8 @@ func TestLongAttemptKeepsLease(t *testing.T) {
 	}
 }
 
-// TestCloseReleasesOperations checks that another node can recover the operations of a stopped node at once, however long the lease.
+// TestCloseReleasesOperations checks that another node can recover the operations of a stopped node immediately,
+// however long the lease is.
 func TestCloseReleasesOperations(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: time.Hour})
@@ -200,7 +201,8 @@ func TestCloseReleasesOperations(t *testing.T) {
 	}
 }
 
-// TestLoneNodeIgnoresLeases checks that the only node recovers the operations of a killed node at once.
+// TestLoneNodeIgnoresLeases checks that the only node recovers the operations of a killed node
+// immediately.
 func TestLoneNodeIgnoresLeases(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -216,7 +218,8 @@ func TestLoneNodeIgnoresLeases(t *testing.T) {
 	}
 }
 
-// TestNodesShareAPacer: calls of one far side are spaced whoever makes them, by the server's clock.
+// TestNodesShareAPacer: calls to one remote server are spaced whichever node makes them, by the
+// server's clock.
 func TestNodesShareAPacer(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
@@ -252,8 +255,8 @@ func TestNodesShareAPacer(t *testing.T) {
 	}
 }
 
-// TestTakenOverWriteWaitsToSettle checks that a write that a dead node may have sent is not repeated while it can be in flight,
-// however wrong the clock of that node was.
+// TestTakenOverWriteWaitsToSettle checks that a write that a dead node may have sent is not repeated while it can be
+// in flight, however wrong that node's clock was.
 func TestTakenOverWriteWaitsToSettle(t *testing.T) {
 	t.Parallel()
 	t.Run("its clock was right", func(t *testing.T) { settlesFirst(t, 0) })
@@ -261,7 +264,7 @@ func TestTakenOverWriteWaitsToSettle(t *testing.T) {
 	t.Run("its clock was two days ahead", func(t *testing.T) { settlesFirst(t, 48*time.Hour) })
 }
 
-// settlesFirst takes with a clock that is off by so much.
+// settlesFirst takes with a clock that is wrong by the given time.
 func settlesFirst(t *testing.T, off time.Duration) {
 	all := queues(t, 2, QueueOptions{Lease: 2 * time.Second, Settle: time.Hour})
 	gone, other := all[0], all[1]
@@ -276,7 +279,7 @@ func settlesFirst(t *testing.T, off time.Duration) {
 		}
 	}
 	began := time.Now()
-	gone.stop() // its leases are renewed no more
+	gone.stop() // its leases are no longer renewed
 	gone.running.Wait()
 	if op := waitFor(t, other); op.ID != "op-2" {
 		t.Errorf("taken over first: got %s, want the webhook", op.ID)
@@ -287,20 +290,22 @@ func settlesFirst(t *testing.T, off time.Duration) {
 	}
 }
 
-// TestLostAnswerKeepsOperation: what was taken by a call that was never answered comes back when its lease lapses, and a
-// change whose answer was lost is made once.
+// TestLostAnswerKeepsOperation: an operation taken by a call whose answer was lost is available again when its lease
+// expires, and a change whose answer was lost is made once.
 func TestLostAnswerKeepsOperation(t *testing.T) {
 	t.Parallel()
 	l, url := &line{}, migrated(t)
 	o := l.open(t, url)
-	behind := func(lease time.Duration) *Queue { // renews nothing, so that the next answer is that to the test's own call
+	// renews nothing, so that the next answer is the one to the test's own call
+	behind := func(lease time.Duration) *Queue {
 		q := mustOpenQueue(t, QueueOptions{URL: o.URL, Timeout: o.Timeout, Lease: lease})
 		q.stop()
 		q.running.Wait()
 		return q
 	}
 	brief, q := behind(300*time.Millisecond), behind(0)
-	mustOpenQueue(t, QueueOptions{URL: url, Lease: 300 * time.Millisecond}) // takes over what lapses
+	// takes over operations whose lease has expired
+	mustOpenQueue(t, QueueOptions{URL: url, Lease: 300 * time.Millisecond})
 	mustAdd(t, brief, webhook("op-1"))
 	l.loseAny.Store(true)
 	if _, err := brief.Take(t.Context(), nine); !errors.Is(err, store.ErrUnavailable) {
@@ -321,7 +326,8 @@ func TestLostAnswerKeepsOperation(t *testing.T) {
 	}
 }
 
-// TestChangeRepeatsAfterLostAnswer: a change that was committed, and whose answer and question were lost, succeeds when it is repeated.
+// TestChangeRepeatsAfterLostAnswer: if a change was committed, and its answer and the look-up were lost, repeating
+// the change succeeds.
 func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 1, QueueOptions{})

@@ -47,7 +47,7 @@ func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	return r.snapshot(ctx, questions...)
 }
 
-// Moment implements table.Source. The time of one exchange bounds each question.
+// Moment implements table.Source. The time of one exchange limits each question.
 func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
 	if r.tx != nil {
 		return fn(r) // no other transaction writes at the same time
@@ -253,7 +253,7 @@ func (p *pool) close() {
 	p.conns.Close()
 }
 
-// write runs statements in one transaction. asked bounds only the wait for a connection. cut: the connection broke,
+// write runs statements in one transaction. asked limits only the wait for a connection. cut: the connection broke,
 // and the outcome of the commit is unknown.
 func (p *pool) write(asked context.Context, all []*statement) (cut bool, err error) {
 	ctx, cancel := p.server.bounded(asked)

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// upgraded has the program that comes after this one bring a database up to date: it adds a column and a table, and says whom it may
-// serve beside.
+// upgraded simulates the next version of this program, which upgrades a database: it adds a column and a table, and
+// declares next to which versions it can serve.
 func upgraded(t *testing.T, o Options, oldestBeside int) error {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -38,8 +38,8 @@ func upgraded(t *testing.T, o Options, oldestBeside int) error {
 	})
 }
 
-// TestNodeRunsUnderNextSchema checks that a node runs, and another starts, under a later schema that is open to it. Verify
-// accepts what each of them writes.
+// TestNodeRunsUnderNextSchema checks that a node runs, and another starts, under a later schema that is open to it.
+// Verify accepts the writes of both.
 func TestNodeRunsUnderNextSchema(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second}
 	a := mustOpen(t, o)
@@ -80,8 +80,8 @@ func TestNodeRunsUnderNextSchema(t *testing.T) {
 	}
 }
 
-// TestMigrationDoesNotBlockNodes migrates behind a batch, where it waits for its turn, and behind a long question, where it does
-// not make later questions wait.
+// TestMigrationDoesNotBlockNodes migrates behind a batch, where it waits for its turn, and behind a long query, where
+// it does not make later queries wait.
 func TestMigrationDoesNotBlockNodes(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres"}
 	a := mustOpen(t, o)
@@ -110,7 +110,8 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 			if _, _, err := a.Appointments(t.Context(), store.AppointmentFilter{}); err != nil {
 				t.Fatalf("behind %s: a question: %v", name, err)
 			}
-			if took := time.Since(asking); took > 2*time.Minute { // behind the change it would be waited for until that has ended
+			// otherwise the change would wait until that has ended
+			if took := time.Since(asking); took > 2*time.Minute {
 				t.Errorf("behind %s: a question waited for %v", name, took)
 			}
 		}
@@ -125,7 +126,7 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 		}
 		t.Logf("behind %s: %d questions", name, asked)
 		mustWrite(t, a, func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), booking("s0", 600, 630)) })
-		// As it was before, for the other one.
+		// The previous state, for the other program.
 		if err := a.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 			return c.script(ctx, fmt.Sprintf(`ALTER TABLE appointments DROP COLUMN colour; DROP TABLE colours; DELETE FROM appointments;
 				DELETE FROM schema_versions WHERE version = %d`, SchemaVersion()+1))
@@ -140,7 +141,7 @@ func TestLoneCommandKeepsSchema(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres"}
 	a := mustOpen(t, o)
 	defer a.Close()
-	last := SchemaVersion() // as if the newest migration were still to come
+	last := SchemaVersion() // as if the newest migration were still pending
 	if err := a.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 		_, err := c.exchange(ctx, stmt(`DELETE FROM schema_versions WHERE version = $1`, last))
 		return err
@@ -159,7 +160,8 @@ func TestLoneCommandKeepsSchema(t *testing.T) {
 	}
 }
 
-// TestQueueRecordsItsVersion checks that a node that has only the queue's connections left is still listed, because it writes.
+// TestQueueRecordsItsVersion checks that a node that has only the queue's connections left is still listed, because
+// it can still write.
 func TestQueueRecordsItsVersion(t *testing.T) {
 	o := Options{URL: database(t)}
 	q, err := OpenQueue(t.Context(), QueueOptions{URL: o.URL})
@@ -176,7 +178,7 @@ func TestQueueRecordsItsVersion(t *testing.T) {
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); ; { // PostgreSQL ends a connection in its own time
+	for began := time.Now(); ; { // PostgreSQL takes its time to end a connection
 		if err := upgraded(t, o, next); err == nil {
 			break
 		} else if time.Since(began) > patience {
@@ -203,7 +205,7 @@ func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 		if n, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`); err != nil || n != next-1 {
 			t.Errorf("the schema is at %d, %v; want %d", n, err, next-1)
 		}
-		// The old node is cut off, and before it is back the schema is another one.
+		// The old node is cut off, and before it returns, the schema has changed.
 		for began := time.Now(); time.Since(began) < patience; {
 			if _, err := c.exchange(ctx, stmt(`SELECT pg_terminate_backend($1::int)`, int64(a.pid.Load()))); err != nil {
 				return err
@@ -235,7 +237,8 @@ func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 	}
 }
 
-// TestPendingMigrationsAreReported: of an empty database everything, and it stays empty; of this program's own nothing.
+// TestPendingMigrationsAreReported: for an empty database all of them, and it stays empty; for this program's own
+// database none.
 func TestPendingMigrationsAreReported(t *testing.T) {
 	t.Parallel()
 	o := Options{URL: database(t)}

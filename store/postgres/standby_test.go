@@ -14,9 +14,9 @@ import (
 	"holdfast/store/storetest"
 )
 
-// What becomes of the nodes when a standby takes over.
+// The effects on the nodes when a standby takes over.
 
-// withStandby is a server, its standby, and the URL of a database on whichever serves.
+// withStandby is a server, its standby, and the URL of a database on whichever of them serves.
 func withStandby(t *testing.T, sync bool) (primary, standby *postgrestest.Server, either string) {
 	t.Helper()
 	if cluster == nil {
@@ -38,7 +38,7 @@ func withStandby(t *testing.T, sync bool) (primary, standby *postgrestest.Server
 	return primary, standby, primary.Either(standby, strings.TrimPrefix(name.Path, "/"))
 }
 
-// opened opens a node that the test closes before its servers go.
+// opened opens a node that the test closes before its servers stop.
 func opened(t *testing.T, o Options) *Store {
 	t.Helper()
 	s := mustOpen(t, o)
@@ -80,8 +80,8 @@ func TestFailoverKeepsAcknowledged(t *testing.T) {
 	c.end(t)
 }
 
-// TestCommitWaitsForStandby commits on a server that waits for its standby. The node stops waiting and asks for the outcome. The
-// answer is true of the server only, so the outcome stays unknown.
+// TestCommitWaitsForStandby commits on a server that waits for its standby. The node stops waiting and asks for the
+// outcome. The answer is valid only for that server, so the outcome stays unknown.
 func TestCommitWaitsForStandby(t *testing.T) {
 	t.Parallel()
 	_, standby, either := withStandby(t, true)
@@ -108,8 +108,8 @@ func TestCommitWaitsForStandby(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestPromotedStandbyIsNotAskedForOutcome: a commit went down with its server, and the standby that serves now gives
-// the number of its transaction to somebody else's.
+// TestPromotedStandbyIsNotAskedForOutcome: a commit was lost with its server, and the standby that serves now has
+// assigned the number of its transaction to a different one.
 func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, true)
@@ -151,8 +151,8 @@ func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestNodeAheadOfPromotedStandbyMustRestart: without a standby that commits wait for, the newest may be lost. A node
-// that has it in memory does not go on as if it were there.
+// TestNodeAheadOfPromotedStandbyMustRestart: if commits do not wait for a standby, the newest ones may be lost. A
+// node that has it in memory does not continue as if it existed.
 func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, false)
@@ -201,7 +201,8 @@ func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	}
 }
 
-// TestSilentHostLeavesTimeForNext: of two hosts the first is there and says nothing, as a machine that was switched off.
+// TestSilentHostLeavesTimeForNext: the first of two hosts exists but does not answer, like a machine that was
+// switched off.
 func TestSilentHostLeavesTimeForNext(t *testing.T) {
 	t.Parallel()
 	direct, err := url.Parse(database(t))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// rawDisk writes so many pages at once and waits for them, over a file that is already long enough, as the log is.
+// rawDisk writes n pages in one call and waits for them, over a file that is already long enough, like the log.
 type rawDisk struct {
 	file  *os.File
 	bytes []byte
@@ -18,7 +18,7 @@ type rawDisk struct {
 const (
 	rawSize = 4 << 20
 	// commitPages is what the commit of one appointment writes to the log: the ends of the table and of four indexes,
-	// and now and then a page more for each.
+	// and occasionally one more page for each.
 	commitPages = 6
 )
 
@@ -52,7 +52,8 @@ func (d *rawDisk) write(b *testing.B, times int) {
 	}
 }
 
-// BenchmarkFdatasync is the disk itself, which no lone caller can outrun: one page, and as many as a commit has.
+// BenchmarkFdatasync measures the disk itself, which a single caller cannot outrun: one page, and as many as a
+// commit has.
 func BenchmarkFdatasync(b *testing.B) {
 	for _, pages := range []int{1, commitPages} {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
@@ -65,8 +66,8 @@ func BenchmarkFdatasync(b *testing.B) {
 	}
 }
 
-// BenchmarkLoneCaller holds one caller's commits against the disk writing as many pages, turn by turn, as
-// BenchmarkGroupCommit does.
+// BenchmarkLoneCaller compares one caller's commits with the disk writing as many pages, in turns, like
+// BenchmarkGroupCommit.
 func BenchmarkLoneCaller(b *testing.B) {
 	const rows = 64
 	s, d := benchStore(b), newRawDisk(b, commitPages)

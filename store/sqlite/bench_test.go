@@ -15,8 +15,8 @@ import (
 
 const benchSpecialists = 20
 
-// benchSlots is a prime, so that its multiples visit every slot once, in an order as good as random: people do not
-// book one slot after the other. It is a year and a half of quarters of an hour for every specialist.
+// benchSlots is a prime, so that its multiples visit every slot once, in a practically random order: people do not
+// book one slot after the other. It is the number of 15-minute slots in a year and a half for every specialist.
 const benchSlots = 1_000_003
 
 // scattered is the n-th appointment of a calendar that fills in random order.
@@ -28,7 +28,8 @@ func scattered(n int64) store.Appointment {
 
 var benchDay = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 
-// benchAppointment is the n-th of a full calendar: twenty specialists, a quarter of an hour each, ids that sort by time.
+// benchAppointment is the n-th appointment of a full calendar: twenty specialists, 15 minutes each, with ids that
+// sort by time.
 func benchAppointment(n int64) store.Appointment {
 	from := benchDay.Add(time.Duration(n/benchSpecialists) * 15 * time.Minute)
 	to := from.Add(15 * time.Minute)
@@ -89,7 +90,7 @@ func fill(tb testing.TB, s *Store, from, to int64, which func(int64) store.Appoi
 	}
 }
 
-// together writes the appointments [from, to) from so many callers at once, one durable Write each.
+// together writes the appointments [from, to) with n concurrent callers, one durable Write each.
 func together(b *testing.B, s *Store, callers int, from, to int64) {
 	ctx := context.Background()
 	next := atomic.Int64{}
@@ -109,7 +110,8 @@ func together(b *testing.B, s *Store, callers int, from, to int64) {
 	wg.Wait()
 }
 
-// backToBack writes them with the same statements in transactions of 256 rows, with nobody to wait for or to answer.
+// backToBack writes them with the same statements in transactions of 256 rows, without waiting for callers or
+// answering them.
 func backToBack(b *testing.B, c *conn, from, to int64) {
 	ctx := context.Background()
 	for n := from; n < to; {
@@ -127,13 +129,13 @@ func backToBack(b *testing.B, c *conn, from, to int64) {
 	}
 }
 
-// ownConn takes the writer's connection away from it. Closing the store later is harmless.
+// ownConn takes over the writer's connection. Closing the store later is harmless.
 func ownConn(s *Store) *conn {
 	s.writer.close()
 	return s.writer.conn
 }
 
-// warm brings the log to its usual length, so that no benchmark pays for growing the file.
+// warm brings the log to its usual length, so that no benchmark includes the growth of the file.
 const warmRows = 20_000
 
 func warm(b *testing.B, s *Store) {
@@ -144,7 +146,7 @@ func warm(b *testing.B, s *Store) {
 	}
 }
 
-// BenchmarkInsert is one durable appointment per operation, by so many callers at once.
+// BenchmarkInsert measures one durable appointment per operation, with n concurrent callers.
 func BenchmarkInsert(b *testing.B) {
 	for _, callers := range []int{1, 32, 256} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -158,7 +160,7 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// BenchmarkCeiling is what group commit could reach at best.
+// BenchmarkCeiling measures the best possible result of group commit.
 func BenchmarkCeiling(b *testing.B) {
 	s := benchStore(b)
 	warm(b, s)
@@ -169,8 +171,9 @@ func BenchmarkCeiling(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkGroupCommit holds 256 callers against the ceiling, turn by turn, so that a noisy machine is noisy to both.
-// One operation is one turn of each; "ratio" is of their best turns, "median" of each turn with its neighbour.
+// BenchmarkGroupCommit compares 256 callers with the ceiling, in turns, so that noise on the machine affects both.
+// One operation is one turn of each; "ratio" is that of their best turns, "median" that of each turn and its
+// neighbour.
 func BenchmarkGroupCommit(b *testing.B) {
 	const rows = 4096
 	group, alone := benchStore(b), benchStore(b)
@@ -184,13 +187,13 @@ func BenchmarkGroupCommit(b *testing.B) {
 		backToBack(b, c, at, at+rows)
 	}, func() {
 		at += rows
-		if _, err := passive(c); err != nil { // the other one's checkpoints are in its time
+		if _, err := passive(c); err != nil { // the other's checkpoints fall into its time
 			b.Fatal(err)
 		}
 	})
 }
 
-// turns reports how much of the rate of peer the rate of ours is.
+// turns reports the rate of ours relative to that of peer.
 func turns(b *testing.B, ours, peer, between func()) {
 	var best [2]time.Duration
 	var ratios []float64
@@ -213,7 +216,7 @@ func turns(b *testing.B, ours, peer, between func()) {
 	b.ReportMetric(ratios[len(ratios)/2], "median")
 }
 
-// BenchmarkTaken is the read behind a month of time slots, pooled over twenty full calendars.
+// BenchmarkTaken measures the read for a month of time slots, pooled over twenty full calendars.
 func BenchmarkTaken(b *testing.B) {
 	s := benchStore(b)
 	fill(b, s, 0, benchSpecialists*32*22, benchAppointment) // eight hours a day, 22 days

@@ -21,7 +21,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 	defer c.Close()
 	have := []string(nil)
-	want := append([]string{"appointment_resources"}, table.Derived...) // which are made from the appointments
+	want := append([]string{"appointment_resources"}, table.Derived...) // which are computed from the appointments
 	err = c.conn.query(t.Context(), func(r *row) { have = append(have, r.Text()) },
 		`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name <> 'schema_versions' ORDER BY name`)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 }
 
-// interrupted is a clinic of which one table breaks off while it is read.
+// interrupted is a clinic in which the reading of one table breaks off.
 type interrupted struct {
 	*Carrier
 	table string

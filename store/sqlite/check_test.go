@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// Either half of the guarantee stands without the other, as far as it goes.
+// Each half of the guarantee works without the other, as far as it goes.
 func TestIndexAndTriggerEachRefuseOverlap(t *testing.T) {
 	for name, test := range map[string]struct {
 		drop    string
@@ -40,9 +40,9 @@ func TestIndexAndTriggerEachRefuseOverlap(t *testing.T) {
 	}
 }
 
-// Each plants one violation behind the schema's back and looks for it in what Check says.
+// Each test plants one violation behind the schema's back and expects Check to report it.
 func TestCheckReportsEveryViolation(t *testing.T) {
-	// copied inserts a changed copy of a row of any columns.
+	// copied inserts a changed copy of a row, whatever its columns are.
 	copied := func(table, change string) string {
 		return "CREATE TEMP TABLE copied AS SELECT * FROM " + table + " LIMIT 1; UPDATE copied SET " + change +
 			"; INSERT INTO " + table + " SELECT * FROM copied; DROP TABLE copied;"

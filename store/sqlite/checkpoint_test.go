@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// Commits never wait for a checkpoint, and still the log does not grow with the number of commits.
+// Commits never wait for a checkpoint, and yet the log does not grow with the number of commits.
 func TestCheckpointsKeepLogShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
@@ -38,7 +38,8 @@ func TestCheckpointsKeepLogShort(t *testing.T) {
 	}
 }
 
-// TestCheckpointTruncatesLargeLog: what one reader or one large change has made of the log does not stay on the disk.
+// TestCheckpointTruncatesLargeLog: space that one reader or one large change has added to the log does not stay in
+// use on the disk.
 func TestCheckpointTruncatesLargeLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
@@ -49,7 +50,7 @@ func TestCheckpointTruncatesLargeLog(t *testing.T) {
 		}
 		return info.Size()
 	}
-	const limit = 16 << 20 // as the connections are told
+	const limit = 16 << 20 // as the connections are configured
 	release, reading := make(chan struct{}), make(chan struct{})
 	read := make(chan error, 1)
 	go func() {
@@ -62,7 +63,7 @@ func TestCheckpointTruncatesLargeLog(t *testing.T) {
 	}()
 	<-reading
 	n := int64(0)
-	for ; size() <= 2*limit; n++ { // while somebody reads, the log cannot begin anew
+	for ; size() <= 2*limit; n++ { // while a reader is active, the log cannot restart
 		err := b.Write(context.Background(), func(tx store.Tx) error {
 			return tx.Remember(context.Background(), store.IdempotencyRecord{Scope: "large", Key: strconv.FormatInt(n, 10), Status: 200,
 				Body: make([]byte, 1<<20), CreatedAt: benchDay})

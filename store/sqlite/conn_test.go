@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestConnBoundsPreparedStatements asks more different questions than a connection keeps, twice, so that some
-// are asked again after they were let go.
+// TestConnBoundsPreparedStatements runs more different queries than a connection stores, twice, so that some
+// run again after they were evicted.
 func TestConnBoundsPreparedStatements(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
@@ -64,8 +64,8 @@ func TestSessionsPreparesOneStatement(t *testing.T) {
 	}
 }
 
-// TestLimitReusesCompiledStatement asks the same question again and again. SQLite looks into a bare `LIMIT ?` for its plan, and compiles the
-// statement anew whenever one is given: that was four fifths of what a list cost.
+// TestLimitReusesCompiledStatement runs the same query repeatedly. SQLite uses the value of a bare `LIMIT ?` for its
+// plan, and recompiles the statement whenever one is given: that was four fifths of the cost of a list.
 func TestLimitReusesCompiledStatement(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)

@@ -18,7 +18,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// crashPath tells the test binary to be the one that is killed.
+// crashPath makes the test binary the process that is killed.
 const crashPath = "HOLDFAST_TEST_CRASH_PATH"
 
 func TestMain(m *testing.M) {
@@ -27,13 +27,15 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if disk := os.Getenv("DISK_TMPDIR"); disk != "" {
-		// What is tested here is files on a disk; make test puts those of the other packages into memory.
+		// These tests are about files on a disk; make test puts the files of the other packages into
+		// memory.
 		_, _ = os.Setenv("TMPDIR", disk), os.Setenv("GOTMPDIR", disk)
 	}
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled books from 32 callers, some of them for taken slots, and prints each id once it was acknowledged.
+// writeUntilKilled books from 32 callers, some of them for taken slots, and prints each id once it has been
+// acknowledged.
 func writeUntilKilled(path string) {
 	ctx := context.Background()
 	s, err := Open(ctx, Options{Path: path})
@@ -63,7 +65,7 @@ func writeUntilKilled(path string) {
 			for {
 				n := next.Add(1)
 				a := benchAppointment(n)
-				if n%4 == 0 { // half an hour, over the next one's time: one of the two is refused
+				if n%4 == 0 { // half an hour, overlapping the next one's time: one of the two is refused
 					a.SlotEnd, a.BusyEnd = a.SlotEnd.Add(15*time.Minute), a.BusyEnd.Add(15*time.Minute)
 				}
 				if s.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, a) }) == nil {
@@ -82,7 +84,7 @@ func count(ctx context.Context, s *Store) (rows, last int64, err error) {
 	return rows, last * 4, err
 }
 
-// Whatever moment the process is killed at, every acknowledged appointment is there and none overlap.
+// Whenever the process is killed, every acknowledged appointment exists and none overlap.
 func TestKillKeepsAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	acknowledged := map[string]bool{}
@@ -112,7 +114,8 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 	}
 }
 
-// runAndKill starts a writing process, kills it after so many acknowledgements, and returns them all.
+// runAndKill starts a writing process, kills it after n acknowledgements, and returns all
+// acknowledgements.
 func runAndKill(t *testing.T, path string, after int) (lines []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])

@@ -17,15 +17,15 @@ import (
 	"holdfast/store/storetest"
 )
 
-// Two ways for a machine to stop: at every single write and sync, and with all that the disk was not made to keep gone. `make prove`
-// does many of each; an ordinary run does a few, to keep the harness true.
+// Two ways for a machine to stop: at every single write and sync, and with the loss of all data that was not forced
+// to disk. `make prove` runs many of each; an ordinary run does a few, to keep the harness working.
 
 const (
 	crashPoints = "HOLDFAST_CRASH_POINTS"
 	powerCuts   = "HOLDFAST_POWER_CUTS"
 )
 
-// times is how often something is to be done.
+// times is how often a test is repeated.
 func times(t *testing.T, name string, ordinary int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -39,15 +39,16 @@ func times(t *testing.T, name string, ordinary int) int {
 	return n
 }
 
-// written runs a command of which the test binary is a part, which writes until it is killed. After enough acknowledgements it is stopped
-// and killed, if it still runs. What it acknowledged is returned, and whether a signal ended it before. The first enough of it were read
-// before the stop; what comes after them may have been said by a process that was left running on a disk that was gone.
+// written runs a command that includes the test binary, which writes until it is killed. After enough
+// acknowledgements, it is stopped and killed, if it is still running. It returns the acknowledged appointments, and
+// whether a signal ended the process before. The first enough of them were read before the stop; later ones may come
+// from a process that was left running after its disk was gone.
 func written(t *testing.T, path string, command []string, enough int, stop func()) (acknowledged []string, crashed bool) {
 	t.Helper()
 	child := exec.Command(command[0], command[1:]...)
 	child.Env = append(os.Environ(), crashPath+"="+path)
 	dieWithParent(child)
-	child.SysProcAttr.Setpgid = true // so that strace and what it watches end together
+	child.SysProcAttr.Setpgid = true // so that strace and the process that it watches end together
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func written(t *testing.T, path string, command []string, enough int, stop func(
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// A writer that is refused everything would go on for ever.
+	// A writer whose every write is refused would continue for ever.
 	hung := time.AfterFunc(time.Minute, func() {
 		t.Errorf("the writer acknowledged nothing for a minute")
 		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
@@ -72,7 +73,8 @@ func written(t *testing.T, path string, command []string, enough int, stop func(
 	return acknowledged, ok && status.Signaled() && len(acknowledged) < enough
 }
 
-// allThere opens a database again, and fails if it breaks a promise or lacks one of these appointments. It returns what is there.
+// allThere opens a database again, and fails if it violates a guarantee or lacks one of these appointments. It
+// returns the appointments that exist.
 func allThere(t *testing.T, path string, acknowledged []string) map[string]bool {
 	t.Helper()
 	s, err := Open(t.Context(), Options{Path: path})
@@ -98,8 +100,8 @@ func allThere(t *testing.T, path string, acknowledged []string) map[string]bool 
 	return there
 }
 
-// TestCrashAtAnyWriteKeepsAcknowledged has strace kill the writing process in the n-th write, truncation or sync of one of its
-// threads, while the schema is made and in the full run of bookings.
+// TestCrashAtAnyWriteKeepsAcknowledged uses strace to kill the writing process at the n-th write, truncation or sync
+// of one of its threads, both while the schema is created and during bookings.
 func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -112,14 +114,14 @@ func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 	for n := range points {
 		path := filepath.Join(t.TempDir(), "holdfast.db")
 		calls := "pwrite64,ftruncate,fsync,fdatasync"
-		at := 1 + n // while the schema is made
+		at := 1 + n // while the schema is being created
 		if n%2 == 1 {
-			at = 400 + 7*n // while appointments are booked
+			at = 400 + 7*n // while appointments are being booked
 		}
 		acknowledged, crashed := written(t, path, []string{
 			strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + calls, "-e", fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", calls, at), os.Args[0],
-		}, 2000, func() {}) // past that, no thread has made so many calls
-		if crashed { // strace ends by the signal that ended what it watches
+		}, 2000, func() {}) // after that, no thread has made so many calls
+		if crashed { // strace ends with the signal that ended the process that it watches
 			reached++
 		}
 		if _, err := os.Stat(path); err != nil {
@@ -136,8 +138,8 @@ func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 	t.Logf("proved %d crash points: %d acknowledged bookings were there", reached, bookings)
 }
 
-// TestPowerCutKeepsAcknowledged writes on an ext4 of its own in a file, which then stops as if the power were cut: what was not
-// synced is gone. It needs root.
+// TestPowerCutKeepsAcknowledged writes to a separate ext4 in a file, which then stops as if the power were cut: data
+// that was not synced is lost. It needs root.
 func TestPowerCutKeepsAcknowledged(t *testing.T) {
 	dir, err := os.MkdirTemp("", "holdfast-power-*")
 	if err != nil {
@@ -178,8 +180,8 @@ func TestPowerCutKeepsAcknowledged(t *testing.T) {
 	for n := range cuts {
 		enough := 40 + (n*37)%200
 		more, _ := written(t, path, []string{os.Args[0]}, enough, func() { shutDown(t, disk) })
-		// A machine without power says nothing. Here it does for a moment, and ext4 may even answer a sync that began before the cut as
-		// if it had been done: what was read after the cut is counted apart.
+		// A machine without power does not answer. Here it does for a moment, and ext4 may even answer a sync that
+		// began before the cut as if it had completed: acknowledgements read after the cut are counted separately.
 		later := more[min(enough, len(more)):]
 		acknowledged = append(acknowledged, more[:len(more)-len(later)]...)
 		if err := run("umount", disk); err != nil {
@@ -211,7 +213,8 @@ func TestPowerCutKeepsAcknowledged(t *testing.T) {
 	t.Logf("proved %d power cuts; %d were said after a cut and are not there", cuts, gone)
 }
 
-// shutDown stops a file system at once and has it forget what was not synced (FS_IOC_SHUTDOWN, without flushing its log).
+// shutDown stops a file system immediately and discards data that was not synced (FS_IOC_SHUTDOWN, without flushing
+// its log).
 func shutDown(t *testing.T, disk string) {
 	t.Helper()
 	const request, noLogFlush = 0x8004587d, 2

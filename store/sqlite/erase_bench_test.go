@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkWriteDuringAnErasure reports how long the slowest of the writes had to wait that came one after the other while
-// somebody was erased from a database of 20,000 appointments and as many audit entries.
+// BenchmarkWriteDuringAnErasure reports the longest wait of a series of writes while a person is erased from a
+// database of 20,000 appointments and as many audit entries.
 func BenchmarkWriteDuringAnErasure(b *testing.B) {
 	s, err := Open(b.Context(), Options{Path: b.TempDir() + "/holdfast.db"})
 	if err != nil {

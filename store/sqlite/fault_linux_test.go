@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// These tests put another file behind the descriptor that SQLite writes its log to, which gives real errors of the
-// operating system without being root.
+// These tests put another file behind the descriptor to which SQLite writes its log, which causes real errors of
+// the operating system without root.
 
 // walDescriptor finds the one descriptor of the log. Nothing has been read yet, so only the writer is connected.
 func walDescriptor(t *testing.T, path string) int {
@@ -33,7 +33,7 @@ func walDescriptor(t *testing.T, path string) int {
 	return found
 }
 
-// replace puts device behind fd and returns a function that puts things right again.
+// replace puts device behind fd and returns a function that restores it.
 func replace(t *testing.T, fd int, device string, mode int) (restore func()) {
 	t.Helper()
 	saved, err := syscall.Dup(fd)
@@ -91,7 +91,7 @@ func TestIOErrorStopsWriting(t *testing.T) {
 func TestWritesResumeAfterFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal was told %v", err) }})
-	// Nothing must have to be read from the log, because /dev/full would answer zeros.
+	// No read from the log may be necessary, because /dev/full would return zeros.
 	if _, err := passive(b.writer.conn); err != nil {
 		t.Fatal(err)
 	}

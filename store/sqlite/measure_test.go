@@ -9,7 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestStoreReportsMeasurements: each Write counts once, refused ones too; a batch counts as one commit; the files have a size.
+// TestStoreReportsMeasurements: each Write counts once, including refused ones; a batch counts as one commit; the
+// files have a size.
 func TestStoreReportsMeasurements(t *testing.T) {
 	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
 	if err != nil {

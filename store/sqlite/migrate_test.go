@@ -155,7 +155,7 @@ func TestOpenRefusesMisnumberedMigrations(t *testing.T) {
 	wantRefusal(t, path, files, "not named like")
 }
 
-// The newest snapshot that the older program could open is named, not one that is newer still.
+// The error names the newest snapshot that the older program could open, not a newer one.
 func TestRefusalNamesSnapshotToRestore(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"before-0002-20260101T000000.000Z.db", "before-0003-20260102T000000.000Z.db",

@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMigrationKeepsOwnersForClients books with a client's secret under the schema before, and opens the database with today's.
+// TestMigrationKeepsOwnersForClients books with a client's secret under the previous schema, and opens the database
+// with the current one.
 func TestMigrationKeepsOwnersForClients(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
@@ -57,7 +58,8 @@ func TestMigrationKeepsOwnersForClients(t *testing.T) {
 	}
 }
 
-// clinicBeforePages writes benchClinic's rows in the columns that there were before the page had words of its own.
+// clinicBeforePages writes benchClinic's rows in the columns that existed before the booking page had its own
+// texts.
 func clinicBeforePages(t store.Tx) error {
 	for n := range int64(benchSpecialists) {
 		err := t.(*tx).run(`INSERT INTO specialists (id, name, timezone, active, email, max_sessions, position, upstream_schedule_view_id, upstream_column_id)
@@ -71,7 +73,7 @@ func clinicBeforePages(t store.Tx) error {
 		VALUES ('checkup', 'Check-up', '', 15, 15, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, '')`)
 }
 
-// insertBeforeOwners writes the columns that there were when a client's secret was stored.
+// insertBeforeOwners writes the columns that existed when a client's secret was stored.
 func insertBeforeOwners(t store.Tx, a *store.Appointment) error {
 	return t.(*tx).run(`
 		INSERT INTO appointments (id, appointment_type_id, specialist_id, client_id, seat, overbook, overbook_reason, status, attendance,

@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// follow brings a file up to the database: it puts what Read hands out, and keeps the moment.
+// follow brings a file up to date with the database: it writes the pages that Read returns, and
+// records the moment.
 func follow(t *testing.T, pages *Pages, file *PageFile, whole bool) Moment {
 	t.Helper()
 	m, err := pages.Read(t.Context(), whole, file.Put)
@@ -37,7 +38,7 @@ func opened(t *testing.T) *Store {
 	return s
 }
 
-// entries writes so many audit entries, each in a commit of its own.
+// entries writes n audit entries, each in a separate commit.
 func entries(t *testing.T, s *Store, n int) {
 	t.Helper()
 	for range n {
@@ -50,8 +51,8 @@ func entries(t *testing.T, s *Store, n int) {
 	}
 }
 
-// TestPagesFollowTheDatabase: a file of the pages that were handed out is the database at each moment, whatever the checkpoints do; where
-// nothing was written nothing is handed out, and what was not kept is handed out again.
+// TestPagesFollowTheDatabase: a file of the returned pages equals the database at each moment, regardless of
+// checkpoints. If nothing was written, no page is returned, and pages that were not stored are returned again.
 func TestPagesFollowTheDatabase(t *testing.T) {
 	s := opened(t)
 	path := filepath.Join(t.TempDir(), "copy.db")

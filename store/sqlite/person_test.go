@@ -14,8 +14,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// What Erase blanked cannot be found in the bytes on the disk either, while the server runs on: neither in the log
-// nor in what a page still holds of rows that were moved or replaced.
+// Data that Erase blanked cannot be found in the bytes on the disk either, even while the server runs: neither in
+// the log nor in the remains of moved or replaced rows in a page.
 func TestEraseClearsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	s, err := Open(t.Context(), Options{Path: path})
@@ -83,16 +83,16 @@ func TestEraseClearsFile(t *testing.T) {
 	if erased.Appointments != rows/3 || erased.AuditEntries != rows/3 {
 		t.Errorf("erased %+v, want %d appointments and as many audit entries", erased, rows/3)
 	}
-	for _, trace := range []string{"canary", "yranac", "2719828"} { // the index has addresses reversed
+	for _, trace := range []string{"canary", "yranac", "2719828"} { // the index contains reversed addresses
 		if found := inFiles(t, path, trace); found != 0 {
 			t.Errorf("%q is still %d times in the file or its log", trace, found)
 		}
 	}
 }
 
-// Others write between two steps of an erasure: each insert here is made while the erasure is on its way, by the very
-// goroutine that waits for it, so an erasure that kept the writer would never end. What they add about the person is erased
-// as well, what they add about others stays, and nothing is left in the files.
+// Others write between two steps of an erasure. Each insert here is made during the erasure by the goroutine that
+// waits for it, so an erasure that kept the writer would never end. Their additions about the person are erased too,
+// those about others remain, and no data is left in the files.
 func TestEraseLetsOtherWritesRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
@@ -149,7 +149,7 @@ func TestEraseLetsOtherWritesRun(t *testing.T) {
 	}
 }
 
-// A checkpoint that happens to run does not keep the erasure from its end.
+// A checkpoint that happens to run does not prevent the erasure from finishing.
 func TestEraseRunsDuringCheckpoints(t *testing.T) {
 	b := newTestStore(t, Options{checkpointPages: 1})
 	t.Cleanup(func() { storetest.Verify(t, b.Store) })
@@ -172,7 +172,7 @@ func TestEraseRunsDuringCheckpoints(t *testing.T) {
 	}
 }
 
-// What an erasure could not finish, the next start does.
+// The next start completes an erasure that could not finish.
 func TestOpenResumesScrub(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
@@ -203,7 +203,7 @@ func TestOpenResumesScrub(t *testing.T) {
 
 func nothingMore(store.Tx, store.Erased) error { return nil }
 
-// readForLong reads a moment of the database and goes on reading it, as a slow copy does.
+// readForLong reads one moment of the database and continues to read it, like a slow copy.
 func readForLong(t *testing.T, path string) *conn {
 	t.Helper()
 	c, err := openConn(dsn(path))
@@ -216,8 +216,8 @@ func readForLong(t *testing.T, path string) *conn {
 	return c
 }
 
-// inFiles counts in the database and its log. Another process reads them, because closing a descriptor of the live
-// file in this one would drop SQLite's locks.
+// inFiles counts the occurrences in the database and its log. Another process reads them, because closing a
+// descriptor of the live file in this one would drop SQLite's locks.
 func inFiles(t *testing.T, path, text string) (count int) {
 	t.Helper()
 	for _, file := range []string{path, path + "-wal"} {

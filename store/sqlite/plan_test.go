@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// plan is how SQLite would answer a query: one line per step.
+// plan returns how SQLite would answer a query: one line per step.
 func plan(t *testing.T, c *conn, query string) string {
 	t.Helper()
 	var steps []string

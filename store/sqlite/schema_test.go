@@ -38,8 +38,8 @@ func TestSchemaSumsMatchMigrations(t *testing.T) {
 	}
 }
 
-// TestSchemaSumCoversEveryObject checks that the sum changes if an object is missing, added or altered, or if another migration
-// made it.
+// TestSchemaSumCoversEveryObject checks that the sum changes if an object is missing, added or altered, or was
+// created by another migration.
 func TestSchemaSumCoversEveryObject(t *testing.T) {
 	made := []store.Migration{{Checksum: "1"}, {Checksum: "2"}}
 	all := func() map[string]object {
@@ -65,7 +65,8 @@ func TestSchemaSumCoversEveryObject(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen opens a database whose schema is known by its sum, and one to which it has to be made anew.
+// BenchmarkOpen opens a database whose schema is known by its checksum, and one whose schema has to be
+// created again.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "holdfast.db")
 	sums := schemaSums

@@ -70,7 +70,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A connection that would lose acknowledged writes in a power cut is refused, however it came to be.
+// A connection that would lose acknowledged writes in a power cut is refused, for whatever reason.
 func TestOpenRefusesWeakDurability(t *testing.T) {
 	for _, pragma := range []string{"synchronous(NORMAL)", "synchronous(OFF)", "journal_mode(DELETE)", "journal_mode(MEMORY)"} {
 		name, _, _ := strings.Cut(pragma, "(")

@@ -14,10 +14,10 @@ import (
 	"holdfast/store/storetest"
 )
 
-// Everything in this file runs inside a synctest bubble: synctest.Wait returns when each caller waits for its turn, so
-// what shares a batch is decided by the test and not by luck. It also proves that the store works in one.
+// Every test in this file runs inside a synctest bubble: synctest.Wait returns when each caller waits for its turn,
+// so the test decides which requests share a batch. It also proves that the store works in one.
 
-// testStore is a store whose writer can be held.
+// testStore is a store whose writer can be paused.
 type testStore struct {
 	*Store
 	t       *testing.T
@@ -47,8 +47,8 @@ func newTestStore(t *testing.T, o Options) *testStore {
 	return b
 }
 
-// hold makes the writer wait inside the first function of a batch until let. Its goroutine has laid the turn down by
-// then, so this is a lone caller, who takes nobody along.
+// hold makes the writer wait inside the first function of a batch until let is called. Its goroutine has released
+// the turn by then, so this is a single caller, without others in its batch.
 func (b *testStore) hold(wg *sync.WaitGroup) {
 	synctest.Wait()
 	wg.Go(func() {
@@ -135,7 +135,7 @@ func TestWriteHonoursContextWhileWaiting(t *testing.T) {
 	})
 }
 
-// one batch: a good one, one that ends the batch, and a good one after it.
+// one batch: a valid request, one that ends the batch, and a valid one after it.
 func TestOtherErrorAbortsBatch(t *testing.T) {
 	for name, poison := range map[string]func(tx *tx) error{
 		"a statement fails, and the function hides it": func(tx *tx) error {
@@ -189,7 +189,8 @@ func TestBatchSharesOneCommit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
-		// A rejected one first, so that what follows it must survive its ROLLBACK TO, and one that sees the others.
+		// A rejected request first, so that the following ones must survive its ROLLBACK TO, and one that sees the
+		// others.
 		wg.Go(func() {
 			if err := b.Write(context.Background(), func(tx store.Tx) error {
 				return errors.Join(tx.InsertAppointment(context.Background(), benchAppointment(0)), errors.New("no"))
@@ -226,7 +227,7 @@ func TestBatchSharesOneCommit(t *testing.T) {
 	})
 }
 
-// In the queue a function runs on the writer's goroutine, which it can end as t.FailNow does.
+// In the queue, a function runs on the writer's goroutine, which it can end as t.FailNow does.
 func TestWriterSurvivesGoexit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
@@ -256,7 +257,7 @@ func TestWriterSurvivesGoexit(t *testing.T) {
 	})
 }
 
-// A refused caller who had the turn does not take others along on its goroutine.
+// A refused caller who had the turn does not run others on its goroutine.
 func TestLoneCallerRunsOnlyItsWrite(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
@@ -287,7 +288,7 @@ func TestFullDiskRefusesThenRecovers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		limit(1) // no more than it has
+		limit(1) // no more than there are
 		var err error
 		var n int64
 		for ; err == nil && n < 1000; n++ {

@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskFindsTimesForAbsentSpecialist: the desk finds new times for the 16 patients of a specialist who is ill, with
-// at most eight actions. A patient accepts the proposed time with the link, another wants a call. The page shows both,
-// and so does the head of the column.
+// TestDeskFindsTimesForAbsentSpecialist: the desk finds new times for the 16 patients of a specialist who is ill,
+// with at most eight actions. A patient accepts the proposed time with the link, another wants a call. The page shows
+// both, and so does the column head.
 func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	t.Parallel()
 	h := mailing(t)

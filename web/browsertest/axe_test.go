@@ -38,10 +38,10 @@ const (
 	colourRule = `runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }`
 )
 
-// accessible checks the page in its present state against WCAG 2.2 AA: every rule in the light theme, and the rules
-// about colour again in the dark one, which changes nothing else. The pages have the same colours in each language,
-// so colours are checked in English. In Firefox only the colours are checked, in both themes: they depend on the
-// browser. The rest is the document, which Chromium checks.
+// accessible checks the page in its current state against WCAG 2.2 AA: every rule in the light theme, and the rules
+// about colour again in the dark theme, which changes nothing else. The pages have the same colours in each
+// language, so colours are checked in English. In Firefox only the colours are checked, in both themes: they depend
+// on the browser. The rest is the document, which Chromium checks.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
 	p.axe()

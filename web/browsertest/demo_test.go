@@ -45,7 +45,7 @@ func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last free one
 	p.run(in("left", chip(h.at("09:00"))+" input") + `.click()`)
 	// The desk goes to the day and shows the time before it is booked. It checks three times a second, so it ignores
-	// a hold that comes sooner than a person can press.
+	// a hold that comes sooner than a person could press.
 	p.until(in("desk", ".touched"))
 	p.run(in("left", ".bar button") + `.click()`)
 	p.until(in("left", ".hold[data-phase=held]"))

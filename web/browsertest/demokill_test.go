@@ -6,7 +6,7 @@ import (
 )
 
 // TestDemoServerKillLosesNothing: the button ends the server like a crash. A booking that was acknowledged just
-// before is there after the automatic restart, the phones are live again, and a phone that held a time has it again.
+// before exists after the automatic restart, the phones are live again, and a phone that held a time holds it again.
 func TestDemoServerKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	h, _ := startDemo(t)

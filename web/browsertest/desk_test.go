@@ -256,7 +256,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 }
 
 // TestConsoleInReducedMotionAndForcedColours: a reader who wants reduced motion sees none. A reader who replaces the
-// colours sees the states by borders and words.
+// colours recognizes the states by borders and words.
 func TestConsoleInReducedMotionAndForcedColours(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)

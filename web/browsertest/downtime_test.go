@@ -27,7 +27,7 @@ func (p *tab) changeKept(script string) {
 		q.onsuccess = () => { const x = q.result[0]; ` + script + `; people.put(x).onsuccess = () => { o.result.close(); done(true) } } } })`)
 }
 
-// takePlan downloads a plan by hand, and waits until the page that opens it is stored as well.
+// takePlan downloads a plan by hand, and waits until the page that opens it is stored too.
 func (p *tab) takePlan() {
 	p.t.Helper()
 	const sealed = kept + `.then(all => all.map(x => new Uint8Array(x.plan?.sealed || 0).slice(0, 64).join()).join('; '))`
@@ -182,8 +182,8 @@ func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	p.until(kept + `.then(all => all.length === 0)`)
 }
 
-// TestOnlyDeskHasServiceWorker: only the desk has the service worker: it never serves a patient's page, and its files
-// are those of this release.
+// TestOnlyDeskHasServiceWorker: only the desk has the service worker. It never serves a patient's page, and its files
+// belong to this release.
 func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -281,7 +281,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 		p.set(line(row[0])+"td:nth-child(4) input", row[2])
 	}
 	p.press("Check")
-	// The first request takes as long as the test wants.
+	// The first request takes as long as the test requires.
 	p.run(`window.plain = fetch; window.fetch = async (path, how) => { if (how.method === 'POST' && path.endsWith('/v1/appointments')) await new Promise(go => { window.go = go }); return plain(path, how) }`)
 	p.press("Book all 3 free lines")
 	p.until(`Boolean(window.go)`)

@@ -99,8 +99,8 @@ func TestDeskDisplacesPatientsHold(t *testing.T) {
 	h.must(410, "PATCH", "/v1/holds", map[string]any{"holdId": hold.get("holdId"), "clientId": "a-stranger-00001"})
 }
 
-// TestBlockKeepsAppointments: a block includes the time of an appointment. The page names the appointment, and it
-// stays.
+// TestBlockKeepsAppointments: a block includes the time of an appointment. The page names the appointment, which
+// is not changed.
 func TestBlockKeepsAppointments(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -67,8 +67,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	height := `document.querySelector('iframe').getBoundingClientRect().height`
 	p.until(height + ` > 700`)
 	p.shot("embed")
-	// Only the frame sets its height. This listener runs after the one of embed.js, so it reads what the message
-	// changed before the page in the frame can send a height of its own.
+	// Only the frame sets its height. This listener runs after that of embed.js, so it reads what the message
+	// changed before the page in the frame can send its own height.
 	p.run(`window.addEventListener('message', e => { if (e.data.height === 3333) window.after = ` + height + ` })
 		window.postMessage({ holdfast: 'height', height: 3333 }, '*')`)
 	p.until(`window.after > 0`)
@@ -78,8 +78,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 }
 
 // TestBookingElementReportsBooking shows the booking page in an element that a script inserts, and books in it. The
-// element reports its height and the booking; with another attribute it shows another page, and without the element the
-// frame is gone.
+// element reports its height and the booking; with another attribute it shows another page, and if the element is
+// removed, so is the frame.
 func TestBookingElementReportsBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

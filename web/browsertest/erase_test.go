@@ -9,7 +9,7 @@ import (
 )
 
 // TestOwnerErasesOneOfFamily: an owner finds a person, sees the data to be deleted and the people who share the
-// number, and erases only that person: the child with the mother's number stays.
+// number, and erases only that person: the child with the mother's number is not erased.
 func TestOwnerErasesOneOfFamily(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

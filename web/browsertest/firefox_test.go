@@ -42,8 +42,8 @@ type fox struct {
 	openers map[string]string // of the tabs that pages have opened
 }
 
-// prefs are the differences from a newly installed Firefox: it shows no questions and makes no requests of its own,
-// and sees the server as in a clinic's network.
+// prefs are the differences from a newly installed Firefox: it asks no questions and makes no requests by itself,
+// and reaches the server as in a clinic's network.
 var prefs = map[string]any{
 	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0,
 	"dom.security.https_first": false, "browser.cache.disk.enable": false, "browser.startup.page": 0,
@@ -212,8 +212,8 @@ func (b *fox) saw(method string, params json.RawMessage) {
 	}
 }
 
-// bring puts a browsing context in front. Only the one in front has a focus, so the tests in Firefox take turns, and
-// the tabs of one test come to the front when they are used.
+// bring puts a browsing context in front. Only the window in front has the focus, so the tests in Firefox take
+// turns, and a tab comes to the front when a test uses it.
 func (b *fox) bring(ctx context.Context, browsingContext string) error {
 	b.fronting.Lock()
 	defer b.fronting.Unlock()

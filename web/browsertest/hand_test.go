@@ -8,9 +8,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// click presses the mouse in the middle of an element, once it is there, nothing covers it and it has stopped moving.
-// If the page moves after that, like a page that scrolls to its top a moment after it is drawn, a press that misses
-// the element has no effect, and click tries again.
+// click presses the mouse in the middle of an element, once the element exists, is not covered and has stopped
+// moving. If the page moves after that, like a page that scrolls to its top a moment after it is drawn, a press that
+// misses the element has no effect, and click tries again.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); ; {

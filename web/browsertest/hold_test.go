@@ -82,7 +82,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	}
 	t.Logf("from the lapse to the tab showing the time free: %v", b.noted().Sub(lapse))
 
-	// A booked time keeps its place and shows that it is booked. A cancelled booking frees it.
+	// A booked time keeps its position and is shown as booked. A cancelled booking frees it.
 	booked := h.must(201, "POST", "/v1/appointment-types/checkup/book", map[string]any{
 		"clientId": "a-stranger-00001", "slotStartDate": start, "specialistId": "ada", "patient": map[string]any{"name": "Somebody Else", "email": "s@example.org"},
 	})
@@ -201,8 +201,8 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// TestLostTimeKeepsForm: the time is lost while the form is filled in. The typed text stays, and one press takes the
-// nearest free time.
+// TestLostTimeKeepsForm: the time is lost while the form is filled in. The typed text is kept, and one press takes
+// the nearest free time.
 func TestLostTimeKeepsForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

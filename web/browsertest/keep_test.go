@@ -12,7 +12,7 @@ import (
 )
 
 // TestHeartbeatKeepsHold: a hold survives its TTL for as long as the page sends heartbeats, and the page warns before
-// its longest life ends. The TTL is six seconds here, and ten seconds are left until the warning.
+// its maximum life ends. The TTL is six seconds here, and ten seconds are left until the warning.
 func TestHeartbeatKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {

@@ -13,9 +13,9 @@ import (
 	"holdfast/web"
 )
 
-// TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns of settings that do not match,
-// a test email shows the mail server's real answer and what to do, and the saved settings are shown again without the
-// password.
+// TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns about settings that do not
+// match, a test email shows the mail server's actual answer and what to do, and the saved settings are shown again
+// without the password.
 func TestOwnerSetsUpMailServer(t *testing.T) {
 	t.Parallel()
 	host, address := noticetest.MailPort()

@@ -59,8 +59,8 @@ func TestPatientMovesByLink(t *testing.T) {
 	old.look("manage-3-dead")
 }
 
-// TestPatientCancelsByLink: opening the page, or requesting its address like an email scanner, cancels nothing. One
-// button does.
+// TestPatientCancelsByLink: opening the page, or requesting its address as an email scanner does, cancels nothing.
+// One button does.
 func TestPatientCancelsByLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// houseAt returns a house in a zone where it is this hour now (the next hour may begin during the test), and the date
-// there.
+// houseAt returns a house in a zone in which it is now this hour (the next hour may begin during the test), and the
+// date there.
 func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	t.Helper()
 	east := (hour-time.Now().UTC().Hour()+36)%24 - 12

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// state is a page of the console, or a dialog on it: how to open it from the page before, and the selector that shows
-// that it is open. A state without a hash is on the page before; Escape closes it.
+// state is a page of the console, or a dialog on it: how to open it from the previous page, and the selector that
+// shows that it is open. A state without a hash is on the page before; Escape closes it.
 type state struct {
 	name, hash string
 	open       string // is clicked
@@ -55,7 +55,8 @@ var office = []state{
 func furnished(t testing.TB) *house {
 	t.Helper()
 	h, fake := newPractice(t, 0)
-	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...) // for as long as any test looks at its queue
+	// for as long as any test checks its queue
+	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...)
 	h.queued("Lena Vogt", "09:00", "pending", false)
 	per := h.must(201, "POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "longer", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233", "notes": "Comes with a dog"},

@@ -67,7 +67,7 @@ func TestOwnerAddsPlace(t *testing.T) {
 	p.run(`document.getElementById('places[0].name').closest('form').querySelector('[type=submit]').click()`)
 	p.says("Saved")
 	p.accessible("places in the settings")
-	p.leave() // which also removes the message that it is saved
+	p.leave() // which also removes the message that it has been saved
 	p.open("/staff?lang=en#hours/ada")
 	p.there(".window select.at")
 	p.run(`(s => { s.selectedIndex = 1; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('.window select.at'))`)
@@ -83,7 +83,7 @@ func TestOwnerAddsPlace(t *testing.T) {
 }
 
 // TestDeskShowsPlaces: the desk of a clinic with two places sees the place of an appointment on its card and in its
-// dialog, and can show one place alone.
+// dialog, and can show only one place.
 func TestDeskShowsPlaces(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, atTwoPlaces)

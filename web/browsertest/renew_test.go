@@ -35,7 +35,7 @@ func (h *house) change(id string, with map[string]any) {
 }
 
 // TestOpenFormShowsNewQuestions: the clinic adds a question while a patient has the form open. The form shows it, and
-// the time and the typed text stay.
+// the time and the typed text are kept.
 func TestOpenFormShowsNewQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

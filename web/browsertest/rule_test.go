@@ -7,7 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOwnerSetsBookingRule: the owner enters an address, chooses what applies without an answer, and tries it.
+// TestOwnerSetsBookingRule: the owner enters an address, chooses the result if there is no answer, and tests
+// the rule.
 func TestOwnerSetsBookingRule(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -24,8 +24,8 @@ func (p *tab) unlooked(start string) {
 	p.until(`document.querySelector(` + quoted(chip(start)+":not(.looking)") + `)`)
 }
 
-// TestSelectionOfClosedTabExpires: a phone that dies sends nothing, not even a release. Its selection expires after
-// at most ten seconds.
+// TestSelectionOfClosedTabExpires: a phone that switches off sends nothing, not even a release. Its selection
+// expires after at most ten seconds.
 func TestSelectionOfClosedTabExpires(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -45,7 +45,7 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 		t.Errorf("the ring of a time that is looked at is %s, want the amber of --warn", got)
 	}
 
-	// A crashed page answers nothing, so the test does not wait for an answer.
+	// A crashed page does not answer, so the test does not wait for an answer.
 	crash, cancel := context.WithTimeout(own, time.Second)
 	defer cancel()
 	_ = chromedp.Do(crash, command(page.Crash, cdp.Empty{}))
@@ -100,7 +100,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", start, 300)
 	p.shows(start, "held")
 
-	// Other clients see the time chosen here, also one that comes later, and polling renews the selection.
+	// Other clients see the selected time, even one that connects later, and polling renews the selection.
 	p.choose(other)
 	neighbour := h.tab(t)
 	neighbour.when("&specialist=ada")

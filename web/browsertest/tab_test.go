@@ -126,7 +126,7 @@ func (p *tab) forgive() []string {
 	return was
 }
 
-// misbehaves waits until the watch has detected something, and deletes the complaints.
+// misbehaves waits until the watch has detected a violation, and deletes the complaints.
 func (p *tab) misbehaves(how string) {
 	p.t.Helper()
 	var said []string

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// finger turns touch input on. It stays on, and no other test gets the tab's window.
+// finger turns touch input on. It stays enabled, and no other test gets the tab's window.
 func (p *tab) finger() {
 	p.t.Helper()
 	p.changed = true

@@ -9,17 +9,17 @@
 //
 // # Failures
 //
-// The server serves the stored certificate, however old: a page with a browser warning is better than no page. A
-// handshake never calls the directory, since any client can make one. Only Run does, with pauses that respect the
-// limits of directories: five failed validations of a domain in an hour. Run renews a certificate when a third of its
-// time is left, so that several weeks remain for further attempts. Status reports the state of each domain and its
-// last error.
+// The server serves the stored certificate even if it is expired: a page with a browser warning is better than no
+// page. A handshake never calls the directory, since any client can make one. Only Run does, with pauses that respect
+// the limits of directories: five failed validations of a domain in an hour. Run renews a certificate when a third of
+// its time is left, so that several weeks remain for further attempts. Status reports the state of each domain and
+// its last error.
 //
 // # Files
 //
 // The directory of the ACME server has one file for each domain (its key and its chain) and the key of the account.
-// It is named for the ACME server, so that a trial with a test directory leaves nothing in the real one. All files
-// can be obtained again.
+// It is named after the ACME server, so that a trial with a test directory leaves no files in that of the real one.
+// All files can be obtained again.
 package certificate
 
 import (
@@ -49,13 +49,13 @@ const LetsEncrypt = acme.LetsEncryptURL
 type Options struct {
 	// Domains each get a certificate. A client that names no domain gets the certificate of the first.
 	Domains []string
-	// Dir has the keys and certificates. New creates it (0700) if it is missing.
+	// Dir contains the keys and certificates. New creates it (0700) if it is missing.
 	Dir string
 	// Directory is the ACME directory, an https URL. Empty: LetsEncrypt.
 	Directory string
 	// Email is the address to which the directory sends notices about the certificates. Empty: none.
 	Email string
-	// Roots verify the ACME directory itself. Nil: those of the system.
+	// Roots verify the ACME directory itself. Nil: the authorities of the system.
 	Roots *x509.CertPool
 	// BaseURL is the target of the HTTP redirect if it is at one of the domains, for a port other than 443. Empty:
 	// the domain.
@@ -67,12 +67,12 @@ type Options struct {
 // Status is the state of a domain.
 type Status struct {
 	Domain string
-	Until  time.Time // when its certificate ends; zero if there is none
-	Failed time.Time // the last attempt, if it failed; zero after one that did not
+	Until  time.Time // when its certificate expires; zero if there is none
+	Failed time.Time // the last attempt, if it failed; zero after a success
 	Why    string    // the reason of the failure, for the operator
 }
 
-// Keeper has the certificates. It is safe for concurrent use.
+// Keeper manages the certificates. It is safe for concurrent use.
 type Keeper struct {
 	options Options
 	dir     string
@@ -84,11 +84,11 @@ type Keeper struct {
 	mu     sync.RWMutex
 	held   map[string]*tls.Certificate // by domain
 	failed map[string]Status
-	proofs map[string]*tls.Certificate // for TLS-ALPN-01, by domain, while it is proven
+	proofs map[string]*tls.Certificate // for TLS-ALPN-01, by domain, during validation
 	tokens map[string]string           // pending HTTP-01 tokens, by path
 }
 
-// ParseDomain reads a name that a certificate can be made out to: a full name in the DNS, in ASCII.
+// ParseDomain reads a name for which a certificate can be issued: a full DNS name, in ASCII.
 func ParseDomain(s string) (string, error) {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
 	labels := strings.Split(name, ".")
@@ -169,7 +169,7 @@ func (k *Keeper) TLS() *tls.Config {
 	}
 }
 
-// certificate answers a handshake out of memory.
+// certificate answers a handshake from memory.
 func (k *Keeper) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	domain := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
 	if domain == "" {
@@ -208,7 +208,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, k.origin(r.Host)+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 
-// origin returns the redirect target of a visitor of host.
+// origin returns the redirect target for a visitor of host.
 func (k *Keeper) origin(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -22,7 +22,7 @@ import (
 
 const domain = "book.clinic.test"
 
-// serving is a Keeper with its two ports, and a directory that confirms there.
+// serving is a Keeper with its two ports, and a directory that validates there.
 type serving struct {
 	*Keeper
 	directory *acmetest.Directory
@@ -31,7 +31,7 @@ type serving struct {
 	stop      func()
 }
 
-// open serves until the test ends. Without one of the ports, nobody answers there.
+// open serves until the test ends. If one of the ports is closed, requests to it are refused.
 func open(t *testing.T, dir string, change func(*Options), how acmetest.Options, withoutPort string,
 	before ...func(*Keeper)) *serving {
 	t.Helper()
@@ -46,7 +46,8 @@ func open(t *testing.T, dir string, change func(*Options), how acmetest.Options,
 	if s.Keeper, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine an attempt may fail that has nothing to fail at: the next is made at once, where it would be in minutes.
+	// On a busy machine, an attempt may fail without any planned cause: in the test, the next one is made
+	// immediately, instead of after minutes.
 	s.pause = func(int, bool, error) time.Duration { return 100 * time.Millisecond }
 	for _, do := range before {
 		do(s.Keeper)
@@ -85,7 +86,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// eventually waits until the one domain stands as it should.
+// eventually waits until the only domain is in the expected state.
 func (s *serving) eventually(t *testing.T, what string, so func(Status) bool) Status {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -102,7 +103,7 @@ func (s *serving) eventually(t *testing.T, what string, so func(Status) bool) St
 func got(s Status) bool    { return !s.Until.IsZero() }
 func failed(s Status) bool { return !s.Failed.IsZero() }
 
-// presented is the certificate that a browser sees, if it believes it.
+// presented returns the certificate that a browser sees, if the browser trusts it.
 func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error) {
 	t.Helper()
 	c, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{ServerName: name, RootCAs: s.directory.Issuer(t)})
@@ -113,7 +114,8 @@ func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// TestCertificateIsObtained by either kind of proof, since a machine may be reachable on one port only, and is kept.
+// TestCertificateIsObtained with either kind of proof, because a machine may be reachable on only one port, and is
+// stored.
 func TestCertificateIsObtained(t *testing.T) {
 	t.Parallel()
 	for _, without := range []string{"", "plain"} {
@@ -172,7 +174,7 @@ func TestSecondChallengeIsTried(t *testing.T) {
 	}
 }
 
-// TestCertificateIsRenewed when a third of its time is left.
+// TestCertificateIsRenewed when a third of its lifetime is left.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -204,7 +206,7 @@ func TestUnreachableDomain(t *testing.T) {
 	}
 }
 
-// TestStoredCertificateIsServed: also a certificate that has ended.
+// TestStoredCertificateIsServed, even if it has expired.
 func TestStoredCertificateIsServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -242,7 +244,7 @@ func TestStoredCertificateIsServed(t *testing.T) {
 	}
 }
 
-// TestHTTPRedirectsToHTTPS: to the domain that was asked for, or to the first.
+// TestHTTPRedirectsToHTTPS: to the requested domain, or to the first one.
 func TestHTTPRedirectsToHTTPS(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ base, host, path, want string }{
@@ -275,7 +277,7 @@ func TestHTTPRedirectsToHTTPS(t *testing.T) {
 	}
 }
 
-// answer is what a handler said.
+// answer is the response of a handler.
 type answer struct {
 	header http.Header
 	status int

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 )
 
-// accountFile has the key of the account with the directory. A domain has no file of that name: it has a point, and no
-// capital.
+// accountFile has the key of the account with the directory. No domain has a file of that name: a domain contains a
+// dot and no capital letters.
 const accountFile = "ACCOUNT.pem"
 
 // usable returns the certificate with its parsed leaf if it is for the domain.
@@ -40,7 +40,7 @@ func (k *Keeper) read(domain string) (*tls.Certificate, error) {
 	return usable(&kept, domain)
 }
 
-// write keeps a key and its chain.
+// write stores a key and its chain.
 func (k *Keeper) write(domain string, key crypto.Signer, chain [][]byte) error {
 	text, err := encodeKey(key)
 	if err != nil {
@@ -57,7 +57,7 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: b}), err
 }
 
-// accountKey is the key of the account, made if there is none.
+// accountKey returns the key of the account, which it creates if there is none.
 func (k *Keeper) accountKey() (crypto.Signer, error) {
 	text, err := os.ReadFile(filepath.Join(k.dir, accountFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -88,7 +88,7 @@ func (k *Keeper) accountKey() (crypto.Signer, error) {
 var errAccountKey = errors.New("the file " + accountFile +
 	" next to the certificates contains no key. Delete it: the server creates a new account")
 
-// replace writes a file (0600) whole or not at all.
+// replace writes a file (0600) completely or not at all.
 func (k *Keeper) replace(name string, text []byte) (err error) {
 	f, err := os.CreateTemp(k.dir, ".new-*")
 	if err != nil {

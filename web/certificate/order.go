@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	orderTime = 3 * time.Minute // for one order, the proof included
+	orderTime = 3 * time.Minute // for one order, including the proof
 	callTime  = 30 * time.Second
 
-	soonest   = time.Second     // after the first failure, which the other kind of proof may mend
-	pauseMin  = 5 * time.Minute // then, doubled each time
+	soonest   = time.Second     // after the first failure, which the other kind of proof may fix
+	pauseMin  = 5 * time.Minute // after that, doubled each time
 	pauseMax  = time.Hour
 	unreached = time.Minute // while the directory is unreachable, which counts towards no limit
 )
@@ -67,7 +67,7 @@ func (k *Keeper) keep(ctx context.Context, domain string) {
 	}
 }
 
-// due returns how long a domain's certificate needs no renewal.
+// due returns the time for which a domain's certificate needs no renewal.
 func (k *Keeper) due(domain string) time.Duration {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -78,8 +78,8 @@ func (k *Keeper) due(domain string) time.Duration {
 	return time.Until(renewal(held.Leaf))
 }
 
-// rest returns how long Run waits in any case after it obtained a domain's certificate. If the clock is ahead, the
-// certificate is due at once, and Run would order again and again until the directory refuses.
+// rest returns the minimum time that Run waits after it has obtained a domain's certificate. If the clock is
+// ahead, the certificate is due immediately, and Run would order again and again until the directory refuses.
 func (k *Keeper) rest(domain string) time.Duration {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -87,7 +87,7 @@ func (k *Keeper) rest(domain string) time.Duration {
 	return min(time.Hour, leaf.NotAfter.Sub(leaf.NotBefore)/2)
 }
 
-// renewal returns when a third of a certificate's time is left.
+// renewal returns when a third of a certificate's lifetime is left.
 func renewal(c *x509.Certificate) time.Time {
 	return c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore) / 3)
 }
@@ -115,7 +115,7 @@ func (k *Keeper) note(domain, why string) {
 	k.failed[domain] = Status{Failed: time.Now(), Why: why}
 }
 
-// obtain gets a certificate for a domain, with one kind of proof, and keeps it.
+// obtain gets a certificate for a domain, with one kind of proof, and stores it.
 func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	k.asking.Lock()
 	defer k.asking.Unlock()
@@ -170,7 +170,7 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	return nil
 }
 
-// account is the client with its account, made at the first order.
+// account returns the client with its account, which is created at the first order.
 func (k *Keeper) account(ctx context.Context) (*acme.Client, error) {
 	if k.client != nil {
 		return k.client, nil
@@ -238,7 +238,7 @@ func (k *Keeper) prove(ctx context.Context, client *acme.Client, address, domain
 
 var errNoChallenge = errors.New("the directory offers neither TLS-ALPN-01 nor HTTP-01")
 
-// offer has the answer to a challenge ready until take is called.
+// offer keeps the answer to a challenge ready until take is called.
 func (k *Keeper) offer(client *acme.Client, c *acme.Challenge, domain string) (take func(), err error) {
 	if c.Type == "http-01" {
 		token, err := client.HTTP01ChallengeResponse(c.Token)

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// TestFailuresRespectRateLimits: of Let's Encrypt, which refuses after five failed proofs of a name in an hour.
+// TestFailuresRespectRateLimits: the limit is that of Let's Encrypt, which refuses after five failed proofs of
+// a name in an hour.
 func TestFailuresRespectRateLimits(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("no")
@@ -78,7 +79,7 @@ func TestFailureIsExplained(t *testing.T) {
 	}
 }
 
-// TestDomainIsValidated in the DNS, as a certificate has it.
+// TestDomainIsValidated in the form that the DNS and certificates use.
 func TestDomainIsValidated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want, wrong string }{
@@ -105,7 +106,8 @@ func TestDomainIsValidated(t *testing.T) {
 	}
 }
 
-// TestOrdersAreSerialUnderClockSkew, by which what was got just now is due: it is kept for a while.
+// TestOrdersAreSerialUnderClockSkew: under the skewed clock a new certificate is due immediately,
+// so it is used for a minimum time.
 func TestOrdersAreSerialUnderClockSkew(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

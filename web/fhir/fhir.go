@@ -1,6 +1,6 @@
 // Package fhir is the part of HL7 FHIR R4 (4.0.1) that the server speaks: the resources as they are written in JSON,
-// with the elements that are used here and no others. Elements keep the names, and optional ones are left out, as the
-// standard has it.
+// with the elements that are used here and no others. Elements keep the names of the standard, and optional ones are
+// left out, as the standard specifies.
 package fhir
 
 import "strings"
@@ -27,7 +27,8 @@ type Identifier struct {
 	Value  string `json:"value"`
 }
 
-// Reference names another resource: one that is here by Reference, another by Type and Identifier.
+// Reference names another resource: one that this server has by Reference, another by Type and
+// Identifier.
 type Reference struct {
 	Reference  string      `json:"reference,omitempty"`
 	Type       string      `json:"type,omitempty"`
@@ -86,7 +87,7 @@ type Location struct {
 	Address      *Address       `json:"address,omitempty"`
 }
 
-// Schedule is whose time, and for what, slots are of.
+// Schedule names the specialist and the type to which slots belong.
 type Schedule struct {
 	ResourceType    string            `json:"resourceType"`
 	ID              string            `json:"id"`
@@ -191,13 +192,13 @@ type Entry struct {
 type Bundle struct {
 	ResourceType string  `json:"resourceType"`
 	Type         string  `json:"type"`
-	Total        *int    `json:"total,omitempty"` // of all pages, where that is known
+	Total        *int    `json:"total,omitempty"` // of all pages, if known
 	Link         []Link  `json:"link"`
 	Entry        []Entry `json:"entry,omitempty"`
 	Meta         *Meta   `json:"meta,omitempty"`
 }
 
-// Found begins the answer to a search.
+// Found starts the answer to a search.
 func Found(self string) *Bundle {
 	return &Bundle{ResourceType: "Bundle", Type: "searchset", Link: []Link{{"self", self}}}
 }
@@ -218,7 +219,7 @@ type Issue struct {
 	Expression  []string        `json:"expression,omitempty"`
 }
 
-// OperationOutcome is the answer to what cannot be answered.
+// OperationOutcome is the answer to a request that cannot be answered.
 type OperationOutcome struct {
 	ResourceType string  `json:"resourceType"`
 	Issue        []Issue `json:"issue"`

@@ -18,7 +18,7 @@ func TestBundleOmitsEmptyElements(t *testing.T) {
 
 	none := 0
 	b = fhir.Found("s")
-	b.Total = &none // known to be 0, which is not the same as unknown
+	b.Total = &none // known to be 0, which is different from unknown
 	wantJSON(t, b, `{"resourceType":"Bundle","type":"searchset","total":0,"link":[{"relation":"self","url":"s"}]}`)
 
 	b = fhir.Found("s")

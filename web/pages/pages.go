@@ -46,7 +46,7 @@ type Files struct {
 	byName map[string]*File
 }
 
-// File is one of them. Nothing of it may be changed.
+// File is one of these files. Do not change any part of it.
 type File struct {
 	ContentType string
 	Gzip        []byte        // compressed; nil if that is not smaller

@@ -1,5 +1,6 @@
-// Package pipetest is a network in memory, for tests in which a whole server lives in the virtual time of a synctest bubble: a bubble's clock
-// stands still while anything waits for a socket, and goes on while it waits for a pipe.
+// Package pipetest is a network in memory, for tests in which a whole server runs in the virtual time of a synctest
+// bubble. The clock of a bubble stops while any goroutine waits for a socket, and continues while it waits for a
+// pipe.
 package pipetest
 
 import (
@@ -30,16 +31,16 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends every Accept and Dial that waits, and those that come. Connections live on.
+// Close ends every waiting and every later Accept and Dial. Connections live on.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr is an address of this machine, as for a client that is near.
+// Addr is an address of this machine, as for a nearby client.
 func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Dial connects, as http.Transport.DialContext: whatever it is given leads to the listener. After Close it is net.ErrClosed.
+// Dial connects, as http.Transport.DialContext: every address leads to the listener. After Close it is net.ErrClosed.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// wish is a booking that an agent's caller was answered as booked or received.
+// wish is a booking whose answer told an agent's caller that it was booked or received.
 type wish struct {
 	patient string
 	start   time.Time
@@ -138,8 +138,8 @@ func (l *life) settle() error {
 	return fmt.Errorf("after 12 hours something is still on its way to the outside")
 }
 
-// checkOutside compares the bookings that agents were answered with the appointments at the upstream. Each is there
-// once, at its present time, and the upstream has no others.
+// checkOutside compares the bookings that agents were answered with the appointments at the upstream. Each exists
+// once there, at its current time, and the upstream has no others.
 func (l *life) checkOutside() error {
 	type place struct {
 		patient string

@@ -100,7 +100,7 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 	return h, err
 }
 
-// stop ends everything that runs, as after SIGTERM, and leaves the files open.
+// stop ends everything that is running, as after SIGTERM, and leaves the files open.
 func (h *house) stop() {
 	h.stopServing()
 	h.serving.Wait()

@@ -40,7 +40,8 @@ func (l *life) pick(r *rand.Rand, kind string) (specialist string, start time.Ti
 	return specialist, start.UTC()
 }
 
-// inTheWay draws a held or booked time of a specialist who does this type, so that requests near it collide.
+// inTheWay draws a held or booked time of a specialist who offers this type, so that requests near it
+// collide.
 func (l *life) inTheWay(r *rand.Rand, kind string) *referee.Span {
 	var spans []*referee.Span
 	for _, h := range l.mine() {

@@ -96,8 +96,8 @@ func pause(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// only returns these actions of a plan. The pauses of the others stay, so that the returned actions happen at their
-// times.
+// only returns these actions of a plan. The pauses of the other actions remain, so that the returned actions happen
+// at their original times.
 func only(plan []action, keep []int) (kept []action) {
 	var waited time.Duration
 	for _, a := range plan {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// BenchmarkStreamMemory opens streams and reports what one more costs the server, stacks included. The clients' ends are
-// in the same process and are measured first, over a server that only holds the connections.
+// BenchmarkStreamMemory opens streams and reports the server's memory for each additional one, stacks included. The
+// clients' ends are in the same process and are measured first, over a server that only holds the connections.
 func BenchmarkStreamMemory(b *testing.B) {
 	n := sized(5000)
 	for b.Loop() {
@@ -22,7 +22,7 @@ func BenchmarkStreamMemory(b *testing.B) {
 	}
 }
 
-// bareMemory is what a connection takes that a server only holds.
+// bareMemory is the memory of a connection that a server only holds open.
 func bareMemory(b *testing.B, n int) float64 {
 	return memoryOf(b, n, func() (http.Handler, func() int) {
 		var mu sync.Mutex
@@ -45,7 +45,7 @@ func bareMemory(b *testing.B, n int) float64 {
 	})
 }
 
-// hubMemory is what a live stream takes.
+// hubMemory is the memory of a live stream.
 func hubMemory(b *testing.B, n int) float64 {
 	return memoryOf(b, n, func() (http.Handler, func() int) {
 		s := newStreams(b, Options{})
@@ -54,7 +54,7 @@ func hubMemory(b *testing.B, n int) float64 {
 	})
 }
 
-// memoryOf is heap and stacks per connection, both ends together.
+// memoryOf returns heap and stacks per connection, both ends together.
 func memoryOf(b *testing.B, n int, open func() (http.Handler, func() int)) float64 {
 	handler, count := open()
 	server := httptest.NewServer(handler)

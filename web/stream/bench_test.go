@@ -22,8 +22,8 @@ import (
 	"holdfast/holds/memory"
 )
 
-// The figures of the live stream. Server, publisher and subscribers share this process and its processors, so only the
-// ratio of two fan-outs measured in one run means anything.
+// The figures of the live stream. Server, publisher and subscribers share this process and its processors, so only
+// the ratio of two fan-outs measured in one run is meaningful.
 //
 //	go test ./web/stream -run '^$' -bench 'Stream|Frames' -benchtime 1x
 //
@@ -68,8 +68,9 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 	}
 }
 
-// BenchmarkStream offers events at a rate to subscribers of one type and reports what was delivered and how late, once
-// for the hub and once for the handler everybody writes: a channel of 64 for each subscriber, and a Flush.
+// BenchmarkStream publishes events at a fixed rate to subscribers of one type, and reports how many were delivered
+// and how late. It does so once for the hub and once for the usual handler: a channel of 64 for each subscriber, and
+// a Flush.
 func BenchmarkStream(b *testing.B) {
 	for _, load := range []struct{ subscribers, rate int }{{1000, 100}, {1000, 1000}} {
 		for _, kind := range []string{"hub", "idiomatic"} {
@@ -164,10 +165,10 @@ func (s *streams) idiomaticHandler() http.HandlerFunc {
 	}
 }
 
-// readBuffer is what a subscriber reads into.
+// readBuffer is the buffer into which a subscriber reads.
 const readBuffer = 32 << 10
 
-// offer connects subscribers, publishes at the rate for the time, and reports.
+// offer connects subscribers, publishes at the rate for the given time, and reports the results.
 func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate int, length time.Duration) {
 	total := rate * int(length/time.Second)
 	sent := make([]atomic.Int64, total+1) // when the nth event was published, ns

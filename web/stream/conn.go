@@ -11,7 +11,7 @@ import (
 
 // conn is the connection of a subscriber.
 type conn interface {
-	// tryWrite writes what the connection takes without waiting.
+	// tryWrite writes as much as the connection accepts without waiting.
 	tryWrite(b []byte) (int, error)
 	// write writes all of b within the time.
 	write(b []byte, within time.Duration) error
@@ -48,7 +48,7 @@ func (c *takenConn) write(b []byte, within time.Duration) error {
 		return err
 	}
 	_, err := c.conn.Write(b)
-	// A deadline that stays would refuse tryWrite when it has passed.
+	// A deadline that remains set would refuse tryWrite when it has passed.
 	return errors.Join(err, c.conn.SetWriteDeadline(time.Time{}))
 }
 
@@ -79,7 +79,7 @@ func newFlushConn() *flushConn {
 	return &flushConn{frames: make(chan []byte), errs: make(chan error), closed: make(chan struct{})}
 }
 
-// serve writes until the stream is closed or the request is given up.
+// serve writes until the stream is closed or the request is abandoned.
 func (c *flushConn) serve(w http.ResponseWriter, r *http.Request, within time.Duration) {
 	control := http.NewResponseController(w)
 	for {

@@ -15,9 +15,9 @@ import (
 var mostSubscribers = flag.Int("subscribers", 100,
 	"how many subscribers BenchmarkCurveOfSubscribers goes up to: 100, 1000, 3000, 9000, 20000")
 
-// BenchmarkCurveOfSubscribers offers a hundred events a second to more and more subscribers of one type: how late they are, the processor
-// time of all that for each event and subscriber, clients included, and what one more open stream takes of memory. Both ends of each
-// connection are files of this process.
+// BenchmarkCurveOfSubscribers publishes a hundred events a second to more and more subscribers of one type. It
+// reports how late they are, the processor time for each event and subscriber, clients included, and the memory of
+// one more open stream. Both ends of each connection are files of this process.
 func BenchmarkCurveOfSubscribers(b *testing.B) {
 	for _, n := range []int{100, 1000, 3000, 9000, 20_000} {
 		if n > max(*mostSubscribers, 100) {
@@ -50,7 +50,7 @@ func BenchmarkCurveOfSubscribers(b *testing.B) {
 	}
 }
 
-// processor is what this process has had of the processors.
+// processor returns the processor time that this process has used.
 func processor(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -16,7 +16,7 @@ import (
 	"holdfast/holds"
 )
 
-// constants are the values of the string constants of one type in a Go file.
+// constants returns the values of the string constants of one type in a Go file.
 func constants(t *testing.T, file, of string) (values []string) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
@@ -45,8 +45,8 @@ func constants(t *testing.T, file, of string) (values []string) {
 	return values
 }
 
-// TestFramesAreDescribed: whatever a stream can say, in its owner's form and in the others', is a frame that the description
-// of the API has, with these very fields. A kind of event or a reason that is added fails here until it is described.
+// TestFramesAreDescribed: every frame that a stream can send, in the owner's form and in the others', is in the
+// description of the API, with exactly these fields. A new kind of event or reason fails here until it is described.
 func TestFramesAreDescribed(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/api/openapi.yaml")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestFramesAreDescribed(t *testing.T) {
 	const client = holds.ClientID("a-browser-tab-0123456789")
 	for _, kind := range constants(t, "../../holds/event.go", "EventKind") {
 		if holds.EventKind(kind) == holds.EventStream {
-			continue // is for the hubs
+			continue // for the hubs only
 		}
 		for _, reason := range constants(t, "../../holds/event.go", "Reason") {
 			ev := holds.Event{

@@ -84,7 +84,8 @@ func (h *Hub) wait(ctx context.Context, pause time.Duration) time.Duration {
 // IsInterrupted reports whether streams are refused because no events are received.
 func (h *Hub) IsInterrupted() bool { return h.interrupted.Load() }
 
-// stopWithoutEvents ends every stream for good, unless ctx has ended: then shutdown does, and gives the reason.
+// stopWithoutEvents ends every stream permanently, unless ctx has ended: then shutdown does so, and gives the
+// reason.
 func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		h.log.Error("event subscription ended; live streams closed", "error", err)
@@ -179,7 +180,7 @@ func (h *Hub) affect(ev *holds.Event, grown []*topic) []*topic {
 	return grown
 }
 
-// owner is the subscriber of the client whose event it is, nil if there is none.
+// owner is the subscriber of the client to whom the event belongs, nil if there is none.
 func (h *Hub) owner(ev *holds.Event) *subscriber {
 	if ev.Owner.IsZero() {
 		return nil
@@ -237,7 +238,7 @@ func (h *Hub) flush(s *subscriber) {
 	}
 }
 
-// flushOnce writes until nothing is left, or until a write would block: then a goroutine of its own continues.
+// flushOnce writes until nothing is left, or until a write would block: then a separate goroutine continues.
 func (h *Hub) flushOnce(s *subscriber) (blocked bool) {
 	for {
 		b := s.next()
@@ -258,7 +259,7 @@ func (h *Hub) flushOnce(s *subscriber) (blocked bool) {
 	}
 }
 
-// closeIfEnded closes the connection of a subscriber that has been written everything, if that included the end frame.
+// closeIfEnded closes the connection of a subscriber once everything has been written, including the end frame.
 func (h *Hub) closeIfEnded(s *subscriber) {
 	if reason, sent := s.ended(); sent {
 		h.drop(s, reason)

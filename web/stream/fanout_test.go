@@ -12,7 +12,7 @@ import (
 	"holdfast/holds"
 )
 
-// interrupted is a watch of the real table that ends when its context does, with the cause of that.
+// interrupted is a watch of the real table that ends with its context, with the cause of that.
 type interrupted struct {
 	holds.Watch
 	until context.Context
@@ -29,15 +29,16 @@ func (w interrupted) Next(ctx context.Context, buf []holds.Event) ([]holds.Event
 	return buf, err
 }
 
-// TestInterruptedEventsEndStreams: a reader whose events may have a gap is told to come back, and why as far as that is known.
+// TestInterruptedEventsEndStreams: if a reader's events may have a gap, the stream tells it to reconnect, and gives
+// the reason if it is known.
 func TestInterruptedEventsEndStreams(t *testing.T) {
 	lost := errors.New("the connection is lost")
 	for _, c := range []struct {
 		name     string
 		watching error // how the watch ends
-		again    error // what watching again says
+		again    error // the error of watching again
 		want     endReason
-		open     error // what opening a stream says then
+		open     error // the error of opening a stream at that time
 	}{
 		{"the hub was too slow", holds.ErrSlow, nil, endSendFailed, nil},
 		{"nobody knows why", lost, nil, endUnknown, nil},
@@ -86,7 +87,8 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsReturnWithTheirEvents has watching fail for a minute: new streams are refused meanwhile and served afterwards.
+// TestStreamsReturnWithTheirEvents makes watching fail for a minute: new streams are refused during that time and
+// served afterwards.
 func TestStreamsReturnWithTheirEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until, interrupt := context.WithCancelCause(context.Background())
@@ -107,7 +109,7 @@ func TestStreamsReturnWithTheirEvents(t *testing.T) {
 		away.Store(true)
 		interrupt(holds.ErrSlow)
 		r.upTo("end")
-		until = context.Background() // of the watches to come
+		until = context.Background() // of later watches
 		for range 60 {
 			time.Sleep(time.Second)
 			synctest.Wait()

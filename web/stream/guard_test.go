@@ -14,15 +14,16 @@ func TestStreamEndsWithCredential(t *testing.T) {
 	const after = 30 * time.Second
 	for name, c := range map[string]struct {
 		changes func(stands *atomic.Pointer[error], h *Hub)
-		until   time.Duration // when the credential would end by itself; 0: never
+		until   time.Duration // when the credential would expire by itself; 0: never
 		ends    time.Duration // 0: with its lease
 	}{
-		"revoked and told":        {func(e *atomic.Pointer[error], h *Hub) { revoke(e); h.Recheck() }, 0, after},
-		"expired":                 {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, time.Minute, time.Minute},
-		"seen again":              {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
-		"told of another":         {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
-		"the database is away":    {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
-		"revoked behind its back": {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, 0, 0}, // whoever revokes has to tell
+		"revoked and told":     {func(e *atomic.Pointer[error], h *Hub) { revoke(e); h.Recheck() }, 0, after},
+		"expired":              {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, time.Minute, time.Minute},
+		"seen again":           {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
+		"told of another":      {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
+		"the database is away": {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
+		// the function that revokes must notify
+		"revoked behind its back": {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -182,7 +182,8 @@ func (h *Hub) join(s *subscriber, topicName string) error {
 	s.topic = t
 	s.at = t.ring.tail()
 	s.writing.Store(true)
-	// Leases are shortened by up to a tenth, so that streams opened together do not all come back together.
+	// Leases are shortened by up to a tenth, so that streams that were opened together do not all reconnect
+	// together.
 	s.leaseEnds = s.pinged.Add(s.lease - time.Duration(rand.Int64N(int64(s.lease)/10+1)))
 	list := append(slices.Clone(t.list()), s)
 	t.subscribers.Store(&list)
@@ -209,7 +210,7 @@ func (h *Hub) start(s *subscriber) {
 	h.flush(s)
 }
 
-// remove takes a subscriber out of every list, and its topic with its ring if it was the last one. It reports whether
+// remove removes a subscriber from every list, and its topic with the ring if it was the last one. It reports whether
 // this call did it.
 func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	h.mu.Lock()
@@ -231,7 +232,8 @@ func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	return true
 }
 
-// end ends a stream politely: what its reader has not had, then the end frame, then the connection.
+// end ends a stream in order: first the frames that its reader has not received, then the end
+// frame, then the connection.
 func (h *Hub) end(s *subscriber, reason endReason) {
 	if s.setEnd(reason) {
 		h.flush(s)

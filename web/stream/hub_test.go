@@ -17,8 +17,9 @@ import (
 	"holdfast/holds"
 )
 
-// The live stream: order, uniqueness, completeness, and nobody waiting for a slow reader. The hub is the real one over
-// the real engine; connections are net.Pipe inside a bubble of virtual time, or sockets where the kernel's buffers matter.
+// The live stream: order, uniqueness, completeness, and no reader waits for a slow one. The hub is the real one over
+// the real engine; connections are net.Pipe inside a bubble of virtual time, or sockets where the kernel's buffers
+// matter.
 
 // TestStreamIsCompleteAndUnique opens streams during a storm of claims and releases. Each must receive every hold
 // exactly once, in its snapshot or live, and must end with exactly the holds of the table.
@@ -37,7 +38,7 @@ func stormWithVisitors(t *testing.T) {
 			var kept []string
 			for i := 0; ; i++ {
 				if i%20 == 19 {
-					time.Sleep(time.Millisecond) // virtual: until everybody has caught up
+					time.Sleep(time.Millisecond) // virtual: until all have caught up
 				}
 				if i%40 == 0 { // the quota
 					for _, id := range kept {
@@ -116,7 +117,7 @@ func stormWithVisitors(t *testing.T) {
 		})
 	}
 	connected.Wait()
-	time.Sleep(5 * time.Millisecond) // the storm goes on
+	time.Sleep(5 * time.Millisecond) // the storm continues
 	close(stop)
 	storm.Wait()
 	if err := s.holds.Publish(ctx, holds.Event{Kind: holds.EventAvailability,
@@ -141,7 +142,7 @@ func stormWithVisitors(t *testing.T) {
 	t.Logf("%d readers", visitors)
 }
 
-// TestStreamClientsAreSecret: an event names its client to that client alone.
+// TestStreamClientsAreSecret: an event names its client only to that client.
 func TestStreamClientsAreSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
@@ -159,8 +160,8 @@ func TestStreamClientsAreSecret(t *testing.T) {
 	})
 }
 
-// TestSlowReaderIsCutOff: readers that never read are cut off within the write time-out, while a healthy one
-// beside them gets every event.
+// TestSlowReaderIsCutOff: readers that never read are cut off within the write time-out, while a healthy
+// reader gets every event.
 func TestSlowReaderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})

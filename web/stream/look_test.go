@@ -13,9 +13,9 @@ import (
 	"holdfast/holds"
 )
 
-// TestStreamCountsSelections lets two visitors look at a time and away again around each step of a stream's beginning: before
-// it joins, between that and its snapshot (twice), after the snapshot, and once it is live. In every one of those orders
-// its reader can count who looks: nobody is counted twice, and nobody leaves who had not come.
+// TestStreamCountsSelections makes two visitors select a time and deselect it around each step of a stream's start:
+// before it joins, between that and its snapshot (twice), after the snapshot, and once it is live. In each of those
+// orders, its reader counts the selections correctly: none is counted twice, and none ends that had not begun.
 func TestStreamCountsSelections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
@@ -63,7 +63,7 @@ func TestStreamCountsSelections(t *testing.T) {
 			s.hub.start(st)
 			s.hub.writers.Done()
 			if order[0]%2 == 0 {
-				time.Sleep(time.Millisecond) // what comes now is later than the snapshot
+				time.Sleep(time.Millisecond) // later events are newer than the snapshot
 			}
 			act(4)
 			count := 0
@@ -92,12 +92,12 @@ func TestStreamCountsSelections(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			time.Sleep(time.Millisecond) // what comes now is later
+			time.Sleep(time.Millisecond) // later events are newer
 		}
 	})
 }
 
-// recorded is a connection that takes everything.
+// recorded is a connection that accepts everything.
 type recorded struct{ bytes.Buffer }
 
 func (r *recorded) tryWrite(b []byte) (int, error)        { return r.Write(b) }

@@ -25,11 +25,11 @@ const (
 
 // Topics that are no appointment type; no id has a space in it.
 const (
-	AllTypes = "all types"   // every slot event, and what happens to appointments
-	Presence = "who is here" // specialists who come and go, and sessions
+	AllTypes = "all types"   // every slot event, and the changes of appointments
+	Presence = "who is here" // specialists who go online and offline, and sessions
 )
 
-// ContentType is that of every stream.
+// ContentType is the content type of every stream.
 const ContentType = "text/event-stream; charset=utf-8"
 
 // Errors of Open.
@@ -46,7 +46,7 @@ type Request struct {
 	Client  holds.ClientID // the reader, if it is known; it receives its own events in the owner's form
 	Lease   time.Duration  // default DefaultLease; more than MaxLease counts as MaxLease
 	Guard   *Guard         // the credential that the stream ends with; nil: it needs none
-	Address netip.Addr     // whose stream this is, for Options.PerAddress
+	Address netip.Addr     // the owner of the stream, for Options.PerAddress
 }
 
 // WasReplaced reports whether a browser reconnects by itself after another stream of the same client has replaced its
@@ -101,8 +101,8 @@ func headOf(set http.Header) []byte {
 	return []byte(head + "\r\n")
 }
 
-// Open answers a request with a live stream. If it can take over the connection, it returns at once and the hub
-// writes the stream; otherwise, as with HTTP/2, it returns when the stream has ended. Errors: ErrStopping,
+// Open answers a request with a live stream. If it can take over the connection, it returns immediately and the
+// hub writes the stream; otherwise, as with HTTP/2, it returns when the stream has ended. Errors: ErrStopping,
 // ErrInterrupted, ErrFull, ErrAddressFull, or the error of the request's context while the hub is not running yet.
 // After an error, nothing was written.
 func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {

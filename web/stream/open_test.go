@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestLeasesAreBounded: a stream is told its lease and ends within it, at most a tenth earlier.
+// TestLeasesAreBounded: a stream receives its lease and ends within it, at most a tenth earlier.
 func TestLeasesAreBounded(t *testing.T) {
 	for _, c := range []struct{ asked, want time.Duration }{
 		{0, DefaultLease}, {time.Minute, time.Minute}, {MaxLease, MaxLease}, {MaxLease + time.Millisecond, MaxLease},

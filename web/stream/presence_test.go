@@ -15,9 +15,9 @@ import (
 	"holdfast/store"
 )
 
-// TestPresenceTranscript compares the whole presence stream with testdata/stream/presence.txt: who is there and what is
-// open as it begins, then everybody who comes and goes and what becomes of requests. It names no client, and nothing of
-// slots is on it.
+// TestPresenceTranscript compares the whole presence stream with testdata/stream/presence.txt: the online specialists
+// and open requests at the start, then all specialists who go online and offline, and the outcomes of requests. It
+// names no client, and contains no slot events.
 func TestPresenceTranscript(t *testing.T) {
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPresenceTranscript(t *testing.T) {
 		first, err := s.engine.Presence.RequestSession(ctx, ownClient, presence.SessionRequest{}, nil)
 		must(nil, err)
 		must(s.engine.Presence.AcceptSession(ctx, first.ID, "ada"))
-		time.Sleep(time.Second) // open sessions are told in the order of their requests
+		time.Sleep(time.Second) // open sessions are sent in the order of their requests
 		waiting, err := s.engine.Presence.RequestSession(ctx, otherClient, presence.SessionRequest{}, nil)
 		must(nil, err)
 
@@ -62,7 +62,7 @@ func TestPresenceTranscript(t *testing.T) {
 		}
 		synctest.Wait() // until the snapshot is read
 		step(s.engine.Presence.GoOnline(ctx, "bea"))
-		s.claim("checkup", "ada", 1, otherClient) // is no business of this stream
+		s.claim("checkup", "ada", 1, otherClient) // does not concern this stream
 		step(s.engine.Presence.AcceptSession(ctx, waiting.ID, "bea"))
 		step(s.engine.Presence.SetSessionPayment(ctx, first.ID, true))
 		step(s.engine.Presence.EndSession(ctx, first.ID, "helped"))
@@ -74,7 +74,7 @@ func TestPresenceTranscript(t *testing.T) {
 			time.Sleep(20 * time.Second)
 			step(nil, s.engine.Presence.Beat(ctx, "ada"))
 		}
-		time.Sleep(40 * time.Second) // the request has lapsed, and bea was not heard of
+		time.Sleep(40 * time.Second) // the request has expired, and bea sent no heartbeat
 		step(s.engine.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false }))
 		synctest.Wait()
 		r.conn.Close()
@@ -88,8 +88,8 @@ func TestPresenceTranscript(t *testing.T) {
 	})
 }
 
-// What was published before the snapshot was taken and reaches the ring after the stream has joined is in the snapshot, and
-// telling it again would show a session in a state that it has left.
+// An event that was published before the snapshot, but reaches the ring after the stream has joined, is already in
+// the snapshot. Sending it again would show a session in a state that it has left.
 func TestPresenceStreamStartsAtNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})

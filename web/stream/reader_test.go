@@ -22,7 +22,7 @@ import (
 	"holdfast/store"
 )
 
-// What the tests of streams share: a hub over a real engine, and a reader that opens a stream of it.
+// Shared by the tests of streams: a hub over a real engine, and a reader that opens a stream of it.
 
 type streams struct {
 	t      testing.TB
@@ -31,7 +31,7 @@ type streams struct {
 	hub    *Hub
 	stop   context.CancelFunc
 	ended  chan struct{}
-	day    time.Time // 09:00 UTC, two days ahead
+	day    time.Time // 09:00 UTC, in two days
 }
 
 func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
@@ -66,7 +66,7 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	return s
 }
 
-// sourceOf is the engine as web gives it to the hub.
+// sourceOf is the engine in the form in which web passes it to the hub.
 func sourceOf(e *engine.Engine) Source {
 	return Source{
 		Epoch: e.Booking.Epoch, Watch: e.Booking.Watch, Concerns: e.Clinic.Concerns,
@@ -121,7 +121,7 @@ func (s *streams) listen(appointmentType string, client holds.ClientID, lease ti
 	return s.open(Request{Topic: appointmentType, Client: client, Lease: lease})
 }
 
-// open opens the stream that is asked for.
+// open opens the requested stream.
 func (s *streams) open(q Request) *reader {
 	s.t.Helper()
 	near, far := net.Pipe()
@@ -152,7 +152,7 @@ type reader struct {
 }
 
 type frame struct {
-	text string // as it came, without the empty line
+	text string // as received, without the empty line
 	id   string
 	Type string `json:"type"`
 
@@ -194,7 +194,7 @@ func (r *reader) must() frame {
 	return f
 }
 
-// upTo reads frames until one of this type, and returns it.
+// upTo reads frames until one with this type, and returns it.
 func (r *reader) upTo(kind string) frame {
 	r.t.Helper()
 	for {

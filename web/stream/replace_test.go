@@ -11,7 +11,7 @@ import (
 	"holdfast/holds"
 )
 
-// announced has a hub tell the others of its streams.
+// announced makes a hub announce its streams to the others.
 func announced(source *Source, s **streams) {
 	source.Announce = func(ctx context.Context, owner holds.Owner, connectionID string) error {
 		return (*s).engine.Booking.AnnounceStream(ctx, owner, connectionID)
@@ -37,7 +37,7 @@ func twoHubs(t *testing.T) (a, b *streams) {
 	return a, b
 }
 
-// TestStreamIsReplacedFromOtherNode, and the one that replaced it stays.
+// TestStreamIsReplacedFromOtherNode, and the stream that replaced it stays open.
 func TestStreamIsReplacedFromOtherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoHubs(t)

@@ -37,7 +37,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 			t.Errorf("got %v, want two streams of a type and one of all", open)
 		}
 		leaves.conn.Close()
-		event(1, stays, desk) // who has left is noticed by the next write
+		event(1, stays, desk) // the next write notices readers that have left
 		runtime.GC()
 		if n := s.hub.Count(); n != 2 || chunks[0].Value() == nil {
 			t.Errorf("%d streams are open and the ring is kept: %t; want 2, and their ring", n,
@@ -46,7 +46,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 		stays.conn.Close()
 		desk.conn.Close()
 		event(2)
-		event(3) // concerns nobody any more
+		event(3) // no longer concerns any subscriber
 		runtime.GC()
 		for i := range chunks {
 			if chunks[i].Value() != nil {

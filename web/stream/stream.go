@@ -28,7 +28,7 @@
 //   - Hub.mu guards the topics, clients and addresses. No goroutine writes to a connection while it holds Hub.mu.
 //   - subscriber.writing is a lock that no goroutine waits for. The goroutine that sets it owns the position and the
 //     connection's writing side. All others set asked, and the owner checks it before it unlocks.
-//   - subscriber.mu guards what others hand over: frames for this subscriber, and how the stream is to end.
+//   - subscriber.mu guards data from other goroutines: frames for this subscriber, and how the stream is to end.
 //   - ring.mu guards the list of chunks. Bytes in a chunk never change, so they are written without a lock.
 //
 // A topic and its ring live as long as they have a subscriber.

@@ -38,7 +38,7 @@ type subscriber struct {
 	endSent bool
 }
 
-// tells returns the client to send in an event: the subscriber's own, or none.
+// tells returns the client that an event should name: the subscriber's own, or none.
 func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
 	if owner.Is(s.owner) {
 		return s.client
@@ -46,7 +46,7 @@ func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
 	return ""
 }
 
-// patch replaces one frame of the ring for the client whose event it is.
+// patch replaces one frame of the ring for the client to whom the event belongs.
 type patch struct {
 	at    uint64
 	frame []byte

@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// TestStreamTranscripts compares whole streams with testdata/stream: what one visitor reads while others act. Ids that
-// are made anew each time are replaced by their order of appearance.
+// TestStreamTranscripts compares whole streams with testdata/stream: the frames that one visitor reads while others
+// act. Ids that differ in each run are replaced by their order of appearance.
 func TestStreamTranscripts(t *testing.T) {
 	ctx := context.Background()
 	scripts := map[string]func(*streams, *reader){
@@ -98,7 +98,7 @@ func TestStreamTranscripts(t *testing.T) {
 
 var made = regexp.MustCompile(`"(holdId|connectionId|epoch)":"([^"]+)"|"(generation)":(\d+)|id: (?:replaced-)?(\w+)`)
 
-// settled replaces what is made anew in each run.
+// settled replaces values that differ in each run.
 func settled(text string) string {
 	seen := map[string]string{}
 	for _, m := range made.FindAllStringSubmatch(text, -1) {

@@ -1,11 +1,12 @@
-// Puts the booking page into another site, in one of two ways.
+// Puts the booking page into another website, in one of two ways.
 //
 // Where the script tag is:
 //   <script src="https://book.example.org/embed.js" data-type="checkup" data-lang="de" data-theme="light" async></script>
-// Where the element is; attributes can change, and events tell the site what happened:
+// The position of the element; attributes can change, and events notify the site:
 //   <script src="https://book.example.org/embed.js" data-element async></script>
 //   <holdfast-booking type="checkup" lang="de" theme="light"></holdfast-booking>
-// The element dispatches "height" (detail: pixels) and "booked" (no detail). The site learns nothing else.
+// The element dispatches "height" (detail: pixels) and "booked" (no detail). The site receives no other
+// information.
 ;(function () {
   'use strict'
   /** @type {any} */
@@ -30,7 +31,7 @@
       ({ dark: 'dark', auto: 'light dark' }[of('theme')] || 'light')
     // The frame is as high as its content, so the page in it cannot measure which part the visitor sees. The site
     // sends it the number of pixels below the window, but only after the frame has sent its height: if the site may
-    // not embed the page, the browser shows an error page of its own in the frame.
+    // not embed the page, the browser shows its own error page in the frame.
     var waits = false,
       ours = false
     function seen() {

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// A careful one refuses what is taken; what came late is not written over it.
+// A careful one refuses taken slots; a late write does not overwrite them.
 func TestRefuseTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{RefuseTaken: true})
@@ -71,7 +71,7 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 2 { // the second time it is cancelled already, which is as good
+	for i := range 2 { // the second time it is already cancelled, which is just as good
 		if err := c.SetAppointmentStatusCanceled(ctx, made.GUID); err != nil {
 			t.Errorf("cancel %d: got %v, want it done", i+1, err)
 		}
@@ -130,7 +130,7 @@ func TestOpenings(t *testing.T) {
 	if again := get(day); len(again) != 9 || again[0].Start.Equal(n.Start) {
 		t.Errorf("after booking the first: got %d openings, want 9 without it", len(again))
 	}
-	// Past a change of clocks the hours are still those of the wall.
+	// After a clock change, the hours are still wall-clock hours.
 	summer := time.Date(2026, 3, 9, 0, 0, 0, 0, zone)
 	if got := get(upstream.Openings{From: summer, To: summer.AddDate(0, 0, 1)}); upstream.FormatTime(got[0].Start,
 		zone) != "03/09/2026 09:00 AM" {

@@ -105,9 +105,9 @@ type Appointment struct {
 // Score has the counts that a test checks at its end.
 type Score struct {
 	Writes       int           // SetAppointment calls that arrived, refused ones included
-	RateLimited  int           // those that were answered Too many requests
+	RateLimited  int           // those that were answered with "Too many requests"
 	Appointments int           // stored and not cancelled
-	Duplicates   int           // those of them that are too many for one patient, start and column
+	Duplicates   int           // those of them that exceed one per patient, start and column
 	Pending      int           // late writes that are not applied yet
 	MinSpacing   time.Duration // the minimum time between two SetAppointment calls; zero for fewer than two
 }

@@ -70,8 +70,7 @@ func client(t *testing.T, o upstream.Options) *upstream.Client {
 	return c
 }
 
-// Each outcome, over a network and without: what the client makes of it, and what
-// is there afterwards.
+// Each outcome, over a network and without: the result for the client, and the state afterwards.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		step    upstreamtest.Step
@@ -138,8 +137,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Inside a bubble: a timeout, an answer that comes after all, a write that comes
-// long after the connection was cut.
+// Inside a bubble: a timeout, an answer that arrives late, a write that arrives long after the
+// connection was cut.
 func TestTimeInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Zone: newYork(t)})
@@ -174,8 +173,8 @@ func TestTimeInABubble(t *testing.T) {
 	})
 }
 
-// Five writes a minute, then Too many requests, and the script is kept for those
-// that are let through.
+// Five writes a minute, then Too many requests; the script continues only with the writes that are
+// accepted.
 func TestWritesPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{WritesPerMinute: 5})

@@ -44,7 +44,7 @@ func (r request) value(names ...string) string {
 // guid returns a GUID parameter in canonical spelling.
 func (r request) guid(names ...string) string { return upstream.CanonicalGUID(r.value(names...)) }
 
-// wire is an answer as it is sent.
+// wire is an answer in the form in which it is sent.
 type wire struct {
 	status int
 	kind   string // Content-Type
@@ -52,7 +52,7 @@ type wire struct {
 	cut    int // the connection is cut after this many bytes; -1 if not
 }
 
-// receive reads one request, carries it out, and waits as long as the script requires. The error is that of the
+// receive reads one request, executes it, and waits as long as the script requires. The error is that of the
 // context: the caller has left.
 func (s *Server) receive(ctx context.Context, method, kind string, body io.Reader) (wire, error) {
 	if method != http.MethodPost || !strings.HasPrefix(kind, "application/xml") {

@@ -1,4 +1,4 @@
-// Package nodetest helps to test backends that use a socket: it loses requests and answers on the way.
+// Package nodetest helps to test backends that use a socket: it loses requests and answers in transit.
 package nodetest
 
 import (

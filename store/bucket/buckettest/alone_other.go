@@ -4,5 +4,5 @@ package buckettest
 
 import "os"
 
-// waitAlone does nothing: two processes may build the gateway concurrently.
+// waitAlone does nothing: two processes may build the gateway at the same time.
 func waitAlone(*os.File) error { return nil }

@@ -28,7 +28,7 @@ import (
 
 const version = "v1.8.0"
 
-// Service is a server that runs until the test ends. It has the bucket "clinic" and one user, who owns everything.
+// Service is a server that runs until the test ends. It has the bucket "clinic" and one user with all rights.
 type Service struct {
 	URL  string
 	Root string // the directory of the bucket: an object is a file below it

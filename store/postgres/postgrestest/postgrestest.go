@@ -72,7 +72,7 @@ func (s *Server) begin(settings []string) error {
 	s.args = []string{"-D", filepath.Join(s.dir, "data")}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
 		"max_connections=200", "logging_collector=off",
-		"autovacuum=off", // it would process hundreds of small databases all the time
+		"autovacuum=off", // otherwise it would process hundreds of small databases all the time
 		"jit=off",        // it would compile statements of a few rows: without statistics, PostgreSQL expects many
 		"log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
 		s.args = append(s.args, "-c", setting)
@@ -172,7 +172,7 @@ func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) st
 	if version(filepath.Join(s.bin, "postgres")) < 15 {
 		return s.create(t, "-T", template)
 	}
-	return s.create(t, "-T", template, "--strategy=file_copy") // half the processor time of writing it into the log first
+	return s.create(t, "-T", template, "--strategy=file_copy") // half the processor time of writing it to the log first
 }
 
 func (s *Server) create(t testing.TB, how ...string) string {

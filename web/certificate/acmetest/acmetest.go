@@ -1,4 +1,5 @@
-// Package acmetest starts Pebble, the ACME server that Let's Encrypt tests clients with, and a DNS for it, on loopback.
+// Package acmetest starts Pebble, the ACME server that Let's Encrypt uses to test clients, and a DNS for it, on
+// loopback.
 package acmetest
 
 import (
@@ -29,16 +30,17 @@ import (
 
 const version = "v2.10.1"
 
-// Options say where the directory finds the server that it is to confirm.
+// Options tell the directory where to find the server that it must validate.
 type Options struct {
 	HTTPPort, TLSPort int
 	Validity          time.Duration // of certificates; 0: 90 days
 }
 
-// Directory is a Pebble that runs until the test ends. Every name below .test leads to this machine, and no other name anywhere.
+// Directory is a Pebble that runs until the test ends. Every name below .test resolves to this machine, and no other
+// name resolves.
 type Directory struct {
 	URL    string
-	CAFile string         // who vouches for the directory itself
+	CAFile string         // the certificate authority of the directory itself
 	Roots  *x509.CertPool // the same
 	http   *http.Client
 	manage string
@@ -46,7 +48,7 @@ type Directory struct {
 
 var building sync.Mutex
 
-// binaryFor is Pebble, built once for this user; the test is skipped where it cannot be fetched.
+// binaryFor is Pebble, built once for this user; the test is skipped if it cannot be downloaded.
 func binaryFor(t testing.TB) string {
 	t.Helper()
 	clitest.Long(t, "the ACME server is compiled from source")
@@ -138,7 +140,7 @@ func Start(t testing.TB, o Options) *Directory {
 	}
 }
 
-// Issuer is who vouches for the certificates that the directory makes.
+// Issuer is the certificate authority of the certificates that the directory issues.
 func (d *Directory) Issuer(t testing.TB) *x509.CertPool {
 	t.Helper()
 	answer, err := d.http.Get(d.manage + "/roots/0")
@@ -154,7 +156,7 @@ func (d *Directory) Issuer(t testing.TB) *x509.CertPool {
 	return pool
 }
 
-// identify makes the certificate of the directory itself.
+// identify creates the certificate of the directory itself.
 func identify(t testing.TB, dir string, d *Directory) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -185,8 +187,8 @@ func identify(t testing.TB, dir string, d *Directory) {
 	}
 }
 
-// serveDNS answers for every name below .test with this machine, and of every other that there is none (RFC 1035, 4.1), over TCP as
-// Pebble asks.
+// serveDNS answers queries for every name below .test with this machine, and for every other name that it does not
+// exist (RFC 1035, 4.1), over TCP, as Pebble requires.
 func serveDNS(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -210,7 +212,7 @@ func serveDNS(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// converse answers what is asked on one connection, until the other side or a pause ends it.
+// converse answers the queries on one connection, until the other side or a pause ends it.
 func converse(conn net.Conn) {
 	defer conn.Close()
 	for {
@@ -248,7 +250,7 @@ func resolve(question []byte) []byte {
 	answer := append([]byte{}, question[:at+5]...)
 	binary.BigEndian.PutUint16(answer[2:], 0x8180)         // an answer, recursion included
 	copy(answer[4:head], []byte{0, 1, 0, 0, 0, 0, 0, 0})   // one question
-	kind := binary.BigEndian.Uint16(question[at+1 : at+3]) // what is asked for
+	kind := binary.BigEndian.Uint16(question[at+1 : at+3]) // the queried type
 	switch {
 	case !strings.HasSuffix(name, ".test."):
 		answer[3] |= 3 // there is no such name

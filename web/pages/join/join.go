@@ -179,7 +179,8 @@ func (g *group) share(bundle string) error {
 	return nil
 }
 
-// alias returns the alias with a number. It starts with $, so that it is not a name that a module exports.
+// alias returns the alias with a number. It starts with $, so that it cannot be a name that a module
+// exports.
 func alias(n int) string {
 	const digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if n < len(digits) {
@@ -188,15 +189,15 @@ func alias(n int) string {
 	return alias(n/len(digits)-1) + digits[n%len(digits):n%len(digits)+1]
 }
 
-// These are the names of modules that build writes. entryName is the one that a bundle starts from. bundlePrefix and
-// the name of an earlier bundle are a module with what is imported from that bundle, so that there is one statement for
-// it.
+// These are the names of modules that build writes. entryName is the module from which a bundle starts. bundlePrefix
+// and the name of an earlier bundle name a module with the imports from that bundle, so that there is one statement
+// for it.
 const (
 	entryName    = "entry"
 	bundlePrefix = "bundle:"
 )
 
-// build builds one bundle. stub returns the code that stands for a module in an earlier bundle.
+// build builds one bundle. stub returns the code that replaces a module in an earlier bundle.
 func (g *group) build(bundle string, stub func(module string) string) (body []byte, external []string, err error) {
 	entry := fmt.Sprintf("export * from %q\n", asModule+bundle)
 	for _, e := range g.exportsOf(bundle) {
@@ -228,7 +229,8 @@ func (g *group) exportsOf(bundle string) (list []export) {
 	return list
 }
 
-// stub returns a function that writes what stands for a module in an earlier bundle: imports from that bundle.
+// stub returns a function that writes the replacement of a module in an earlier bundle: imports from that
+// bundle.
 func (g *group) stub(bundle string) func(module string) string {
 	return func(module string) string {
 		if from, found := strings.CutPrefix(module, bundlePrefix); found {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// small returns the fewest files that can be joined, with one module that all bundles share.
+// small returns the smallest set of files that can be joined, with one module that all bundles
+// share.
 func small(more map[string]string) map[string][]byte {
 	files := map[string]string{
 		"lib/say.js":      "export const say = 1\nexport function shout() { return say }",

@@ -84,8 +84,8 @@ func build(source, texts fs.FS, languages []words.Registration) (map[string][]by
 	return files, nil
 }
 
-// packed returns a file as it is kept in built: compressed, with a name that says so, if that makes it smaller.
-// Documents are filled in by the server and stay as they are.
+// packed returns a file in the form in which built stores it: compressed, with a name that shows this, if that
+// makes it smaller. The server fills in documents, so they are not compressed.
 func packed(name string, body []byte) (string, []byte) {
 	if path.Ext(name) == ".html" {
 		return name, body

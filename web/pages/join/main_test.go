@@ -13,10 +13,11 @@ import (
 	"holdfast/engine/words"
 )
 
-// folder has the texts.
+// folder contains the texts.
 const folder = "../../../engine/words"
 
-// kept reads what a directory like built holds, by name and unpacked, and says how each file is kept.
+// kept reads the files of a directory like built, by name and unpacked, and returns how each file is
+// stored.
 func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]string) {
 	t.Helper()
 	content, file = make(map[string][]byte), make(map[string]string)
@@ -46,7 +47,7 @@ func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]
 	return content, file
 }
 
-// TestBuiltFilesAreCurrent: what is committed, and embedded, is what web/ui makes now.
+// TestBuiltFilesAreCurrent: the committed and embedded files equal those that web/ui produces now.
 func TestBuiltFilesAreCurrent(t *testing.T) {
 	want, err := build(os.DirFS("../../ui"), os.DirFS(folder), words.Registered())
 	if err != nil {
@@ -69,7 +70,8 @@ func TestBuiltFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestWriteHealsATree: what is missing, changed, broken or too much is set right, and what is right is not touched.
+// TestWriteHealsATree: missing, changed, broken or superfluous files are repaired, and correct files are not
+// touched.
 func TestWriteHealsATree(t *testing.T) {
 	dir := t.TempDir()
 	long := bytes.Repeat([]byte("words "), 100)

@@ -10,8 +10,8 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// trimTemplates removes from a script's html templates what htm ignores, so that the formatting of a template does not
-// change what is served. These are htm's rules:
+// trimTemplates removes from a script's html templates everything that htm ignores, so that the formatting of a
+// template does not change the served file. These are htm's rules:
 //
 // - In a text it ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the template.
 //   - In a tag all white space is equal, and a closing tag needs no name.

@@ -270,7 +270,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     look,
     week: n => week(addDays(store.get().from, n * span)),
     showFirst: () => show(dateOf(store.get().first.start)),
-    // around gives free times near a lost one, fetching further if what is here has none.
+    // around returns free times near a lost one, and fetches more if the loaded days have none.
     async around(start, n = 3) {
       const day = dateOf(start)
       await guarded(() => load(day, addDays(day, span)))

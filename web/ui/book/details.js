@@ -165,7 +165,7 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
     if (h.phase === 'unknown' && s.link === 'live') again()
   }, [s.link])
 
-  // While another time is being claimed, the notice stays about the lost time.
+  // While another time is being claimed, the notice about the lost time stays.
   const lost = useRef(null)
   if (h.phase === 'lost') lost.current = { why: h.why, start: h.start }
   else if (h.phase !== 'claiming') lost.current = null

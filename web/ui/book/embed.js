@@ -1,5 +1,6 @@
 // Runs in addition to the normal scripts when another site embeds the booking page in a frame. It applies the
-// requested theme, and sends the site the page's height and the fact that a patient has booked. It sends nothing else.
+// requested theme, and sends the site the page's height and the fact that a patient has booked. It sends no other
+// messages.
 
 // The default theme is light: most sites are light, and the frame is transparent. "auto" follows the reader's system.
 const theme = new URLSearchParams(location.search).get('theme') || 'light'
@@ -18,7 +19,8 @@ const sheet = new CSSStyleSheet()
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
 addEventListener('message', e => {
   const below = Number(e.data?.below)
-  if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return // the site also sends messages of its own
+  // the site also sends its own messages
+  if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return
   sheet.replaceSync(`.bar { inset-block-end: ${Math.min(Math.round(below), innerHeight)}px }`)
 })
 // Notify the site that a patient has booked, without details.

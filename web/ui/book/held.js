@@ -15,8 +15,8 @@ export function HoldCard({ hold, type, keep, reclaim }) {
   const at = time(hold.start)
   const minutes = Math.ceil(left / 60)
   const warning = phase === 'warning'
-  // Screen readers announce the countdown at 5, 2 and 1 minutes, not every second. After a sleep, a tab can pass two
-  // of these at once.
+  // Screen readers announce the countdown at 5, 2 and 1 minutes, not every second. After the device has slept, a tab
+  // can pass two of these points together.
   useEffect(() => {
     const before = last.current
     last.current = left

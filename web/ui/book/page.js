@@ -1,5 +1,5 @@
-// The booking page: what → when → details → booked, on one address with its steps in the history.
-// The page loads at once only what the patient needs to choose a time. It loads the rest while the patient chooses.
+// The booking page: what → when → details → booked, at one address, with its steps in the browser history. The page
+// first loads only what the patient needs to choose a time. It loads the rest while the patient chooses.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, query, servingOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { createStore, forget, recall, remember, useStore } from '../lib/store.js'

@@ -1,4 +1,5 @@
-// What the server refused, in words for the patient, with the next step if there is one.
+// The reason for the server's refusal, in words for the patient, with the next step if there is
+// one.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { wordsFor } from '../lib/api.js'
 import { recall } from '../lib/store.js'
@@ -8,7 +9,7 @@ import { dateOf, dayAndTime, near, time } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Name, PhoneLink } from './shell.js'
 
-// useCountdown returns the seconds until the next retry, and calls done when they are over.
+// useCountdown returns the seconds until the next retry, and calls done when they have passed.
 function useCountdown(seconds, done, key) {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {
@@ -29,7 +30,7 @@ function useCountdown(seconds, done, key) {
 }
 
 // own: the patient's live holds, as GET /v1/holds lists them, for a full quota. After rate_limited, the notice calls
-// retry when the wait is over. text: a text key of the caller, instead of the usual one.
+// retry when the wait is over. text: a text key from the caller, instead of the default.
 export function ProblemNotice({ problem, type, text, holding, own = [], letGo, retry }) {
   const ref = useRef()
   const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
@@ -86,7 +87,8 @@ export function ProblemNotice({ problem, type, text, holding, own = [], letGo, r
   `
 }
 
-// LinkNotice says in one line what the state of the connection means for the page. It shows nothing while all is well.
+// LinkNotice explains in one line what the state of the connection means for the page. It shows nothing while
+// everything works.
 export function LinkNotice({ link, asOf, hold, takeOver }) {
   if (link === 'replaced') {
     return html`

@@ -166,7 +166,7 @@ export function Shell({ link, children, aside, step, offer }) {
   `
 }
 
-// Aside lists what the patient has chosen so far, next to the step on a wide screen.
+// Aside lists the patient's choices so far, next to the step on a wide screen.
 export const Aside = ({ rows }) => html`
   <aside class="aside" aria-label=${t('summary.title')}>
     <h2>${t('summary.title')}</h2>

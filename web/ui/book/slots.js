@@ -1,9 +1,9 @@
-// What the times look like now: the server's list of slots with the live events applied to it. Everything here is pure;
-// calendar.js feeds it. Instants are ISO text, as on the wire.
+// The current state of the times: the server's list of slots with the live events applied to it. Everything here is
+// pure; calendar.js feeds it. Instants are ISO text, as on the wire.
 //
-// The list (timeslots) already counts the holds of its own moment, while the stream sends every hold. So each fetched
-// day keeps the holds that were known around its answer (`then`). If the list left a specialist out because of one of
-// these holds, the specialist is added again when that hold ends.
+// The list (timeslots) already takes the holds of its own moment into account, while the stream sends every hold. So
+// each fetched day stores the holds that were known around its answer (`then`). If the list omitted a specialist
+// because of one of these holds, the specialist is added again when that hold ends.
 import { addDays, dateOf } from '../lib/time.js'
 
 const ms = Date.parse
@@ -16,7 +16,8 @@ export const empty = type => ({
   known: false, // whether holds is complete: from a snapshot until the stream breaks
   incoming: null, // a snapshot that is still arriving
   gone: [], // intervals booked since their day was fetched
-  looks: {}, // specialist + start → how many other clients look; the server sends when each begins and ends
+  // specialist + start → how many other clients are looking at it; the server sends when each begins and ends
+  looks: {},
   polled: null, // { date, looking }: looks by polling, while there is no stream
   tints: {}, // start → when the time became free again
   generation: null,
@@ -131,7 +132,7 @@ function released(s, e, now) {
       const at = interval(slot, s.type)
       if (!overlap(freed, at)) return false
       next.tints[slot.start] = now
-      // If the list cannot tell whose time became free, fetch it again.
+      // If the list does not show whose time became free, fetch it again.
       return isGroup(s) ? !sameSession(freed, at) : view(next, slot, now).status === 'held'
     }),
   )

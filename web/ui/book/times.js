@@ -1,6 +1,6 @@
-// The times of one day, as one group of radio buttons. Two rules come from measurements. A radio is never natively
-// disabled, because the focus is lost if the focused time becomes held. A radio never claims a time, because arrow keys
-// check radios; the button below the times claims.
+// The times of one day, as one group of radio buttons. Two rules are based on measurements. A radio is never natively
+// disabled, because the focus is lost if the focused time becomes held. A radio never claims a time, because arrow
+// keys check radios; the button below the times claims.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { serverNow } from '../lib/clock.js'

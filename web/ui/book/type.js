@@ -1,5 +1,5 @@
-// "What do you need?": the appointment types as cards, and the choice of specialist next to the chosen type. If a
-// clinic has more details of its types, choose.js shows them.
+// "What do you need?": the appointment types as cards, and the choice of a specialist next to the chosen type. If
+// a clinic has more details of its types, choose.js shows them.
 import { html, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
@@ -67,7 +67,7 @@ const Plain = ({ typeId, who, choose, setWho }) => html`
   </fieldset>
 `
 
-// What is the step. more is the module choose.js, if the page has fetched it.
+// What is the first step of the form. more is the module choose.js, if the page has fetched it.
 export function What({ page, total, done, more }) {
   const heading = useHeading('what')
   const types = boot.appointmentTypes

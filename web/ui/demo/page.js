@@ -52,7 +52,7 @@ async function contested() {
   return { type, slot, specialistId: slot.specialistIds[0] }
 }
 
-// overlaps counts the pairs of confirmed appointments of one specialist that overlap on a day, as the desk sees them.
+// overlaps counts the pairs of one specialist's confirmed appointments that overlap on a day, as the desk sees them.
 async function overlaps(specialistId, start) {
   const date = dateOf(start)
   const { appointments } = await get('/v1/appointments', {

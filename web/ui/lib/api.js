@@ -80,8 +80,8 @@ async function once(method, path, { body, key, headers, timeout = 12000 }) {
 // passing reports whether a retry can succeed: the server did not answer, or it has a temporary error.
 export const passing = problem =>
   problem.code === 'idempotency_in_flight' || [0, 500, 502, 503, 504].includes(problem.status)
-// cannotSave reports whether the server answered that it cannot write at the moment. Then a POST is not repeated
-// here, so that the page can show this at once.
+// cannotSave reports whether the server answered that it cannot write at the moment. In that case, do not repeat
+// a POST here, so that the page can show this immediately.
 export const cannotSave = problem => ['storage_unavailable', 'storage_full', 'overloaded'].includes(problem.code)
 
 /** @param {any} options key, tries, timeout in ms, headers, body */

@@ -136,8 +136,8 @@ export function createHold(manage) {
   }
   const tick = () => {
     const { phase, lapses, until } = store.get()
-    // No heartbeat was answered in time, for example after a sleep or without network. One more request decides
-    // whether the hold still exists.
+    // No heartbeat was answered in time, for example after the device has slept or without a network. One more
+    // request decides whether the hold still exists.
     if (counting.has(phase) && mono() > lapses && !asking) {
       asking = true
       ask().then(() => {
@@ -152,8 +152,9 @@ export function createHold(manage) {
     } else if (status === 410 || status === 404 || status === 403 || mono() > store.get().lapses)
       send({ type: 'gone', holdId, reason: 'expired' })
   }
-  // beat renews the hold now, in addition to the worker: after sleep, after a return from the back/forward cache, and
-  // when the server is reachable again. With restart, it also asks the server to restart the hold's maximum lifetime.
+  // beat renews the hold now, in addition to the worker: after the device has slept, after a return from the
+  // back/forward cache, and when the server is reachable again. With restart, it also asks the server to restart the
+  // hold's maximum lifetime.
   function beat(restart) {
     const { holdId } = store.get()
     if (!beats(store.get())) return Promise.resolve()
@@ -238,7 +239,8 @@ export function createHold(manage) {
   function reclaimIfThere() {
     if (present()) reclaim()
   }
-  // The server is reachable again. It may have restarted without this hold, so renew the hold at once.
+  // The server is reachable again. It may have restarted without this hold, so renew the hold
+  // immediately.
   const reached = () => {
     store.get().phase === 'lapsed' ? reclaimIfThere() : ask()
   }
@@ -314,8 +316,8 @@ export function createHold(manage) {
   const resumedPage = e => {
     if (e.persisted) shown()
   }
-  // If the patient leaves the page, the hold is released at once. If the browser keeps the page in the back/forward
-  // cache, the hold stays until it expires.
+  // If the patient leaves the page, release the hold immediately. If the browser puts the page into the
+  // back/forward cache, the hold stays until it expires.
   const leave = e => {
     const s = store.get()
     if (e.persisted || !counting.has(s.phase)) return

@@ -3,8 +3,8 @@
 // failed. After three failures the page polls and continues to retry the stream.
 //
 // tell(events) receives the events of each animation frame together. link(state) receives 'connecting' | 'live' |
-// 'polling' | 'slow' | 'offline' | 'replaced'. poll() is the page's own request, repeated `every` milliseconds after
-// the last answer. 'slow' means that the server refused a poll (429 or 503) and the page waits longer.
+// 'polling' | 'slow' | 'offline' | 'replaced'. poll() is the page's own request; it runs again `every` milliseconds
+// after the last answer. 'slow' means that the server refused a poll (429 or 503) and the page is waiting longer.
 import { post } from './api.js'
 
 const stale = 35000

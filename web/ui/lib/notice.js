@@ -1,5 +1,5 @@
-// A notice tells the reader what happened, what it means and the next step. `text` is a text key or the result of
-// rich(); children are its buttons. Kinds: info, ok, warn, danger.
+// A notice tells the reader what happened, what it means and what to do next. `text` is a text key or the result
+// of rich(); children are its buttons. Kinds: info, ok, warn, danger.
 import { html } from './html.js'
 import { Icon } from './icons.js'
 import { rich } from './i18n.js'

@@ -1,5 +1,5 @@
-// The clinic can change what an open page was made from. If the page notices, it reloads with what the patient has
-// typed, and shows a notice once.
+// The clinic can change the data from which an open page was built. If the page notices this, it reloads with the
+// patient's entries, and shows a notice once.
 import { html, useEffect, useRef } from './html.js'
 import { Notice } from './notice.js'
 import { forget, kept, recall, remember } from './store.js'
@@ -27,7 +27,7 @@ addEventListener(
 )
 
 // A refusal can come from such a change: an unknown type, a time that no longer exists, other questions. Without a
-// refusal, anything may have changed.
+// refusal, any part of it may have changed.
 const mayTell = problem =>
   !problem || problem.status === 404 || ['validation_failed', 'not_bookable'].includes(problem.code)
 const isOther = async () => {
@@ -36,8 +36,9 @@ const isOther = async () => {
 }
 
 // renew reloads the page if the server would now send another one, or if the server refused the hold. Otherwise it
-// returns. before() releases what cannot survive the reload. may() reports whether the page can still be left: no
-// booking is running or finished. If the browser cannot keep anything over a reload, renew does nothing.
+// returns. before() releases everything that cannot survive the reload. may() reports whether the patient can
+// still leave the page: no booking is running or finished. If the browser cannot store anything across a reload,
+// renew does nothing.
 export async function renew(before, may, problem) {
   if (!kept || !touched || !may()) return
   if (!problem?.errors.some(e => e.field === 'holdId') && !(mayTell(problem) && (await isOther().catch(() => false))))

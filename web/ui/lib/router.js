@@ -9,7 +9,8 @@ export function createRouter(go) {
   // n counts the steps taken on this page, so that "back" does not leave the page unexpectedly.
   const n = () => history.state?.n || 0
   return {
-    // The address stays unless url is given: only the choices have addresses, not the steps.
+    // The address does not change unless url is given: only the choices have addresses, not the
+    // steps.
     push: (step, url) => history.pushState({ step, n: n() + 1 }, '', url ?? location.href),
     replace: (step, url) => history.replaceState({ step, n: n() }, '', url ?? location.href),
     back: otherwise => (n() > 0 ? history.back() : otherwise()),

@@ -1,7 +1,7 @@
 // The page has two kinds of memory. The store is plain state that is replaced and never changed in place. recall,
-// remember and forget keep values until the tab closes. If the browser blocks storage (an embedded page, strict
-// settings), a Map replaces it and a reload starts over. `?frame=` separates several pages in one window, because
-// frames of one origin share their sessionStorage.
+// remember and forget access values that are stored until the tab closes. If the browser blocks storage (an
+// embedded page, strict settings), a Map replaces it and a reload starts over. `?frame=` separates several pages
+// in one window, because frames of one origin share their sessionStorage.
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import { query } from './boot.js'
 

@@ -78,7 +78,8 @@ const isTwice = instant => [-36e5, -18e5, 18e5, 36e5].some(off => hhmm(+new Date
 export const time = instant => write(isTwice(instant) ? 'timeTwice' : 'time', instant)
 export const range = (start, end) => t('range', { from: time(start), to: time(end) })
 export const dayAndTime = instant => t('day.time', { day: write('shortDay', instant), time: time(instant) })
-// A nearby time, as short as it is unambiguous: "10:00" on the same day, else "Tue 09:00", else the date.
+// A nearby time, as short as possible but unambiguous: "10:00" on the same day, otherwise "Tue 09:00",
+// otherwise the date.
 export const near = (instant, date) => {
   const own = dateOf(instant)
   if (own === date) return time(instant)

@@ -1,4 +1,5 @@
-// The encrypted downtime plans that this browser keeps: one for each person who has signed in here.
+// The encrypted downtime plans that this browser stores: one for each person who has signed in
+// here.
 //
 // Each person has a pair of keys. The public key encrypts, so the page can replace the plan at any time without a
 // password. The private key decrypts, and is itself encrypted with a key derived from the sign-in password. An attacker
@@ -154,7 +155,7 @@ export async function open(record, password) {
   }
 }
 
-// tidy deletes the plans whose days are over.
+// tidy deletes plans whose days have passed.
 export async function tidy(today) {
   for (const r of await records()) if (r.plan && r.plan.to <= today) await note(r.id, { plan: undefined })
 }

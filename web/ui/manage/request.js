@@ -1,5 +1,5 @@
-// A booking that must be confirmed first: the page that the patient sees after booking, and the page of the link in the
-// email. Opening the link confirms nothing, because mail programs open links too.
+// A booking that must first be confirmed: the page that the patient sees after booking, and the page that the link in
+// the email opens. Opening the link confirms nothing, because mail programs open links too.
 import { html, render, useRef, useState } from '../lib/html.js'
 import { typeOf, withLang } from '../lib/boot.js'
 import { get, newKey, post } from '../lib/api.js'

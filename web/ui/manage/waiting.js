@@ -1,6 +1,6 @@
-// The waiting list: the form for a patient who finds no suitable time, and the page of the links in the waiting-list
-// emails: confirm, accept the offer, or leave the list. Opening a link changes nothing, because mail programs open
-// links too.
+// The waiting list: the form for a patient who finds no suitable time, and the page that the links in the
+// waiting-list emails open, to confirm, accept the offer or leave the list. Opening a link changes nothing, because
+// mail programs open links too.
 import { html, render, useRef, useState } from '../lib/html.js'
 import { boot, nameOf, servingOf, typeOf, withLang } from '../lib/boot.js'
 import { get, newKey, passing, post } from '../lib/api.js'
@@ -130,7 +130,7 @@ export function Waiting({ first, options, done }) {
   `
 }
 
-// Wish shows at a glance what the patient is waiting for.
+// Wish summarizes what the patient is waiting for.
 function Wish({ x }) {
   const type = typeOf(x.appointmentTypeId),
     people = x.specialistIds.map(nameOf).filter(Boolean)

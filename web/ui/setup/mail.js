@@ -1,4 +1,4 @@
-// The third screen: how the clinic sends email. An owner who skips it loses nothing else.
+// The third screen: how the clinic sends email. An owner who skips it can set it up later.
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'

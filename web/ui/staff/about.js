@@ -1,4 +1,5 @@
-// What the desk should know about a known patient while it books: its own notes and the earlier no-shows.
+// What the desk should know about a known patient during a booking: the desk's own notes and earlier
+// no-shows.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
@@ -20,7 +21,7 @@ export function About({ desk, id }) {
       here = false
     }
   }, [id])
-  // An appointment of today can be a no-show before its time is over.
+  // An appointment today can be marked as a no-show before its end.
   const missed = h ? h.noShows + h.coming.filter(a => a.attendance === 'no_show').length : 0
   if (!h || (!h.notes.length && !missed)) return null
   return html`

@@ -74,7 +74,7 @@ export const missing = (type, answers) =>
       .map(q => [field(q), t('asks.once')]),
   )
 // answersOf returns the answers of an appointment by question. reanswered returns the changed answers, including
-// those that were emptied.
+// those that were cleared.
 export const answersOf = a => Object.fromEntries((a.intake?.answers || []).map(x => [x.questionId, x.value]))
 export const reanswered = (type, was, now) =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-// The audit log as sentences, newest first. Filters find the entries about a patient, about one appointment, and those
+// The audit log as sentences, newest first. Filters find the entries about a patient or one appointment, and entries
 // that contain some words. #audit/appointment/<id> opens the log of one appointment.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'

@@ -1,6 +1,6 @@
-// A specialist who is away: one form finds new times for all patients, and one button moves, asks or lists them. Until
-// they have answered, the server holds the proposed times. Afterwards the page shows what each patient answered, and
-// prints whom to call.
+// A specialist who is away: one form finds new times for all patients, and one button moves them, asks them or lists
+// them for a call. Until they have answered, the server holds the proposed times. Afterwards, the page shows the
+// patients' answers, and prints the list of patients to call.
 //
 //   #away/new/<specialist>/<date>   the form
 //   #away/<id>                      the answers

@@ -1,5 +1,5 @@
-// Blocking time. The dialog lists the appointments inside the block; they stay booked. Each block is deleted
-// separately. An override applies to a whole date; deleting it restores the usual hours.
+// Blocking time. The dialog lists the appointments inside the block, which stay booked. Each block is
+// deleted separately. An override applies to a whole date; deleting it restores the usual hours.
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'

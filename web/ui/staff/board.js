@@ -9,7 +9,7 @@
 //   store, and layout.js their position. This file gives the grid its columns and heads.
 // - On a narrow screen (up to 40 rem) the board shows one column. The user changes it with a select, buttons or a
 //   swipe.
-// - Changes arrive through the desk's store (desk.js). Holds change in the store at once. After an appointment event
+// - Changes arrive through the desk's store (desk.js). Holds change there immediately. After an appointment event
 //   the desk loads the date again, after an availability event the schedule. Only the affected columns render again.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
@@ -122,7 +122,7 @@ function Answered({ desk, column }) {
   )
 }
 
-// Away opens the form for a specialist who is away.
+// Away opens the form for an absent specialist.
 const Away = ({ column }) => html`
   <a
     class="away-open"

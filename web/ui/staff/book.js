@@ -20,7 +20,7 @@ import { Occurrences, SeriesFields, useSeries } from './series.js'
 import { VisitFields, useVisit } from './visit.js'
 import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
-// The specialist's active types; those that fit at the time come first.
+// The specialist's active types; those that fit at this time come first.
 function choices(desk, slot, mine) {
   const s = desk.store.get(),
     start = startOf(slot)
@@ -154,14 +154,14 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
     },
     () => Boolean(draft.name.trim()),
   )
-  // The hold follows the dialog's type, specialist and time. A time with an obstacle is not held, unless the desk
-  // insists.
+  // The hold follows the dialog's type, specialist and time. A time that has an obstacle is not held unless the
+  // desk insists.
   const wish =
     can || h.phase === 'held' || h.phase === 'claiming'
       ? [type?.id, slot.specialistId, obstacle.start, insists.held, others].join('|')
       : ''
   useEffect(() => {
-    // A hold whose claim is still running is released, too.
+    // Also release a hold whose claim is still running.
     if (!can) {
       if (h.holdId || h.phase === 'claiming') hold.release()
       return

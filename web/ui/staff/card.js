@@ -92,7 +92,8 @@ export function card(desk, item, view) {
   )
 }
 
-// A group session is one card, whatever its size. The roster lists the people and their attendance.
+// A group session is one card, however large it is. The roster lists the people and their
+// attendance.
 export function group(desk, item, view) {
   const { of: g, lanes } = item,
     box = boxOf(item, view),

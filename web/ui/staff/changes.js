@@ -1,5 +1,5 @@
 // The log of one appointment in its dialog: who booked, moved or cancelled it, and when. The summary is the latest
-// change, so that the desk can answer "who cancelled this?" at once.
+// change, so that the desk can immediately answer "who cancelled this?".
 import { html, useEffect, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, time } from '../lib/time.js'

@@ -10,7 +10,7 @@ import { dateOf, dayAndTime, write } from '../lib/time.js'
 import { Confirm, Office } from './office.js'
 import { specialistName } from './words.js'
 
-// setsIn groups the blocks that were created with one form. It leaves out groups that are over.
+// setsIn groups the blocks that were created with one form. It leaves out groups that have ended.
 export function setsIn(s, reaches, now) {
   const sets = new Map()
   for (const [id, hours] of Object.entries(s.hours)) {

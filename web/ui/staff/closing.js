@@ -268,7 +268,7 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
 }
 
 // InTheWay lists the appointments in a block. The desk can move them or notify the patients; the dialog stays open
-// in the meantime.
+// meanwhile.
 export function InTheWay({ desk, id, close }) {
   const s = useStore(desk.store),
     [list, setList] = useState(null),

@@ -40,7 +40,7 @@ export function columnIn(s, date, specialistId) {
   const who = s.specialists.find(x => x.id === specialistId),
     own = who?.timezone || zone
   const column = columnOf({ day, zone: own, appointments, holds, hours, types })
-  // A room without hours of its own is open all day: only its blocks and days off are closed.
+  // A room without its own hours is open all day: only its blocks and days off are closed.
   if (who?.kind === 'resource' && hours && !hours.weekly.length)
     Object.assign(column, {
       always: true,

@@ -5,12 +5,12 @@
 //   subscribe to parts of the state and render again when a part changes.
 // - start() opens the staff stream and loads the schedule: specialists, types and calendars. show(scope) sets the dates
 //   that a page shows and loads their appointments.
-// - The stream's events name what changed. Holds are applied at once. Changed dates, hours and online bookings are
+// - The stream's events name what changed. Holds are applied immediately. Changed dates, hours and online bookings are
 //   marked stale; settle() then fetches them in one refresh, after a short random delay.
 // - If the stream fails three times, createLive polls the holds, the scope's appointments and the online bookings until
 //   the stream works again.
 // - A change of an appointment sends the page's version of it in If-Match, so that the server refuses a change of an
-//   outdated version. The appointment in the answer goes into the store at once.
+//   outdated version. The appointment in the answer is put into the store immediately.
 // - call() wraps the requests. If the server answers "unauthorized", it locks the console, waits until the person has
 //   signed in again, and then repeats the request, so that no input is lost.
 import { client } from '../lib/client.js'
@@ -211,7 +211,8 @@ export function createDesk(me) {
     while (mine.has(a.id + version)) version = mine.get(a.id + version)
     return { ...a, version }
   }
-  // The card's icon changes at once. If the server refuses the change, restore it and load the day again.
+  // The card's icon changes immediately. If the server refuses the change, restore it and load the day
+  // again.
   async function attend(a, attendance) {
     enter({ ...a, attendance })
     try {
@@ -303,7 +304,7 @@ export function createDesk(me) {
         ),
       )
     },
-    // correct changes the person's data; fields that are left out stay unchanged.
+    // correct changes the person's data; omitted fields stay unchanged.
     correct: async (was, body) => {
       const a = await upToDate(was)
       return changed(await call(() => edit(path(a), body, match(a))))
@@ -327,7 +328,8 @@ export function createDesk(me) {
       await loadSchedule()
       return block
     },
-    // loadAbsences loads the absences of specialists whose patients get new times, for the heads of the day board.
+    // loadAbsences loads the absences of specialists whose patients get new times, for the column heads of the day
+    // board.
     loadAbsences: () =>
       call(() => get('/v1/absences')).then(
         x => patch({ absences: x.absences }),

@@ -1,5 +1,5 @@
 // Pointers on the board. A press on a card drags it; a finger must press for 300 ms, so that scrolling still works. A
-// press on free time books it. A drag over free time selects a span. Nothing here changes an appointment: a drop
+// press on free time books it. A drag over free time selects a span. No code here changes an appointment: a drop
 // opens the same dialog as the key M, which asks first.
 import { dir } from '../lib/i18n.js'
 import { createStore } from '../lib/store.js'

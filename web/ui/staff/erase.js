@@ -1,5 +1,5 @@
 // Erasing a person. The dialog shows what is erased, lists other people with the same phone number or email address,
-// and asks for confirmation. Those people are kept unless the user selects them. Erasing cannot be undone.
+// and asks for confirmation. Those people are not erased unless the user selects them. Erasing cannot be undone.
 // Afterwards, the dialog shows the copies that remain.
 import { html, useEffect, useState } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'

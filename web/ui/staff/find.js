@@ -1,4 +1,4 @@
-// "When is the next free one?": the caller's wishes, and the times that match. One key holds a time while the caller
+// "When is the next free one?": the caller's wishes, and the matching times. One key holds a time while the caller
 // decides. Enter opens the booking, which takes over the hold.
 import { DateInput } from '../lib/typed.js'
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'

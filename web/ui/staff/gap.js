@@ -1,4 +1,4 @@
-// Offers a time that became free to a person on the waiting list. The list has the people whose wishes include the
+// Offers a time that became free to a person on the waiting list. The list shows the people who could take the
 // time; the server holds the time for the chosen one and sends the offer.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { newKey } from '../lib/api.js'
@@ -48,7 +48,7 @@ export function Gap({ desk, typeId, specialistId, start, end, close }) {
     desk.toast('gap.offered', { name: who(desk, x), when: dayAndTime(start) })
     close()
   })
-  // People who wait for the type that was cancelled come first; otherwise the order of the waiting list counts.
+  // People who are waiting for the cancelled type come first; otherwise the order of the waiting list applies.
   const sorted =
     list && [...list].sort((a, b) => Number(b.appointmentTypeId === typeId) - Number(a.appointmentTypeId === typeId))
   return html`

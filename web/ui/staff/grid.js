@@ -202,7 +202,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
     }
   }, [pointer])
   // The board opens at the working hours. For another date it does so again, unless the cursor is at an hour that the
-  // user chose and that is open on that date, too: then that hour stays visible.
+  // user chose and that is also open on that date: then that hour stays visible.
   const first = columns[0]?.date,
     opened = useRef({})
   const bare = useStore(desk.store, s => columns.every(x => isBare(columnIn(s, x.date, x.specialistId))))
@@ -310,7 +310,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
   `
 }
 
-// reveal scrolls only the board, until the mark is not covered by the heads or the rail.
+// reveal scrolls only the board, until the column heads and the rail no longer cover the mark.
 function reveal(board, mark) {
   if (!mark) return
   const b = board.getBoundingClientRect(),

@@ -63,7 +63,8 @@ export function History({ desk, id, version, close }) {
     </li>
   `
   const shown = all ? past : past.slice(0, few)
-  // The summary is one line from the start, so that nothing below it moves when the answer arrives.
+  // The summary takes one line from the start, so that nothing below it moves when the answer
+  // arrives.
   return html`
     <details class="history" open=${open} onToggle=${e => setOpen(e.currentTarget.open)}>
       <summary>

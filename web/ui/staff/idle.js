@@ -42,7 +42,7 @@ export function createIdle(desk) {
     const seconds = left()
     if (seconds <= 0) {
       desk.patch({ idle: 0 })
-      // End the sign-in on the server, too: otherwise anyone who opens the laptop's lid could continue it.
+      // Also end the sign-in on the server: otherwise anyone who opens the laptop's lid could continue it.
       desk.signedOut()
       if (!last) post('/v1/auth/sign-out').catch(() => {})
       desk.lock('idle')

@@ -21,14 +21,15 @@ export const signedIn = (me, password) => {
   if (canKeep()) return (remembering = remember(me.user, password).then(() => lasts(me)))
 }
 
-// signedOut runs when a user signs out here. The plan stays, and a missing sign-in later is expected.
+// signedOut runs when a user signs out here. The plan is not deleted, and a missing sign-in later is
+// expected.
 export async function signedOut(me) {
   out = true
   if (canKeep()) await note(me.user.id, { until: 0 })
 }
 
 // ended runs when the server has no sign-in for this browser. If a stored sign-in should have lasted longer, it was
-// revoked: for a lost device, a new password or a person who left. Then ended deletes that user's plan.
+// revoked: because of a lost device, a new password or a person who left. Then ended deletes that user's plan.
 export async function ended() {
   if (!canKeep()) return
   for (const r of await records()) if (r.until > serverNow()) await forget(r.id)

@@ -115,7 +115,7 @@ export function MailTexts({ desk, texts, change, error }) {
     }
   `
 }
-// saidOf returns the texts to save, without those that the owner has emptied.
+// saidOf returns the texts to save, without those that the owner has cleared.
 export const saidOf = texts =>
   Object.fromEntries(
     Object.entries(texts)

@@ -1,5 +1,5 @@
-// What is drawn over a column: the cursor, the target of a drag, and the line of the current time. Each subscribes by
-// itself, so moving the cursor redraws one small box and no cards.
+// The items drawn on top of a column: the cursor, the target of a drag, and the line of the current time. Each
+// subscribes by itself, so moving the cursor redraws one small box and no cards.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
@@ -53,7 +53,7 @@ function DropMark({ grid, id, ...scale }) {
   `
 }
 
-// nowOn returns the current minute of a date if it is today; otherwise nothing.
+// nowOn returns the current minute if the date is today; otherwise nothing.
 const nowOn = date => {
   if (!date) return null
   const day = dayIn(date, zone),

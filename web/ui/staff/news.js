@@ -23,7 +23,7 @@ function sentence({ change, at, appointment: a, from }) {
 export function News({ desk, close }) {
   const s = useStore(desk.store)
   useStore(desk.prefs, p => p.names)
-  // News that were new when the list was opened stay marked while it is open.
+  // News items that were new when the list was opened stay marked while it is open.
   const [seen] = useState(() => desk.prefs.get().seen)
   if (s.news[0] && s.news[0].at > desk.prefs.get().seen)
     Promise.resolve().then(() => desk.prefs.set({ seen: s.news[0].at }))

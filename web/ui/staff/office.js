@@ -1,5 +1,5 @@
-// The building blocks of the owner's pages: the frame of a page, loading, saving, and a confirmation of what cannot be
-// undone.
+// The building blocks of the owner's pages: the frame of a page, loading, saving, and a confirmation before changes
+// that cannot be undone.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { t } from '../lib/i18n.js'

@@ -133,7 +133,7 @@ function open(me) {
     idle = createIdle(desk)
   desk.start().catch(problem => desk.patch({ problem }))
   idle.start()
-  // Load the downtime plan later than what the first picture needs.
+  // Load the downtime plan after the first screen is visible.
   setTimeout(() => import('../staff/keep.js').then(x => x.keep(desk)).catch(() => {}), 3000)
   render(
     html`

@@ -246,8 +246,8 @@ export function Page({ desk }) {
     queue.again()
   }
   const q = queue.data
-  // While the pointer or the focus is in the list, no line changes its place, so that a click reaches the line that the
-  // user aims at.
+  // While the pointer or the focus is in the list, no line changes its position, so that a click reaches the intended
+  // line.
   const still = useRef(null),
     ids = useRef([])
   const place = op => {

@@ -1,6 +1,6 @@
-// The roster of a group session: the booked people, their attendance, and the people who wait for a place. The user
-// opens, moves or removes each person separately. The last change can be undone here, because the dialog covers the
-// board's own undo button.
+// The roster of a group session: the booked people, their attendance, and the people who are waiting for a place.
+// The user opens, moves or removes each person separately. The last change can be undone here, because the dialog
+// covers the board's own undo button.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { serverNow } from '../lib/clock.js'
 import { Dialog } from '../lib/dialog.js'

@@ -1,6 +1,6 @@
-// Several appointments at once: "six times, Tuesdays at nine, any of the two". Before anything is saved, each
-// unavailable time shows the reason and the nearest other times. The chosen times are booked completely or not at all.
-// From any appointment of a series on, the user can move or cancel the later ones with it.
+// Several appointments together: "six times, Tuesdays at nine, either of the two". Before anything is saved, each
+// unavailable time shows the reason and the nearest other times. The chosen times are booked completely or not at
+// all. From any appointment of a series on, the user can move or cancel the later ones with it.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
@@ -292,7 +292,8 @@ export function Scope({ desk, a, rest, set }) {
   `
 }
 
-// useMovePlan asks the server where the later appointments would go with this one. keep has the ids of those that stay.
+// useMovePlan asks the server where the later appointments would move with this one. keep contains the ids of those
+// that stay.
 export function useMovePlan(desk, a, { rest, start, specialistId }) {
   const [plan, setPlan] = useState(null),
     [keep, setKeep] = useState([]),
@@ -315,7 +316,8 @@ export function useMovePlan(desk, a, { rest, start, specialistId }) {
             x => {
               if (!here) return
               setPlan(x)
-              // An appointment that can't move stays as it is, unless it is the one that the user is moving.
+              // An appointment that can't move stays where it is, unless it is the one that the user is
+              // moving.
               setKeep(x.filter(o => o.reason && o.appointmentId !== a.id).map(o => o.appointmentId))
             },
             problem => {

@@ -1,5 +1,5 @@
-// On-demand consultations: who is online, who waits, and who talks to whom. An event of the presence stream makes the
-// page load the state again. A specialist's page does not show a request that they have declined.
+// On-demand consultations: who is online, who is waiting, and who is talking to whom. An event of the presence stream
+// makes the page load the state again. A specialist's page does not show a request that they have declined.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { typeOf } from '../lib/boot.js'

@@ -87,7 +87,7 @@ function Me({ desk, here, done }) {
   `
 }
 
-// The pages come in groups. A page that this role can't use is not shown.
+// The pages are grouped. A page that this role can't use is not shown.
 function Menu({ desk, pages, here, done }) {
   const groups = [...new Set(pages.filter(p => p.group !== 'me').map(p => p.group))]
   return html`

@@ -255,7 +255,7 @@ export function SignInPage({ done }) {
   `
 }
 
-// SignInAgain covers the console when the session has expired. All input stays as it is, but the veil hides it from
+// SignInAgain covers the console when the session has expired. All input stays in place, but the veil hides it from
 // others.
 export function SignInAgain({ desk, why, done }) {
   const { user } = desk.store.get().me

@@ -29,7 +29,7 @@ const read = file =>
     reader.readAsDataURL(file)
   })
 
-// Picture saves at once: it is not part of the form.
+// Picture saves immediately: it is not part of the form.
 function Picture({ desk, person, changed }) {
   const [shown, setShown] = useState(person.picture || '')
   const sending = useSend(desk)

@@ -184,7 +184,7 @@ function heard(s, e) {
     case 'init':
       return { ...s, snapshot: {} }
     case 'connected':
-      // Load again what the page missed while there was no stream.
+      // Load the changes that the page missed while it had no stream.
       return {
         ...s,
         holds: s.snapshot || s.holds,
@@ -253,7 +253,7 @@ export function reduce(s, e) {
     }
     case 'set':
       return { ...s, ...e.patch }
-    // A page that stays open for weeks keeps only the days near the one on show.
+    // A page that stays open for weeks stores only the days near the displayed one.
     case 'scope': {
       const near = key => Math.abs(ms(key.slice(0, 10)) - ms(e.scope.from)) < 15 * 864e5
       const kept = all => Object.fromEntries(Object.entries(all).filter(([key]) => near(key)))

@@ -1,4 +1,5 @@
-// Appointment types: what patients can book, in sentences, and which specialist is assigned first.
+// Appointment types: what patients can book, described in sentences, and which specialist is
+// assigned first.
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'

@@ -1,5 +1,5 @@
-// Undo for the last action at this desk, for ten seconds: a cancellation, a move, an attendance, a block. Each undo is
-// an operation of its own. The server may refuse it, since the time may be taken by then. Until the ten seconds are
+// Undo for the last action at this desk, for ten seconds: a cancellation, a move, an attendance, a block. Each undo
+// is a separate operation. The server may refuse it, since the time may be taken by then. Until the ten seconds are
 // over, the server notifies no one outside the clinic of a cancellation or a move.
 import { passing } from '../lib/api.js'
 import { list } from '../lib/i18n.js'
@@ -10,8 +10,8 @@ export const undoFor = 10000
 /** @type {any} */
 let last = null
 
-// offer shows what was done, with an undo button. run() undoes it and returns the appointment, if there is one, or
-// several. For several, starts has their old times, and a refusal names the times that are no longer free.
+// offer shows the completed action, with an undo button. run() undoes it and returns the appointment, if there is
+// one, or several. For several, starts has their old times, and a refusal names the times that are no longer free.
 export function offer(desk, key, params, run, starts) {
   /** @type {any} */
   const mine = (last = { until: Date.now() + undoFor })

@@ -47,8 +47,8 @@ export function useVisit() {
   }
 }
 
-// VisitFields has the fields of each other person, and a button to add one. types are those of the specialist, without
-// group types.
+// VisitFields contains the fields of each other person, and a button to add one. types are those of the specialist,
+// without group types.
 export function VisitFields({ visit, types, typeId }) {
   const { others, errors } = visit
   return html`
@@ -167,8 +167,8 @@ export function VisitRow({ desk, a, show }) {
   `
 }
 
-// Whole asks whether the change applies to the whole visit or to this appointment. It shows nothing if there is no one
-// else, or until the visit is loaded.
+// Whole asks whether the change applies to the whole visit or to this appointment. It shows nothing if there is no
+// other person, or until the visit is loaded.
 export function Whole({ all, whole, set }) {
   if (!all || all.length < 2) return null
   return html`

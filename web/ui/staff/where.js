@@ -15,7 +15,7 @@ export const placeName = id => {
 }
 
 // isAt reports whether a specialist works at a place on a date: by the hours of that day, or by an appointment there.
-// Hours without a place count for every place, and so do appointments without a place (outside of all hours).
+// Hours without a place apply to every place, and so do appointments without a place (outside all hours).
 export function isAt(s, x, date, place) {
   if (!placeName(place) || !x.places?.length) return true
   const hours = s.hours[x.id],

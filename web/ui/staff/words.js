@@ -14,7 +14,8 @@ export const specialistName = (s, id) =>
   s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
 export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
 export const typeName = (s, id) => typeIn(s, id)?.name || id
-// Each type has one of six colours: the clinic's choice, or the one of its place in the list.
+// Each type has one of six colours: the clinic's choice, or the colour for its position in the
+// list.
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 export function colourOf(s, id) {
   const at = s.types.findIndex(x => x.id === id),
@@ -27,8 +28,8 @@ export const who = (desk, a) =>
 export const closedWord = word =>
   ['closed', 'break', 'blocked', 'elsewhere'].includes(word) ? t('closed.' + word) : word
 
-// "09:00 Lena Vogt, Check-up, 30 minutes, arrived". The visible text of the card comes first, in its order, so that
-// users of voice control can name the card by what they see.
+// "09:00 Lena Vogt, Check-up, 30 minutes, arrived". The visible text of the card comes first, in the same order, so
+// that people who use voice control can name the card by what they see.
 const attended = {},
   lasts = new Map()
 export function sayAppointment(desk, a, at = time(a.start), visit = '') {
@@ -78,7 +79,7 @@ export function sayStop(desk, column, stop, name, span) {
   return [clock(stop.at), name, state].join(', ')
 }
 
-// What prevents a booking, in a sentence. fit.js finds it.
+// The obstacle to a booking, in a sentence. fit.js finds it.
 export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
   const s = desk.store.get()
   const key =

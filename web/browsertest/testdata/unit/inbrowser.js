@@ -1,4 +1,4 @@
-// Stands for node:test and node:assert in a browser: as much of the two as the tests use. run gives the failures.
+// Replaces node:test and node:assert in a browser, as far as the tests use them. run returns the failures.
 const all = []
 export default function test(name, body) { all.push({ name, body }) }
 

@@ -14,7 +14,7 @@ test('the wait after a refused poll is Retry-After at least, and grows to 30 s',
   }
 })
 
-// polled runs a page without a stream until its poll has been called as often as there are answers.
+// polled runs a page without a stream until its poll has been called once for each answer.
 const polled = answers => new Promise(done => {
   const at = [], links = []
   const live = createLive({

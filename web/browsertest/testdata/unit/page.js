@@ -1,5 +1,5 @@
-// What a module of the pages finds around it where there is no page: as little as it can be loaded with. In a browser the page
-// itself is there, and nothing is done. It has to be the first import of every test.
+// The globals that a module of the pages needs outside a page: just enough to load it. In a browser the page itself
+// provides them, and this module does nothing. It has to be the first import of every test.
 if (!globalThis.document) {
   const boot = { textContent: JSON.stringify({ clinic: { name: 'Harbour Clinic', timezone: 'Europe/Berlin', locale: 'en' } }) }
   globalThis.location = new URL('http://clinic.test/')
