@@ -223,8 +223,8 @@ func backupKeyCommand(p process) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&replace, "replace", false, "create a new key although there is one; older copies open with "+
-		"the older key only")
+	c.Flags().BoolVar(&replace, "replace", false, "replace an existing key; older copies still "+
+		"need the old key")
 	defineSettings(c, forData)
 	return c
 }

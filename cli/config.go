@@ -166,7 +166,7 @@ func (s setting) choose(sources ...[]given) (given, error) {
 		}
 		g := list[len(list)-1]
 		if i := slices.IndexFunc(list, func(o given) bool { return o.file != g.file }); i >= 0 {
-			return g, fmt.Errorf("is given twice, also by %s; keep one of them", list[i].from)
+			return g, fmt.Errorf("is given twice (also by %s); keep one of them", list[i].from)
 		}
 		return g, nil
 	}

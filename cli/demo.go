@@ -45,7 +45,7 @@ func demoCommand(p process) *cobra.Command {
 			if from := cfg.given["data"].from; from == "flag --data" {
 				return usageError{
 					errors.New(
-						"flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import",
+						"flag --data: demo stores its data in a temporary directory; to keep it, use serve and import",
 					),
 				}
 			}

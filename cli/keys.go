@@ -22,7 +22,7 @@ func keysCommand(p process) *cobra.Command {
 		Short: "Rotate the signing key",
 		Long: "Signs manage links and agents' tokens with a new key from now on. Links and tokens signed with the " +
 			"old key stay valid\n" +
-			"until they expire, so you need to notify no one.",
+			"until they expire, so you do not need to notify anyone.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

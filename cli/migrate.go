@@ -40,7 +40,7 @@ func migrateCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "new database of the clinic: postgres://user@host/name, or sqlite:DIRECTORY")
-	c.Flags().BoolVar(&dry, "dry-run", false, "count the rows to move, and move none")
+	c.Flags().BoolVar(&dry, "dry-run", false, "count the rows to move, without moving them")
 	defineSettings(c, forData)
 	return c
 }

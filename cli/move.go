@@ -30,12 +30,12 @@ func (p process) move(ctx context.Context, cfg config, to string, dry bool) erro
 		return errors.New("--to sqlite: needs a directory, such as sqlite:./holdfast-data")
 	case isDir && cfg.database == "":
 		return fmt.Errorf(
-			"the clinic in %s is in SQLite already; to move it to another directory, stop the server and move the directory",
+			"the clinic in %s is already in SQLite; to move it to another directory, stop the server and move the directory",
 			cfg.data,
 		)
 	case !isDir && cfg.database != "":
 		return errors.New(
-			"the clinic is in PostgreSQL already; PostgreSQL's own tools move it to another one, or: holdfast backup, and psql",
+			"the clinic is already in PostgreSQL; to move it to another one, use PostgreSQL's own tools, or holdfast backup and psql",
 		)
 	}
 	var err error
@@ -119,7 +119,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	if part, err := from.Unfinished(ctx); err != nil {
 		return err
 	} else if part != "" {
-		return errors.New("this PostgreSQL has part of a clinic from an interrupted move: run that move again first")
+		return errors.New("this PostgreSQL contains part of a clinic from an interrupted move: run that move again first")
 	}
 	id, err := from.ID(ctx)
 	if err == nil {
@@ -145,7 +145,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	}
 	if disk.Size(dir.file(queueFile)) >= 0 {
 		return fmt.Errorf(
-			"%s has the queue of a clinic that was served there (%s). Move it away, or name another directory",
+			"%s contains the queue of a clinic that was served there (%s). Move it away, or name another directory",
 			dir.path, queueFile,
 		)
 	}

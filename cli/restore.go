@@ -67,7 +67,7 @@ func restoreCommand(p process) *cobra.Command {
 	nameValue(c.Flags(), "until", "INSTANT")
 	c.Flags().StringVar(&keyFile, "key", "", "file with the key of a sealed copy, or - to type it")
 	nameValue(c.Flags(), "key", "FILE")
-	c.Flags().BoolVar(&list, "list", false, "print the backups, newest first, and restore none")
+	c.Flags().BoolVar(&list, "list", false, "print the backups, newest first, without restoring one")
 	defineSettings(c, forData|forCopies)
 	return c
 }

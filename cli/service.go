@@ -74,7 +74,7 @@ func serviceCommand(p process) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return s.uninstall(c.Context()) },
 	}
 	for _, each := range []*cobra.Command{install, uninstall} {
-		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print the steps, and do nothing")
+		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print the steps without running them")
 		each.Flags().StringVar(&s.root, "root", "",
 			"write the files below this directory and do not call systemd; to prepare an image")
 		completesDirectories(each, "root")

@@ -353,13 +353,13 @@ func parseAdminKey(v string) (string, error) {
 		return "", nil
 	}
 	if len(v) < account.MinAdminKey {
-		return "", fmt.Errorf("has %d characters and needs at least %d; create one with: openssl rand -base64 32",
+		return "", fmt.Errorf("has %d characters but needs at least %d; create one with: openssl rand -base64 32",
 			len(v), account.MinAdminKey)
 	}
 	for i := range len(v) {
 		// Other characters cannot be in an Authorization header, so such a key could never match.
 		if v[i] <= ' ' || v[i] > '~' {
-			return "", errors.New("may have visible ASCII characters only, without spaces")
+			return "", errors.New("may contain only visible ASCII characters, without spaces")
 		}
 	}
 	return v, nil
@@ -376,7 +376,7 @@ func parseOwnerEmail(v string) (string, error) {
 
 func parseOwnerPassword(v string) (string, error) {
 	if n := utf8.RuneCountInString(v); v != "" && n < account.MinPassword {
-		return "", fmt.Errorf("has %d characters and needs at least %d; a few words together are easy to remember", n,
+		return "", fmt.Errorf("has %d characters but needs at least %d; several words in a row are easy to remember", n,
 			account.MinPassword)
 	}
 	return v, nil
@@ -393,7 +393,7 @@ func parsePositive(v string) (time.Duration, error) {
 func parseCount(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1000 {
-		return 0, fmt.Errorf("%q should be a number from 1 to 1000", v)
+		return 0, fmt.Errorf("%q must be a number from 1 to 1000", v)
 	}
 	return n, nil
 }

@@ -87,7 +87,7 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 		return errors.Join(fmt.Errorf("an attempt failed: %w", t.failed), h.close())
 	}
 	if err := h.store.Check(ctx); err != nil {
-		return errors.Join(fmt.Errorf("the database breaks its promise: %w", err), h.close())
+		return errors.Join(fmt.Errorf("the database violates its guarantee: %w", err), h.close())
 	}
 	t.print(p.stdout, took)
 	return h.close()

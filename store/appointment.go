@@ -197,7 +197,7 @@ func (a *Appointment) CheckResources() error {
 	}
 	for i, id := range a.Resources {
 		if slices.Contains(a.Resources[:i], id) {
-			return fmt.Errorf("%w: the resource %q is named twice", ErrInvalid, id)
+			return fmt.Errorf("%w: resource %q is named twice", ErrInvalid, id)
 		}
 	}
 	return nil

@@ -168,7 +168,7 @@ func partOf(ctx context.Context, id string, from, to Carrier) (map[string]int, e
 			return nil, err
 		}
 		if rows > 0 && part == "" {
-			return nil, fmt.Errorf("%w: the target has %d rows in %s already", ErrDuplicate, rows, table.Name)
+			return nil, fmt.Errorf("%w: the target already has %d rows in %s", ErrDuplicate, rows, table.Name)
 		}
 		if there[table.Name] = rows; rows > 0 && same {
 			err := compareTable(ctx, from, to, table, true)

@@ -21,7 +21,7 @@ func (p Person) Validate() error {
 	switch {
 	case given != 1:
 		return fmt.Errorf(
-			"%w: a person to erase is named by an email address, a phone number, a client id or by spellings",
+			"%w: name the person to erase by an email address, a phone number, a client id or by spellings",
 			ErrInvalid,
 		)
 	case slices.ContainsFunc(p.Of, func(i Identity) bool { return Fold(i.Name) == "" }):

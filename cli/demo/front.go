@@ -49,7 +49,7 @@ func newBalancer(c *Cluster, log *slog.Logger) http.Handler {
 // RoundTrip sends a request to the next node in turn.
 func (f *balancer) RoundTrip(r *http.Request) (reply *http.Response, err error) {
 	turn := f.turn.Add(1)
-	err = errors.New("no node is there")
+	err = errors.New("no node is running")
 	for n := range uint64(len(f.parts)) {
 		x := f.parts[(turn+n)%uint64(len(f.parts))]
 		x.mu.Lock()

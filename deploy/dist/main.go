@@ -83,7 +83,7 @@ func commitTime() (time.Time, error) {
 // release builds all files.
 func release(ctx context.Context, o options) error {
 	if len(o.targets) == 0 {
-		return errors.New("none of the systems is known")
+		return errors.New("none of these systems is supported")
 	}
 	if err := os.MkdirAll(o.into, 0o755); err != nil {
 		return err

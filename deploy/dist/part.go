@@ -42,7 +42,7 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 	parts := []part{std}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
-			return nil, fmt.Errorf("%s is replaced by %s: a release has what go.mod names", m.Path, m.Replace.Path)
+			return nil, fmt.Errorf("%s is replaced by %s: a release must contain the modules that go.mod names", m.Path, m.Replace.Path)
 		}
 		p := part{path: m.Path, version: m.Version, sum: m.Sum}
 		if p.licences, err = readLicences(dirs[m.Path]); err != nil {
@@ -101,7 +101,7 @@ func readLicences(dir string) (all []licence, err error) {
 		all = append(all, l)
 	}
 	if !known {
-		return nil, fmt.Errorf("no licence that is known in %s", dir)
+		return nil, fmt.Errorf("no known licence in %s", dir)
 	}
 	return all, nil
 }

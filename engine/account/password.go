@@ -118,7 +118,7 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 func checkPassword(m *record.Mistakes, field, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
-		m.Add(field, "must have at least %d characters; a few words together are easy to remember", MinPassword)
+		m.Add(field, "must have at least %d characters; several words in a row are easy to remember", MinPassword)
 	case len(password) > MaxPassword:
 		m.Add(field, "must have at most %d bytes", MaxPassword)
 	case isCommon(password, about...):

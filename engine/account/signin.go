@@ -26,7 +26,7 @@ var (
 	// ErrCodeNeeded: the password is right, but the account needs a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
 	// ErrPasswordOff: the password is right, but only owners can sign in with a password here.
-	ErrPasswordOff = errors.New("a password signs in owners only")
+	ErrPasswordOff = errors.New("only owners can sign in with a password")
 	// ErrWrongCode: the one-time code is wrong or was already used.
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )

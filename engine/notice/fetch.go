@@ -14,7 +14,7 @@ import (
 // The errors of Fetch, with *FetchStatusError.
 var (
 	ErrFetchPrivate     = errors.New("the address leads to a private network")
-	ErrFetchInsecure    = errors.New("the certificate of the server is not valid, or the address does not encrypt")
+	ErrFetchInsecure    = errors.New("the server's certificate is not valid, or the address is not encrypted")
 	ErrFetchUnreachable = errors.New("the server could not be reached, or did not answer in time")
 	ErrFetchTooLarge    = errors.New("the answer is too large")
 )

@@ -127,7 +127,7 @@ func dialError(err error) error {
 	case errors.As(err, &answer):
 		return fmt.Errorf("the mail server refused the connection or the password (%d)", answer.Code)
 	case isTLS(err):
-		return errors.New("the mail server's certificate is not valid, or it does not encrypt")
+		return errors.New("the mail server's certificate is not valid, or the server does not encrypt")
 	case isNetwork(err):
 		return &Unreachable{errors.New("the mail server could not be reached")}
 	}
@@ -149,7 +149,7 @@ func sendError(err error) error {
 	case errors.As(err, &answer) && answer.Code >= 500:
 		return permanent(fmt.Sprintf("the mail server rejected the message permanently (%d)", answer.Code))
 	case errors.As(err, &answer):
-		return fmt.Errorf("the mail server did not take the message (%d)", answer.Code)
+		return fmt.Errorf("the mail server did not accept the message (%d)", answer.Code)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("the mail server did not answer in time")
 	}

@@ -167,7 +167,7 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 				"the SMS gateway is at a private address, which is not allowed; start with --webhook-allow-private to allow it",
 			)
 	case isTLS(err):
-		return "", errors.New("the certificate of the SMS gateway is not valid, or it does not encrypt")
+		return "", errors.New("the SMS gateway's certificate is not valid, or the gateway does not encrypt")
 	case err != nil && !connected.Load():
 		return "", &Unreachable{errors.New("the SMS gateway could not be reached")}
 	case err != nil:

@@ -135,7 +135,7 @@ func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string
 				"the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it",
 			)
 	case isTLS(err):
-		return nil, errors.New("the certificate of the webhook's server is not valid, or it does not encrypt")
+		return nil, errors.New("the certificate of the webhook's server is not valid, or the server does not encrypt")
 	case err != nil && !connected.Load():
 		return nil, &Unreachable{errors.New("the webhook's server could not be reached")}
 	case err != nil:

@@ -130,7 +130,7 @@ func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []
 func (tm *Time) ReadClosures(ctx context.Context) error {
 	all, err := tm.store.Closures(ctx)
 	if err != nil {
-		return fmt.Errorf("read what is closed: %w", err)
+		return fmt.Errorf("read the closures: %w", err)
 	}
 	tm.closed.mu.Lock()
 	tm.closed.all = all

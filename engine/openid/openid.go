@@ -64,7 +64,7 @@ type Claims struct {
 
 var (
 	// ErrUnavailable: the issuer is unreachable.
-	ErrUnavailable = errors.New("the identity provider does not answer")
+	ErrUnavailable = errors.New("the identity provider is not answering")
 	// ErrRefused: the issuer's answer signs no user in.
 	ErrRefused = errors.New("the identity provider's answer cannot be trusted")
 )
@@ -261,10 +261,10 @@ func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Clai
 	if err != nil {
 		var said *oauth2.RetrieveError
 		if errors.As(err, &said) && said.Response.StatusCode < http.StatusInternalServerError {
-			return Claims{}, fmt.Errorf("%w: the code was answered %d %q", ErrRefused, said.Response.StatusCode,
+			return Claims{}, fmt.Errorf("%w: the answer to the code was %d %q", ErrRefused, said.Response.StatusCode,
 				said.ErrorCode) // the rest of the answer may repeat the code
 		}
-		return Claims{}, fmt.Errorf("%w: it gave no token for the code", ErrUnavailable)
+		return Claims{}, fmt.Errorf("%w: it returned no token for the code", ErrUnavailable)
 	}
 	raw, _ := given.Extra("id_token").(string)
 	verifier := f.Verifier(&oidc.Config{ClientID: l.ClientID, Now: func() time.Time { return time.Now().Add(-skew) }})

@@ -80,7 +80,7 @@ func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *
 }
 
 // errManyFound is the error of a search by name that does not lead to one appointment.
-var errManyFound = errors.New("more than one patient or appointment fits")
+var errManyFound = errors.New("more than one patient or appointment matches")
 
 // wordsOf explains an error of findByName for people.
 func wordsOf(err error) string {

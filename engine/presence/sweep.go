@@ -154,7 +154,7 @@ func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) erro
 	}
 	everyone, err := pr.holds.Everyone(ctx)
 	if err != nil {
-		return fmt.Errorf("read who is online: %w", err)
+		return fmt.Errorf("read the online specialists: %w", err)
 	}
 	for i := range everyone {
 		if err := pr.autoOffline(ctx, everyone[i].SpecialistID, stale); err != nil {

@@ -27,7 +27,7 @@ var (
 	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
 	// ErrOperationState: the state of the operation does not allow this.
-	ErrOperationState = errors.New("the operation is not in a state for that")
+	ErrOperationState = errors.New("the operation's state does not allow this")
 	// ErrIdempotencyMismatch: the key was used for another request.
 	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
 	// ErrIdempotencyInFlight: the first request with this key is still running.

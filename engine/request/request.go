@@ -75,10 +75,10 @@ type Booked struct {
 }
 
 // errAsk: the booking is over the limits and can be a request.
-var errAsk = errors.New("to be confirmed first")
+var errAsk = errors.New("a confirmation is needed first")
 
 // errApprove: the clinic's program leaves the booking to the desk.
-var errApprove = errors.New("to be approved by the desk")
+var errApprove = errors.New("an approval by the desk is needed first")
 
 // LapsedError reports that a request can no longer be confirmed, because it was declined or has expired.
 type LapsedError struct{ Declined bool }

@@ -199,14 +199,14 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 			if signs := each.retiredAt.IsZero(); signs != (len(k.keys) == 0) {
 				return nil,
 					fmt.Errorf(
-						"key file line %d: the first key, and no other, has - in place of the instant it was replaced; copy the file back from a backup",
+						"key file line %d: only the first key may have - instead of a replacement time; copy the file back from a backup",
 						n,
 					)
 			}
 			if slices.ContainsFunc(k.keys, func(o key) bool { return o.id == each.id }) {
 				return nil,
 					fmt.Errorf(
-						"key file line %d: key %s is there twice; remove the line, or copy the file back from a backup",
+						"key file line %d: key %s occurs twice; remove the line, or copy the file back from a backup",
 						n, each.name(),
 					)
 			}
@@ -219,7 +219,7 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 	if len(k.keys) == 0 {
 		return nil,
 			errors.New(
-				"key file: no key in it; copy it back from a backup, or remove it and the server creates a new one (links already sent then stop working)",
+				"key file: it contains no key; copy it back from a backup, or remove it and the server creates a new one (links already sent then stop working)",
 			)
 	}
 	if err := checkSum(text); err != nil {

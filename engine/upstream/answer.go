@@ -37,7 +37,7 @@ func (r record) first(names ...string) string {
 }
 
 var (
-	errNotWhole = errors.New("the answer was not whole XML")
+	errNotWhole = errors.New("the answer was not complete XML")
 	errNotOurs  = errors.New("the answer was not a GetDataResponse")
 	errTwice    = errors.New("the answer had a duplicate element")
 	errStatus   = errors.New("the answer was neither Success nor Error")

@@ -124,7 +124,7 @@ func TestLostCalls(t *testing.T) {
 		}, Unknown, "the answer broke off"},
 		{"cut in the middle of an answer of no announced length", func() Options {
 			return options(canned("200 OK", "\r\n"+yes[:len(yes)/2]))
-		}, Unknown, "the answer was not whole XML"},
+		}, Unknown, "the answer was not complete XML"},
 		{"an answer without end", func() Options {
 			return options(canned("200 OK", "\r\n"+yes+strings.Repeat(" ", maxAnswer)))
 		}, Unknown, "the answer was larger than 1 MiB"},

@@ -94,7 +94,7 @@ func parse(body []byte) (texts []Text, err error) {
 			}
 		}
 		if t.Forms != nil && t.Forms["other"] == "" {
-			return nil, fmt.Errorf("%q has no plural form other", t.Key)
+			return nil, fmt.Errorf("%q has no plural form \"other\"", t.Key)
 		}
 		texts = append(texts, t)
 	}

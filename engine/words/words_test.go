@@ -55,7 +55,7 @@ func TestLoadRefusesDifferentTexts(t *testing.T) {
 		"twice":       {`{"a": "Eins {n}", "a": "Eins {n}", "b": "Zwei"}`, `"a" occurs twice`},
 		"empty":       {`{"a": "Eins {n}", "b": " "}`, `"b" is empty`},
 		"plural":      {`{"a": "Eins {n}", "b": {"other": "Zwei"}}`, "plural forms"},
-		"no other":    {`{"a": "Eins {n}", "b": {"one": "Zwei"}}`, "no plural form other"},
+		"no other":    {`{"a": "Eins {n}", "b": {"one": "Zwei"}}`, `no plural form "other"`},
 		"no JSON":     {`[]`, "not a JSON object"},
 	} {
 		dir := fstest.MapFS{"en/x.json": {Data: []byte(english)}, "de/x.json": {Data: []byte(test.german)}}

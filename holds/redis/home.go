@@ -140,7 +140,7 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, _ ho
 	}
 	reply, err := b.run(ctx, openScript, []string{epochKey, serverKey}, epoch, who)
 	if err == nil && number(reply, 0) != 1 {
-		err = fmt.Errorf("%w: another node fills Redis", holds.ErrMoved)
+		err = fmt.Errorf("%w: another node is filling Redis", holds.ErrMoved)
 	}
 	return restored, err
 }

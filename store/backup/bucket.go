@@ -79,7 +79,7 @@ func ParseRegion(v string) (string, error) {
 func ParseAccessKey(v string) (string, error) {
 	for i := range len(v) {
 		if v[i] <= ' ' || v[i] > '~' {
-			return "", errors.New("may have visible ASCII characters only, without spaces")
+			return "", errors.New("may contain only visible ASCII characters, without spaces")
 		}
 	}
 	return v, nil

@@ -175,7 +175,7 @@ func checkIncrement(path string, key *Key, before sqlite.PageSums, begin func(in
 	return head, end, nil
 }
 
-var errDamaged = errors.New("its content was changed")
+var errDamaged = errors.New("its content has been changed")
 
 // incrementReader reads the parts of an increment.
 type incrementReader struct {

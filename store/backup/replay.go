@@ -54,7 +54,7 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 			func(head incrementHead) error { return requireNext(head, before, end, n) })
 		if broken == nil && !until.IsZero() && head.Made.After(until) {
 			if n == 0 {
-				return r, fmt.Errorf("%s starts only at %s. Name an older one", called, head.Made.Format(time.RFC3339))
+				return r, fmt.Errorf("%s starts at %s, which is too late. Name an older one", called, head.Made.Format(time.RFC3339))
 			}
 			break
 		}
@@ -88,7 +88,7 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 // or to another position.
 func requireNext(head, before incrementHead, end incrementEnd, n int) error {
 	if head.Number != n || head.After != end.digest || n > 0 && head.Set != before.Set {
-		return fmt.Errorf("it is increment %d of %s and does not follow the previous one here", head.Number, head.Set)
+		return fmt.Errorf("it is increment %d of %s and does not follow the previous one", head.Number, head.Set)
 	}
 	return nil
 }

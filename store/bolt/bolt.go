@@ -242,7 +242,7 @@ func prepare(db *bbolt.DB) (fresh bool, err error) {
 	case have != format && have != "":
 		return false,
 			fmt.Errorf(
-				"%w: %q instead of %q; start the program that wrote it, or move %s away: unfinished operations come back from the outbox",
+				"%w: %q instead of %q; start the program that wrote it, or move %s away: unfinished operations are restored from the outbox",
 				ErrFormat, have, format, db.Path(),
 			)
 	}

@@ -47,7 +47,7 @@ func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 		}
 		select {
 		case <-ctx.Done():
-			err = fmt.Errorf("queue: the payloads are empty, but %w: %w", errReading, ctx.Err())
+			err = fmt.Errorf("queue: the payloads were erased, but %w: %w", errReading, ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 			err = nil
 		}
@@ -59,7 +59,7 @@ func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 const roundLimit = 4096
 
 // errReading: a transaction that began before the last change still reads the pages to be overwritten.
-var errReading = errors.New("a copy of the file is being made; erase again when it is done")
+var errReading = errors.New("the file is being copied; erase again when the copy is complete")
 
 // scrub overwrites every free page. The only way to write a free page is to allocate it, so scrub allocates pages
 // until none are left, and frees them again. It runs in the writer.

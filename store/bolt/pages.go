@@ -89,7 +89,7 @@ func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 // verifyElements requires that keys and values are where they must be, so that none reaches into another page.
 func verifyElements(page []byte) error {
 	if len(page) < pageHeader {
-		return errors.New("it is cut short")
+		return errors.New("it is truncated")
 	}
 	flags, count := order.Uint16(page[8:]), int(order.Uint16(page[10:]))
 	switch flags {
@@ -97,7 +97,7 @@ func verifyElements(page []byte) error {
 		return nil // bbolt's check covers it through the pages that it lists
 	case branchPage, leafPage:
 	default:
-		return fmt.Errorf("it is of the unknown kind %#x", flags)
+		return fmt.Errorf("it has the unknown kind %#x", flags)
 	}
 	next := pageHeader + count*element // where the next key must begin
 	if next > len(page) {
@@ -128,7 +128,7 @@ func verifyElements(page []byte) error {
 
 func verifyBucket(value []byte) error {
 	if len(value) < bucketHeader {
-		return errors.New("it is cut short")
+		return errors.New("it is truncated")
 	}
 	if inline := order.Uint64(value) == 0; inline {
 		return verifyElements(value[bucketHeader:])

@@ -128,7 +128,7 @@ func verifyActivity(t *tables) (lines int64, err error) {
 		case err != nil:
 			return 0, fmt.Errorf("an activity of %s cannot be read: %w", id, err)
 		case sequence > b.Sequence():
-			return 0, fmt.Errorf("an activity of %s has number %d and the last one given is %d", id, sequence,
+			return 0, fmt.Errorf("an activity of %s has number %d, but the last assigned number is %d", id, sequence,
 				b.Sequence())
 		}
 		lines++

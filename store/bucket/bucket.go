@@ -375,7 +375,7 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 	case ended.Err() != nil:
 		return context.Cause(ended)
 	case context.Cause(ctx) == errSilent:
-		return b.lost(fmt.Errorf("nothing came for %s", b.Patience))
+		return b.lost(fmt.Errorf("no data arrived for %s", b.Patience))
 	}
 	return b.lost(err)
 }

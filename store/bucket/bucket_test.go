@@ -361,7 +361,7 @@ func TestHungServiceTimesOut(t *testing.T) {
 		Patience: 50 * time.Millisecond, Pause: time.Millisecond}
 	err = put(t.Context(), open(t, o), "k", make([]byte, 8<<20))
 	if !errors.Is(err, bucket.ErrUnreachable) || bucket.Refused(err) ||
-		!strings.Contains(err.Error(), "nothing came for 50ms") {
+		!strings.Contains(err.Error(), "no data arrived for 50ms") {
 		t.Errorf("got %v", err)
 	}
 	over := make(chan struct{})

@@ -80,7 +80,7 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	}
 	applied, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`)
 	if err == nil && applied > len(known) {
-		err = fmt.Errorf("%w: the schema is a newer program's, so the backup is for a node of that to make",
+		err = fmt.Errorf("%w: a newer program has changed the schema, so a node of that program must make the backup",
 			store.ErrUnavailable)
 	}
 	if err != nil {

@@ -257,7 +257,7 @@ func writeCell(w *bytes.Buffer, cell any, kind string) error {
 		w.WriteString(`\\x` + hex.EncodeToString(v))
 	case string:
 		if strings.ContainsRune(v, 0) {
-			return fmt.Errorf("%w: a text with a zero byte, which PostgreSQL does not take", store.ErrInvalid)
+			return fmt.Errorf("%w: a text with a zero byte, which PostgreSQL does not accept", store.ErrInvalid)
 		}
 		_, _ = forCopy.WriteString(w, v)
 	default:

@@ -105,7 +105,7 @@ func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
 	}
 	rows, ok := result.(*pgconn.ResultReader)
 	if !ok {
-		return fmt.Errorf("postgres: the server answered with a %T out of turn", result)
+		return fmt.Errorf("postgres: the server sent an unexpected %T", result)
 	}
 	for rows.NextRow() {
 		if c.rows++; s.each != nil {

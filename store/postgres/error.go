@@ -35,7 +35,7 @@ const (
 // ErrSchema: the schema is not the one that this program creates, so its guarantees are unknown. An index, a
 // constraint or a trigger of the guarantee is missing, invalid or disabled. Restore a backup, or undo the change of
 // the schema.
-var ErrSchema = errors.New("the schema is not what this program made")
+var ErrSchema = errors.New("the schema is not the one that this program created")
 
 // translate converts the errors of pgx to those of package store. The server's message names columns and constraints.
 // Its detail would contain values and is omitted.

@@ -207,7 +207,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 	}
 	t.Logf("%d calls, of %d nobody knows", len(history), len(unsure))
 	if len(history) < enough {
-		t.Error("that is too little to prove anything")
+		t.Error("that is too little for a useful test")
 	}
 	for _, s := range all {
 		if err := s.Check(t.Context()); err != nil {

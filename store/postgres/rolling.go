@@ -40,7 +40,7 @@ const oldestNode = `WITH here AS (
 
 // ErrOldNodes: running nodes must be stopped before this program can start. It is an ErrInUse.
 var ErrOldNodes = fmt.Errorf(
-	"%w, of a version whose writes would not be right under the schema of this one: stop all nodes, and start this version then",
+	"%w, of a version whose writes would be incorrect under this version's schema: stop all nodes, then start this version",
 	ErrInUse,
 )
 

@@ -29,7 +29,7 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 			log.Warn("answer to a COMMIT lost; server not reachable yet", "error", err)
 		case status == "committed":
 			if err := s.replicated(ctx, timeline); err != nil {
-				return fmt.Errorf("%w: %s: it was committed, and may not be on a standby yet: %w", store.ErrUnavailable,
+				return fmt.Errorf("%w: %s: it was committed, but may not be on a standby yet: %w", store.ErrUnavailable,
 					unknownOutcome, err)
 			}
 			return nil

@@ -235,7 +235,7 @@ func (w *writer) finish() error {
 			return err
 		}
 		if err := w.feed.catchUp(); err != nil { // the numbers were lost with the answer
-			return fmt.Errorf("%w: %s to this node: it was committed and cannot be read back yet: %w",
+			return fmt.Errorf("%w: %s to this node: it was committed but cannot be read back yet: %w",
 				store.ErrUnavailable, unknownOutcome, err)
 		}
 		return nil

@@ -316,7 +316,7 @@ func (w *writer) abort(cause error) {
 	w.current = nil
 	// SQLite may already have rolled back by itself; then there is nothing to roll back.
 	if _, err := w.conn.exec("ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
-		w.die(fmt.Errorf("%w: a failed batch could not be undone: %w", store.ErrUnavailable, err))
+		w.die(fmt.Errorf("%w: a failed batch could not be rolled back: %w", store.ErrUnavailable, err))
 	}
 	w.conn.fault = nil
 	if fatal(cause) {

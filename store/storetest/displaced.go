@@ -64,7 +64,7 @@ func testDisplaced(t *testing.T, h Harness) {
 	write(t, s, func(tx store.Tx) error {
 		n, err := tx.ForgetWaitlist(ctx, monday.Add(time.Second), 10)
 		if n != 1 && err == nil {
-			err = errors.New("not one entry was forgotten")
+			err = errors.New("no entry was deleted")
 		}
 		return err
 	})

@@ -119,7 +119,7 @@ func New(o Options) (*Keeper, error) {
 	}
 	directory, err := url.Parse(o.Directory)
 	if err != nil || directory.Host == "" {
-		return nil, fmt.Errorf("the ACME directory %q is no URL", o.Directory)
+		return nil, fmt.Errorf("the ACME directory %q is not a URL", o.Directory)
 	}
 	if len(o.Domains) == 0 {
 		return nil, errors.New("a certificate needs a domain")
@@ -130,7 +130,7 @@ func New(o Options) (*Keeper, error) {
 		proofs: map[string]*tls.Certificate{}, tokens: map[string]string{},
 	}
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the directory of the certificates: %w", err)
+		return nil, fmt.Errorf("the certificate directory: %w", err)
 	}
 	for _, domain := range o.Domains {
 		kept, err := k.read(domain)

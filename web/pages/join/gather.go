@@ -20,7 +20,7 @@ func gather(files map[string][]byte) error {
 	for _, name := range deskSheets {
 		body, found := files[name]
 		if !found {
-			return fmt.Errorf("%s is a style sheet of the desk and is not there", name)
+			return fmt.Errorf("%s is a style sheet of the desk but does not exist", name)
 		}
 		sheet.Write(body)
 		sheet.WriteByte('\n')
