@@ -97,7 +97,7 @@ func growOld(b *testing.B, path string, over int) {
 	}
 	run(`CREATE TEMP TABLE patients (n INTEGER PRIMARY KEY, name, email, phone, birth_date)`)
 	for n := range over/4 + 1 {
-		p := somebody(n)
+		p := patientNumber(n)
 		run("INSERT INTO patients VALUES (?, ?, ?, ?, ?)", n, p.Name, p.Email, p.Phone, bornOn(n))
 	}
 	first := time.Now().UTC().Truncate(time.Hour).Add(-time.Duration((over+19)/20) * 15 * time.Minute)

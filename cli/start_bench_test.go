@@ -133,7 +133,7 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 					ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup",
 					SpecialistID: fmt.Sprintf("s%02d", n%specialists), Owner: fmt.Sprintf("%032x", n),
 					Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
-					BusyStart: start, BusyEnd: end, Patient: somebody(n / 4), Source: store.SourceWeb,
+					BusyStart: start, BusyEnd: end, Patient: patientNumber(n / 4), Source: store.SourceWeb,
 					UpstreamState: store.UpstreamNone, CreatedAt: first, UpdatedAt: first, Version: 1,
 				}); err != nil {
 					return err
@@ -144,9 +144,9 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 	}
 }
 
-// somebody returns the nth patient. One name has a different address and number in each of many
+// patientNumber returns the nth patient. One name has a different address and number in each of many
 // appointments.
-func somebody(n int) store.Patient {
+func patientNumber(n int) store.Patient {
 	first := []string{"Rosa", "Jürgen", "María", "Per", "Zoë", "Anna", "Tom", "Ida"}
 	last := []string{"Winter", "Großmann", "Lindqvist", "Haddad", "Brandt", "Sand", "Okafor"}
 	return store.Patient{

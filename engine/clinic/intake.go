@@ -35,7 +35,7 @@ type Said struct {
 
 // CheckIntake checks the input of a booking of a type and returns the part to store. If online is set, the patient
 // must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
-// Every given answer must fit its question, whoever gives it.
+// Every given answer must fit its question, also from the desk.
 func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool,
 	now time.Time) store.Intake {
 	kept := store.Intake{NewPatient: said.NewPatient, SMS: said.SMS}

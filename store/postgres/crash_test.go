@@ -10,7 +10,7 @@ import (
 )
 
 // TestServerCrashKeepsAcknowledged: PostgreSQL crashes and restarts while two nodes book. Each client with an
-// answer has its appointment once; each client that was told that nothing was written has none and books again;
+// answer has its appointment once; each client that learned that nothing was written has none and books again;
 // and no intervention is needed.
 func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	t.Parallel()

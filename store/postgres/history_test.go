@@ -75,8 +75,8 @@ var strictTime = porcupine.NondeterministicModel{
 }
 
 // TestHistoriesUnderFaults: clients of two nodes book, cancel and look while PostgreSQL crashes and the lines to it
-// break, freeze and lose the answers to commits. An appointment appears or disappears only if a client was told so,
-// or was told that the outcome is unknown; after any other error, nothing was written.
+// break, freeze and lose the answers to commits. An appointment appears or disappears only if the server confirmed it to a client
+// or reported that the outcome is unknown; after any other error, nothing was written.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
