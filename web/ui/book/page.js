@@ -435,12 +435,13 @@ render(
   `,
   root,
 )
-if (boot.onDemand) {
+
+// offerSession shows the offer of a session after the first times, which are more urgent. The page does not await it:
+// online.js imports from this module, which would wait for itself.
+async function offerSession() {
   const open = recall('session')
-  if (open && !resumed) session(open)
-  else {
-    // After the first times, which are more urgent.
-    while (/** @type {any} */ (calendar)?.store.get().loading) await wait(100)
-    page.set({ Online: (await online.get()).Online })
-  }
+  if (open && !resumed) return session(open)
+  while (/** @type {any} */ (calendar)?.store.get().loading) await wait(100)
+  page.set({ Online: (await online.get()).Online })
 }
+if (boot.onDemand) offerSession()
