@@ -109,5 +109,5 @@ func TestPatientPagesInForcedColours(t *testing.T) {
 	p.stopsSeen("cancelling")
 	p.click(".btn.solid")
 	p.there(".ticket.cancelled")
-	p.until(`getComputedStyle(document.querySelector('.ticket.cancelled b')).textDecorationLine === 'line-through'`)
+	p.until(`getComputedStyle(document.querySelector('.ticket.cancelled .ticket-when b')).textDecorationLine === 'line-through'`)
 }

@@ -17,7 +17,7 @@ func TestTicketPadsItsText(t *testing.T) {
 	p.open(h.stranger("10:00"))
 	p.says("Please cancel a day before.")
 	p.shot("detail-ticket")
-	left := ask[[]float64](p, `[...document.querySelectorAll('.ticket-when > span, .ticket dt, .ticket > .lines > *')].map(e => {
+	left := ask[[]float64](p, `[...document.querySelectorAll('.ticket dt, .ticket > .lines > *')].map(e => {
 		const r = document.createRange(); r.selectNodeContents(e); return Math.round(r.getBoundingClientRect().left) })`)
 	for _, at := range left {
 		if at != left[0] {

@@ -37,7 +37,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	p.accessible("erasing a person")
 	p.shot("staff-erase")
 	p.press("Erase this person")
-	p.says("1 appointment has no name now")
+	p.says("1 appointment no longer has a name")
 	p.accessible("a person is erased")
 	p.press("Close")
 	for id, want := range map[string]any{lena: nil, mia: "Mia Vogt"} {

@@ -175,7 +175,7 @@ func TestQueuePageActsOnStuckDelivery(t *testing.T) {
 	}
 	p := h.desk(t, store.RoleReception)
 	p.click(`nav a[href="#queue"]`)
-	p.lineSays("Lena Vogt", "Being sent")
+	p.lineSays("Lena Vogt", "Sending")
 	room.Store(true)
 	p.lineSays("Lena Vogt", "The other system asked us to slow down.")
 	p.onLine("Lena Vogt", "Retry now")

@@ -64,7 +64,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.says("1 of 6")
 	p.accessible("an appointment of a series")
 	p.shot("staff-series-appointment")
-	p.run(`document.querySelector('.facts .textlink:not(.history *)').click()`)
+	p.run(`document.querySelector('.facts .textlink:not(.sooner, .history *)').click()`)
 	p.closed()
 	p.until(`location.hash.includes(` + quoted(h.days(7, "09:00")[:10]) + `)`)
 	p.cursor("09:00 lena vogt")

@@ -25,7 +25,7 @@ func TestMoveFindsNextFreeTime(t *testing.T) {
 	p.there(".nextfree .btn:nth-of-type(3)")
 	p.click(".nextfree .btn:nth-of-type(2)")
 	p.there("dialog .ask .icon")
-	p.click("dialog [type=submit]")
+	p.click("dialog [type=submit]:not([aria-disabled])")
 	p.until(`!document.querySelector('dialog')`)
 	if a := h.appointmentOf(id); a["slotStartDate"] == h.at("09:00") {
 		t.Errorf("the appointment did not move: %v", a)

@@ -10,7 +10,7 @@ import { dateOf, write, zone } from '../lib/time.js'
 import { whoDid } from './changes.js'
 import { saveCSV } from './csv.js'
 import { described, usePeople } from './person.js'
-import { Office, Select, Trouble, useAsk } from './office.js'
+import { Office, Select, Trouble, useAsk, Nothing } from './office.js'
 
 const kinds = [
   '',
@@ -297,7 +297,7 @@ export function Page({ desk, rest }) {
             `
           : page.data &&
             html`
-              <p class="nothing">${t('audit.none')}</p>
+              <${Nothing} icon="log">${t('audit.none')}</${Nothing}>
             `
       }
       ${

@@ -18,7 +18,7 @@ import { useStore } from '../lib/store.js'
 import { addDays, dateOf, dayAndTime, time, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { useChange } from './move.js'
-import { Check, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
+import { Check, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 import { offer } from './undo.js'
 import { placeName } from './where.js'
 import { slotOf, startOf } from './when.js'
@@ -90,7 +90,7 @@ function List({ desk }) {
               </ul>
             `
           : html`
-              <p class="nothing">${t('away.none')}</p>
+              <${Nothing} icon="away">${t('away.none')}</${Nothing}>
             `
       }
     </${Office}>

@@ -7,7 +7,7 @@ import { list, t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { dateOf, dayAndTime, write } from '../lib/time.js'
-import { Confirm, Office } from './office.js'
+import { Confirm, Office, Nothing } from './office.js'
 import { specialistName } from './words.js'
 
 // setsIn groups the blocks that were created with one form. It leaves out groups that have ended.
@@ -149,7 +149,16 @@ export function Page({ desk }) {
             `
           : s.ready &&
             html`
-              <p class="nothing">${t('closed.none')}</p>
+              <${Nothing}
+                icon="stop"
+                action=${html`
+                  <button type="button" class="btn" onClick=${() => desk.open('closing', {})}>
+                    ${t('closed.add')}
+                  </button>
+                `}
+              >
+                ${t('closed.none')}
+              </${Nothing}>
             `
       }
       ${

@@ -10,7 +10,7 @@ import { say } from '../lib/say.js'
 import { weekdayOf } from './day.js'
 import { faulty, inOrder, WeekHours } from './weekhours.js'
 import { changesClocks, Preview } from './preview.js'
-import { Busy, Office, Select, Trouble, useAsk, useSend } from './office.js'
+import { Busy, Office, Select, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 // outside returns the appointments outside the weekly hours. On a date with an override, the weekly hours do not
 // apply.
@@ -217,7 +217,7 @@ export function Page({ desk, rest }) {
               <${Editor} key=${person.id} desk=${desk} person=${person} types=${lists.data.appointmentTypes} />
             `
           : html`
-              <p class="nothing">${t('people.none')}</p>
+              <${Nothing} icon="people">${t('people.none')}</${Nothing}>
             `
       }
     </${Office}>

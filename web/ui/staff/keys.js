@@ -9,7 +9,7 @@ import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
 import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
-import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
+import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 const scopes = ['agent', 'presence', 'metrics', 'admin']
 
@@ -213,7 +213,14 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <p class="nothing">${t('keys.none')}</p>
+              <${Nothing}
+                icon="key"
+                action=${html`
+                  <button type="button" class="btn" onClick=${() => setAdding(true)}>${t('keys.add')}</button>
+                `}
+              >
+                ${t('keys.none')}
+              </${Nothing}>
             `
       }
       ${

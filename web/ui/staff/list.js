@@ -1,9 +1,10 @@
 // The day as a table: the same content and actions as the board, for users who prefer to read a list.
-import { html, useEffect, useMemo, useState } from '../lib/html.js'
+import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { addDays, time, write } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
 import { Notice } from '../lib/notice.js'
 import { attendances, colourOf, sayGhost, specialistName, typeName, who } from './words.js'
 import { refused } from './acts.js'
@@ -173,6 +174,33 @@ function Row({ desk, item, s }) {
   `
 }
 
+// keysOf are the columns that the table can be sorted by, each with the text or number of an item.
+const keysOf = (desk, s) => ({
+  time: i => i.from,
+  patient: i => (i.kind === 'card' ? who(desk, i.of) : ''),
+  type: i => typeName(s, i.of.appointmentTypeId || i.of.typeId),
+  with: i => specialistName(s, i.of.specialistId),
+  phone: i => i.of.patient?.phone || '',
+  attendance: i => attendances.indexOf(i.of.attendance),
+})
+const sorted = (items, key, down) => {
+  const by = (a, b) => {
+    const [x, y] = [key(a), key(b)]
+    return typeof x === 'string' ? x.localeCompare(y) : x - y
+  }
+  return [...items].sort((a, b) => (down ? -by(a, b) : by(a, b)) || a.from - b.from || (a.id < b.id ? -1 : 1))
+}
+
+// Head is a column's head. A press sorts by the column, and a second press reverses the order.
+const SortHead = ({ id, sort, set }) => html`
+  <th scope="col" aria-sort=${sort.by === id ? (sort.down ? 'descending' : 'ascending') : undefined}>
+    <button type="button" onClick=${() => set({ by: id, down: sort.by === id && !sort.down })}>
+      ${t('list.' + id + '.head')}
+      <span aria-hidden="true">${sort.by === id ? (sort.down ? '↓' : '↑') : ''}</span>
+    </button>
+  </th>
+`
+
 export function Page({ desk, rest }) {
   const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today()
   useEffect(() => {
@@ -180,14 +208,26 @@ export function Page({ desk, rest }) {
   }, [date])
   const { place } = useStore(desk.prefs)
   const s = useStore(desk.store),
-    [only, setOnly] = useState('')
+    [only, setOnly] = useState(''),
+    [sort, setSort] = useState({ by: 'time', down: false }),
+    table = useRef()
   const known = s.ready && isLoaded(s, date)
   const all = useMemo(() => columnsOn(s, date, desk, [], place), [s.specialists, s.hours, s.cells, date, place])
   const columns = only ? all.filter(c => c.id === only) : all
-  const items = columns
+  const shown = columns
     .flatMap(c => columnIn(s, date, c.specialistId).items)
     .filter(i => !placeName(place) || !i.of.place || i.of.place === place)
-    .sort((a, b) => a.from - b.from || (a.id < b.id ? -1 : 1))
+  const items = sorted(shown, keysOf(desk, s)[sort.by], sort.down)
+  // The first row that has not ended, in the order of time.
+  const now = () => {
+    setSort({ by: 'time', down: false })
+    const next = sorted(shown, i => i.from, false).findIndex(i => i.of.end > serverNow())
+    const row = () => table.current?.querySelectorAll('tbody tr')[next < 0 ? shown.length - 1 : next]
+    setTimeout(() => {
+      row()?.scrollIntoView({ block: 'center' })
+      row()?.querySelector('button, select')?.focus({ preventScroll: true })
+    })
+  }
   const book = () => desk.open('book', {})
   return html`
     <div class="page-list">
@@ -232,13 +272,13 @@ export function Page({ desk, rest }) {
             tabindex="0"
             aria-label=${t('board.label', { date: write('longDay', date) })}
           >
-            <table class="tbl">
+            <table class="tbl" ref=${table}>
               <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
               <thead>
                 <tr>
                   ${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(
                     x => html`
-                      <th scope="col" key=${x}>${t('list.' + x + '.head')}</th>
+                      <${SortHead} key=${x} id=${x} sort=${sort} set=${setSort} />
                     `,
                   )}
                   <th scope="col"><span class="sr">${t('list.acts')}</span></th>
@@ -258,6 +298,16 @@ export function Page({ desk, rest }) {
         `
       }
       <p class="actions end">
+        ${
+          date === today() &&
+          shown.length > 0 &&
+          html`
+            <button type="button" class="btn" onClick=${now}>
+              <${Icon} name="clock" />
+              ${t('list.now')}
+            </button>
+          `
+        }
         <button type="button" class="btn" onClick=${() => print()}>
           <${Icon} name="print" />
           ${t('set.print')}

@@ -6,7 +6,7 @@ import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
 import { countdown, write, zone } from '../lib/time.js'
 import { Chart, shown } from './chart.js'
-import { Office, Trouble } from './office.js'
+import { Office, Trouble, Nothing } from './office.js'
 import { specialistName, typeName } from './words.js'
 
 const every = 2000,
@@ -213,7 +213,7 @@ export function Page({ desk }) {
                   </div>
                 `
               : html`
-                  <p class="nothing">${t('live.nolocks')}</p>
+                  <${Nothing} icon="pulse">${t('live.nolocks')}</${Nothing}>
                 `
           }
         </section>

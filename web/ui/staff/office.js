@@ -2,13 +2,14 @@
 // that cannot be undone.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
+import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { Trouble } from '../lib/trouble.js'
 import { Toolbar } from './shell.js'
 
 export { Trouble }
 
-export function Office({ desk, name, lead, tools, wide, ask, children }) {
+export function Office({ desk, name, lead, tools, wide, ask, index, children }) {
   return html`
     <${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>
       ${
@@ -18,7 +19,8 @@ export function Office({ desk, name, lead, tools, wide, ask, children }) {
         `
       }
     </${Toolbar}>
-    <div class="office">
+    <div class=${'office' + (index ? ' indexed' : '')}>
+      ${index}
       <div class=${'office-in' + (wide ? ' wide' : '')}>
         ${
           lead &&
@@ -98,6 +100,15 @@ export function useSend(desk) {
 // listed too.
 export const listed = (errors, ids = {}) =>
   Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
+
+// Nothing is the state of an empty list: an icon, a sentence and, if there is one, the action that fills it.
+export const Nothing = ({ icon, children, action }) => html`
+  <div class="nothing">
+    <span class="nothing-icon"><${Icon} name=${icon} /></span>
+    <p>${children}</p>
+    ${action}
+  </div>
+`
 
 export const Busy = ({ busy, children }) => html`
   <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>

@@ -10,7 +10,7 @@ import { list, t } from '../lib/i18n.js'
 import { addDays, dateOf, daysBetween, write } from '../lib/time.js'
 import { clock, minutesOf } from './day.js'
 import { faults, Windows } from './weekhours.js'
-import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
+import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 const most = 120
 
@@ -291,7 +291,14 @@ export function Page({ desk, rest }) {
             `
           : days.data &&
             html`
-              <p class="nothing">${t('over.none')}</p>
+              <${Nothing}
+                icon="away"
+                action=${html`
+                  <button type="button" class="btn" onClick=${() => setAdding(true)}>${t('over.add')}</button>
+                `}
+              >
+                ${t('over.none')}
+              </${Nothing}>
             `
       }
       ${

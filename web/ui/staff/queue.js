@@ -8,7 +8,7 @@ import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { lang, t } from '../lib/i18n.js'
 import { countdown, write, zone } from '../lib/time.js'
-import { Confirm, Office, State, Trouble, useAsk, useNow, useSend } from './office.js'
+import { Confirm, Office, State, Trouble, useAsk, useNow, useSend, Nothing } from './office.js'
 
 const signs = {
   pending: ['clock', ''],
@@ -327,7 +327,7 @@ export function Page({ desk }) {
                   </ul>
                 `
               : html`
-                  <p class="nothing">${t(filter ? 'queue.none.filter' : 'queue.none')}</p>
+                  <${Nothing} icon="queue">${t(filter ? 'queue.none.filter' : 'queue.none')}</${Nothing}>
                 `
           }
         `

@@ -7,7 +7,7 @@ import { useStore } from '../lib/store.js'
 import { dayAndTime } from '../lib/time.js'
 import { Intake } from './intake.js'
 import { specialistName, typeName } from './words.js'
-import { Confirm, Office, State, Trouble, useAsk, useSend } from './office.js'
+import { Confirm, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 const load = () => get('/v1/requests')
 
@@ -104,7 +104,7 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <p class="nothing">${t('req.none')}</p>
+              <${Nothing} icon="check">${t('req.none')}</${Nothing}>
             `
       }
       ${

@@ -12,7 +12,7 @@ import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
 import { countdown } from '../lib/time.js'
 import { createBeat } from './beat.js'
-import { Busy, Office, Select, State, Trouble, useAsk, useNow, useSend } from './office.js'
+import { Busy, Office, Select, State, Trouble, useAsk, useNow, useSend, Nothing } from './office.js'
 
 const load = async () => {
   const [s, o, x] = await Promise.all([
@@ -284,7 +284,7 @@ export function Page({ desk }) {
                         </ul>
                       `
                     : html`
-                        <p class="nothing">${t('sess.none')}</p>
+                        <${Nothing} icon="call">${t('sess.none')}</${Nothing}>
                       `
                 }
               </section>
@@ -377,7 +377,7 @@ export function Page({ desk }) {
                         </ul>
                       `
                     : html`
-                        <p class="nothing">${t('sess.none.running')}</p>
+                        <${Nothing} icon="call">${t('sess.none.running')}</${Nothing}>
                       `
                 }
               </section>

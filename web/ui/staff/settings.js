@@ -7,6 +7,7 @@ import { Notice } from '../lib/notice.js'
 import { languages, need, t } from '../lib/i18n.js'
 import { Copy } from './copy.js'
 import { Check, Office, Select, useAsk } from './office.js'
+import { Index } from './index.js'
 import { Logo } from './logo.js'
 import { MailServer } from './mailserver.js'
 import { MailTest } from './mailtest.js'
@@ -75,7 +76,14 @@ export function Page({ desk }) {
   const whole = text => Math.max(0, Math.round(+text) || 0)
   const required = settings.requiredFields || []
   return html`
-    <${Office} desk=${desk} name="settings" ask=${asked}>
+    <${Office}
+      desk=${desk}
+      name="settings"
+      ask=${asked}
+      index=${html`
+        <${Index} />
+      `}
+    >
       <${Section}
         desk=${desk}
         title=${t('set.clinic')}

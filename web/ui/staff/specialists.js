@@ -11,7 +11,7 @@ import { Feed } from './feed.js'
 import { others } from './typepage.js'
 import { inOrder, usualHours } from './weekhours.js'
 import { colourOf } from './words.js'
-import { Busy, Check, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
+import { Busy, Check, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 export const zonesWith = zone =>
   [...new Set([zone, 'UTC', ...(Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [])])]
@@ -432,7 +432,14 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <p class="nothing">${t('people.none')}</p>
+              <${Nothing}
+                icon="people"
+                action=${html`
+                  <button type="button" class="btn" onClick=${() => setEditing({})}>${t('people.add')}</button>
+                `}
+              >
+                ${t('people.none')}
+              </${Nothing}>
             `
       }
       ${

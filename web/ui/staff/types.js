@@ -10,7 +10,7 @@ import { colourOf } from './words.js'
 import { Needs } from './needs.js'
 import { draftOf, Questions, questionsOf } from './questions.js'
 import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
-import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend } from './office.js'
+import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 // A length in the largest unit that gives a whole number.
 export const lasting = minutes => {
@@ -502,7 +502,14 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <p class="nothing">${t('type.none')}</p>
+              <${Nothing}
+                icon="list"
+                action=${html`
+                  <button type="button" class="btn" onClick=${() => setEditing({})}>${t('type.add')}</button>
+                `}
+              >
+                ${t('type.none')}
+              </${Nothing}>
             `
       }
       ${

@@ -1,7 +1,7 @@
 import './page.js'
 import test from 'node:test'
 import * as assert from 'node:assert/strict'
-import { readDate, readTime } from '../ui/lib/typed.js'
+import { readDate, readTime } from '../ui/lib/readdate.js'
 
 test('a time of day is read as people type it', () => {
   for (const [typed, want] of [

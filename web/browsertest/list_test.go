@@ -1,0 +1,42 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestListSortsByHead: the list is sorted by a column's head, and the button for the present restores the order of time.
+func TestListSortsByHead(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Per Lind", "ada", "10:00")
+	p.appointment("Lena Vogt", "karim", "11:00")
+	p.open("/staff?lang=en#list/" + h.date)
+	order := func(first string) {
+		t.Helper()
+		p.until(`document.querySelectorAll('.tbl tbody tr').length === 2 && document.querySelector('.tbl tbody tr').innerText.includes(` + quoted(first) + `)`)
+	}
+	order("Per Lind")
+	p.click(".tbl thead th:nth-child(2) button")
+	order("Lena Vogt")
+	p.there(".tbl th[aria-sort=ascending]")
+	p.click(".tbl thead th:nth-child(2) button")
+	order("Per Lind")
+	p.there(".tbl th[aria-sort=descending]")
+	p.accessible("a list that is sorted by patient")
+}
+
+// TestSettingsHaveIndex: the index of the settings goes to a section.
+func TestSettingsHaveIndex(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.size(1440, 900)
+	p.open("/staff?lang=en#settings")
+	p.until(`document.querySelectorAll('.index button').length > 12`)
+	p.until(`[...document.querySelectorAll('.index button')].some(b => b.innerText === 'Webhooks' && (b.click(), true))`)
+	p.until(`document.activeElement.innerText === 'Webhooks' && document.activeElement.getBoundingClientRect().top < innerHeight`)
+	p.accessible("the settings with their index")
+}
