@@ -132,7 +132,7 @@ func TestInterruptedMigrateResumes(t *testing.T) {
 		if carried.code != 1 || hasDatabase(elsewhere) {
 			t.Errorf("a part carried further: got %+v, want exit code 1 and nothing there", carried)
 		}
-		contains(t, "a part carried further", carried.stderr, "has part of a clinic")
+		contains(t, "a part carried further", carried.stderr, "contains part of a clinic")
 	}
 	out := must(t, "migrate", "--data", dir, "--to", url)
 	contains(t, "run again", out, "appointments         5, of which 5 were copied before", "all rows compared")
@@ -216,9 +216,9 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		{"nowhere", []string{"--data", dir, "--to", "mysql://there"}, "sqlite:DIRECTORY"},
 		{"no directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:"}, "needs a directory"},
 		{"a dry run of nothing", []string{"--data", dir, "--dry-run"}, "--to"},
-		{"the same kind", []string{"--data", dir, "--to", "sqlite:" + otherKey}, "in SQLite already"},
+		{"the same kind", []string{"--data", dir, "--to", "sqlite:" + otherKey}, "already in SQLite"},
 		{"the same kind there", []string{"--data", strange, "--database", strangers, "--to", url},
-			"in PostgreSQL already"},
+			"already in PostgreSQL"},
 		{"no clinic", []string{"--data", t.TempDir(), "--to", url}, "no database in"},
 		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "The target has another clinic"},
 		{"a server that runs", []string{"--data", running.dir.path, "--to", url}, "in use"},

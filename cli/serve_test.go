@@ -80,7 +80,7 @@ func startedFrom(t *testing.T, program string, environment []string, args ...str
 	said := io.TeeReader(out, s.stdout)
 	tree := bufio.NewScanner(said)
 	for tree.Scan() {
-		if _, after, ok := strings.Cut(tree.Text(), "book"); ok {
+		if _, after, ok := strings.Cut(tree.Text(), "├─ book"); ok {
 			s.base = strings.TrimRight(strings.TrimSpace(after), "/")
 			break
 		}

@@ -132,6 +132,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"webhook-allow-private", "yes", yes},
 		{"log-format", "xml", "must be one of: text, json"},
 		{"log-level", "loud", "must be one of: debug, info, warn, error"},
+		{"log-client-address", "yes", "must be one of: true, false"},
 		{"backup-at", "3am", "a time such as 03:00"},
 		{"backup-at", "24:00", "a time such as 03:00"},
 		{"backup-keep", "7,4", "three numbers"},

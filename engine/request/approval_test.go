@@ -165,7 +165,7 @@ func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 		if n := strings.Count(mails, "Not possible: the appointment you asked for"); n != 1 {
 			t.Errorf("the patient was told %d times, want once:\n%s", n, mails)
 		}
-		if n := strings.Count(mails, "Request expired:"); n != 1 {
+		if n := strings.Count(mails, "Subject: Request expired:"); n != 1 {
 			t.Errorf("the clinic was told %d times, want once", n)
 		}
 		if _, err := c.Request.Confirm(ctx, asked.Request.ID, "user:jo", nil); err == nil {
