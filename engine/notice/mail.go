@@ -111,7 +111,7 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 			m.sessions.put(session)
 			return nil
 		}
-		session.end()
+		hangUp(session.Client)
 		if fresh || step != FoundSender {
 			return sendError(err)
 		}

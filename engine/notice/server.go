@@ -103,22 +103,16 @@ func (m *Mailer) route() *route {
 	return m.chosen.Load()
 }
 
-// conversation is one SMTP session with a mail server.
-type conversation struct {
-	*smtp.Client
-	library *gomail.Client
-}
-
-// end closes the session. A message that the server has accepted stays accepted, so end ignores errors. It also
-// closes the client, because the library leaves the connection open if the server does not answer QUIT.
-func (c *conversation) end() {
-	_ = c.library.CloseWithSMTPClient(c.Client)
-	_ = c.Client.Close()
+// hangUp ends an SMTP session. A message that the server has accepted stays accepted, so hangUp ignores errors. It also
+// closes the connection, because Quit leaves it open if the server does not answer.
+func hangUp(c *smtp.Client) {
+	_ = c.Quit()
+	_ = c.Close()
 }
 
 // dial opens a session with the server of a route. If that fails, dial closes the connection, because the library
 // leaves it open.
-func (m *Mailer) dial(ctx context.Context, r *route) (*conversation, error) {
+func (m *Mailer) dial(ctx context.Context, r *route) (*smtp.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(r.port), gomail.WithTimeout(m.options.Timeout),
 		gomail.WithTLSConfig(&tls.Config{ServerName: r.host, RootCAs: m.options.Roots, MinVersion: tls.VersionTLS12}),
@@ -152,5 +146,5 @@ func (m *Mailer) dial(ctx context.Context, r *route) (*conversation, error) {
 		}
 		return nil, err
 	}
-	return &conversation{client, library}, nil
+	return client, nil
 }

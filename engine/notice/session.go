@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/wneessen/go-mail/smtp"
 )
 
 const (
@@ -21,9 +23,9 @@ type sessions struct {
 	idle []*session // the last used one is last
 }
 
-// session is one conversation and the server that it is with.
+// session is an SMTP session and the server that it is with.
 type session struct {
-	*conversation
+	*smtp.Client
 	route   *route
 	expires *time.Timer
 }
@@ -44,7 +46,7 @@ func (s *sessions) take(r *route) *session {
 		if found.route == r {
 			return found
 		}
-		found.end()
+		hangUp(found.Client)
 	}
 }
 
@@ -65,7 +67,7 @@ func (s *sessions) expire(x *session) {
 	}
 	s.mu.Unlock()
 	if i >= 0 {
-		x.end()
+		hangUp(x.Client)
 	}
 }
 
@@ -74,11 +76,11 @@ func (m *Mailer) session(ctx context.Context, r *route) (x *session, fresh bool,
 	if x := m.sessions.take(r); x != nil && x.UpdateDeadline(m.options.Timeout) == nil {
 		return x, false, nil
 	} else if x != nil {
-		x.end()
+		hangUp(x.Client)
 	}
 	c, err := m.dial(ctx, r)
 	if err != nil {
 		return nil, true, err
 	}
-	return &session{conversation: c, route: r}, true, nil
+	return &session{Client: c, route: r}, true, nil
 }

@@ -64,15 +64,15 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(m.options.Timeout, trialTime))
 	defer cancel()
-	conversation, err := m.dial(ctx, &route{host: s.Host, port: s.Port, encryption: s.Encryption, user: s.User,
+	client, err := m.dial(ctx, &route{host: s.Host, port: s.Port, encryption: s.Encryption, user: s.User,
 		password: password})
 	if err != nil {
 		return met(err, FoundGreeting, false)
 	}
 	// ends the session with a server that no longer answers
-	defer context.AfterFunc(ctx, func() { _ = conversation.Close() })()
-	defer conversation.end()
-	if finding, err := say(conversation.Client, msg); err != nil {
+	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
+	defer hangUp(client)
+	if finding, err := say(client, msg); err != nil {
 		return met(err, finding, ctx.Err() != nil)
 	}
 	return Trial{}
