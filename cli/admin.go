@@ -161,9 +161,9 @@ func socketPath(dir string) (path string, done func(), err error) {
 		return path, func() {}, err
 	}
 	if runtime.GOOS != "linux" {
-		return "", nil,
-			fmt.Errorf("the path %s is too long for a socket (%d bytes at most); name a shorter directory with --data",
-				path, longestSocketPath)
+		return "", nil, fmt.Errorf("the path %s is too long for a socket (%d bytes at most); name a shorter "+
+			"directory with --data",
+			path, longestSocketPath)
 	}
 	d, err := os.Open(dir)
 	if err != nil {

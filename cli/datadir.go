@@ -96,7 +96,8 @@ func (d *dataDir) close() error {
 
 func unusable(path string, err error) error {
 	return fmt.Errorf(
-		"the data directory %s cannot be used: %w. Give it to the user that runs holdfast, with write permission, or name another directory with --data",
+		"the data directory %s cannot be used: %w. Give it to the user that runs holdfast, with write permission, "+
+			"or name another directory with --data",
 		path, err,
 	)
 }
@@ -206,11 +207,11 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
 	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // Windows has no permission bits
-		return nil,
-			fmt.Errorf(
-				"%s is readable by other users (mode %#o), and anyone who reads it can forge links and tokens. Run: chmod 600 %s  If others have had access, move the file away, and the server creates a new one",
-				path, info.Mode().Perm(), path,
-			)
+		return nil, fmt.Errorf(
+			"%s is readable by other users (mode %#o), and anyone who reads it can forge links and tokens. Run: "+
+				"chmod 600 %s  If others have had access, move the file away, and the server creates a new one",
+			path, info.Mode().Perm(), path,
+		)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

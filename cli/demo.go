@@ -141,11 +141,10 @@ func listenNearby(cfg config) (net.Listener, error) {
 		return listen(cfg.listen, "listen") // fails again, with an explanation
 	}
 	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
-		return nil,
-			errors.Join(fmt.Errorf(
-				"the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788",
-				cfg.listen,
-			), l.Close())
+		return nil, errors.Join(fmt.Errorf(
+			"the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788",
+			cfg.listen,
+		), l.Close())
 	}
 	return l, nil
 }

@@ -36,7 +36,8 @@ func manPage(root *cobra.Command) string {
 	}
 	b.WriteString(".SH SETTINGS\n" +
 		roffLines("Each setting is a flag, such as --base-url, a variable, such as HOLDFAST_BASE_URL, or a "+
-			"line of the file of --config. A flag takes precedence over the environment, and the environment over the file."))
+			"line of the file of --config. A flag takes precedence over the environment, and the environment over "+
+			"the file."))
 	for _, group := range settingGroups {
 		fmt.Fprintf(&b, ".SS %s\n", group)
 		for _, s := range settings() {

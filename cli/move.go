@@ -30,12 +30,14 @@ func (p process) move(ctx context.Context, cfg config, to string, dry bool) erro
 		return errors.New("--to sqlite: needs a directory, such as sqlite:./holdfast-data")
 	case isDir && cfg.database == "":
 		return fmt.Errorf(
-			"the clinic in %s is already in SQLite; to move it to another directory, stop the server and move the directory",
+			"the clinic in %s is already in SQLite; to move it to another directory, stop the server and move the "+
+				"directory",
 			cfg.data,
 		)
 	case !isDir && cfg.database != "":
 		return errors.New(
-			"the clinic is already in PostgreSQL; to move it to another one, use PostgreSQL's own tools, or holdfast backup and psql",
+			"the clinic is already in PostgreSQL; to move it to another one, use PostgreSQL's own tools, or " +
+				"holdfast backup and psql",
 		)
 	}
 	var err error
@@ -119,7 +121,8 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	if part, err := from.Unfinished(ctx); err != nil {
 		return err
 	} else if part != "" {
-		return errors.New("this PostgreSQL contains part of a clinic from an interrupted move: run that move again first")
+		return errors.New("this PostgreSQL contains part of a clinic from an interrupted move: run that move again " +
+			"first")
 	}
 	id, err := from.ID(ctx)
 	if err == nil {
@@ -167,7 +170,8 @@ func (m *moving) arrived(dir *dataDir) error {
 		return err
 	}
 	return m.say("all rows compared. The clinic is now in SQLite:\n  holdfast serve --data %s\n"+
-		"The old database is still in PostgreSQL and contains personal data. Every server refuses it: drop it when you trust the new one\n",
+		"The old database is still in PostgreSQL and contains personal data. Every server refuses it: drop it when "+
+		"you trust the new one\n",
 		dir.path)
 }
 

@@ -350,16 +350,15 @@ func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil,
-			fmt.Errorf(
-				"%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a free one)",
-				address, flag,
-			)
+		return nil, fmt.Errorf(
+			"%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a "+
+				"free one)",
+			address, flag,
+		)
 	case errors.Is(err, fs.ErrPermission):
-		return nil,
-			fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant the right: "+
-				"setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md", address,
-				err, flag)
+		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant the "+
+			"right: setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md",
+			address, err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
 	}

@@ -112,7 +112,8 @@ func (s *service) able() error {
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return errors.New(
-			"systemd is not running on this machine. Run holdfast serve under its service manager; in a container, make it the command of the container",
+			"systemd is not running on this machine. Run holdfast serve under its service manager; in a container, " +
+				"make it the command of the container",
 		)
 	}
 	if s.user != 0 {

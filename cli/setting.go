@@ -195,7 +195,8 @@ func settings() []setting {
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
 			name: "sms-url", secret: true, audience: forServing, group: "Mail", value: "URL",
-			help: "SMS gateway, such as twilio://ACCOUNT:TOKEN@?from=SENDER, seven://APIKEY@?from=SENDER, or any https:// address",
+			help: "SMS gateway, such as twilio://ACCOUNT:TOKEN@?from=SENDER, seven://APIKEY@?from=SENDER, or any " +
+				"https:// address",
 			more: "Without it, and without a gateway in the console, no text message is sent. See [Text messages](sms.md).",
 			set: func(c *config, v string) error {
 				c.sms.url = v
@@ -403,8 +404,8 @@ func parseMailFrom(v string) (string, error) {
 		return "", nil
 	}
 	if _, err := mail.ParseAddress(v); err != nil {
-		return "",
-			fmt.Errorf("%q must be an address, such as post@example.org or \"Harbour Clinic <post@example.org>\"", v)
+		return "", fmt.Errorf("%q must be an address, such as post@example.org or "+
+			"\"Harbour Clinic <post@example.org>\"", v)
 	}
 	return v, nil
 }

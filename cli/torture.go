@@ -95,7 +95,8 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 
 func (t *tally) print(w io.Writer, took time.Duration) {
 	_, _ = fmt.Fprintf(w,
-		"%d booked, %d moved, %d cancelled, %d refused because another client was first, 0 overlaps\n%.0f durable changes per second on this disk\n",
+		"%d booked, %d moved, %d cancelled, %d refused because another client was first, 0 overlaps\n%.0f durable "+
+			"changes per second on this disk\n",
 		t.booked, t.moved, t.cancelled, t.conflict, float64(t.booked+t.moved+t.cancelled)/took.Seconds())
 }
 

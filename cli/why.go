@@ -31,7 +31,8 @@ func whyCommand(p process) *cobra.Command {
 			if _, err := time.Parse(time.RFC3339, at); err != nil || kind == "" {
 				return usageError{
 					errors.New(
-						"name the appointment type with --type and the start with --at, such as 2026-11-23T09:30:00Z or 2026-11-23T10:30:00+01:00",
+						"name the appointment type with --type and the start with --at, such as " +
+							"2026-11-23T09:30:00Z or 2026-11-23T10:30:00+01:00",
 					),
 				}
 			}

@@ -381,7 +381,8 @@ type rescheduleBody struct {
 func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	if (b.IgnoreHours || b.Displace || b.AppointmentTypeID != "") && !c.caller.may(desk) {
 		return errForbidden.with(
-			"Only the clinic's own staff can displace a hold, ignore the hours or change the type. Leave the field out.",
+			"Only the clinic's own staff can displace a hold, ignore the hours or change the type. Leave the field " +
+				"out.",
 		)
 	}
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {

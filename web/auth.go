@@ -124,10 +124,9 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	}
 	p, err := s.engine.Account.Authenticate(c.ctx(), strings.TrimSpace(key))
 	if errors.Is(err, record.ErrUnauthorized) {
-		return true,
-			errUnauthorized.with(
-				"This API key is unknown or was revoked. Create a new one with: holdfast apikey create.",
-			)
+		return true, errUnauthorized.with(
+			"This API key is unknown or was revoked. Create a new one with: holdfast apikey create.",
+		)
 	}
 	if err != nil {
 		return true, err
@@ -138,7 +137,8 @@ func (s *Server) apiKey(c *call) (bool, error) {
 }
 
 var errDeadLink = errUnauthorized.with(
-	"This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message, or call the clinic.",
+	"This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest " +
+		"message, or call the clinic.",
 )
 
 // deadLink is errDeadLink with the number to call: a move in silence sends no message.

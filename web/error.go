@@ -93,7 +93,8 @@ var (
 	}
 	errNoSlots = problem{
 		Status: 404, Code: "no_slots", Title: "No time is free",
-		Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another specialist.",
+		Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another " +
+			"specialist.",
 	}
 	errMethodNotAllowed = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
 	errSlotTaken        = problem{
@@ -137,7 +138,8 @@ var (
 	}
 	errCooldownActive = problem{
 		Status: 429, Code: "cooldown_active", Title: "Already booked",
-		Detail: "This client has booked this appointment type already. Change that appointment, or book again from the instant in until.",
+		Detail: "This client has booked this appointment type already. Change that appointment, or book again from " +
+			"the instant in until.",
 	}
 	errRateLimited = problem{
 		Status: 429, Code: "rate_limited", Title: "Too many requests",
@@ -145,7 +147,8 @@ var (
 	}
 	errInternal = problem{
 		Status: 500, Code: "internal", Title: "Internal error",
-		Detail: "The server failed to process the request. Try again. If this keeps happening, tell your administrator and include the request ID.",
+		Detail: "The server failed to process the request. Try again. If this keeps happening, tell your " +
+			"administrator and include the request ID.",
 	}
 	errOverloaded = problem{
 		Status: 503, Code: "overloaded", Title: "Overloaded",
@@ -153,7 +156,8 @@ var (
 	}.again(time.Second)
 	errStorageUnavailable = problem{
 		Status: 503, Code: "storage_unavailable", Title: "Storage unavailable",
-		Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key.",
+		Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with " +
+			"its Idempotency-Key.",
 	}.again(3 * time.Second)
 	errStorageFull = problem{
 		Status: 507, Code: "storage_full", Title: "The disk is full",
@@ -209,14 +213,17 @@ var sentinels = []struct {
 	{record.ErrUnauthorized, errUnauthorized},
 	{record.ErrForbidden, errForbidden},
 	{record.ErrAsksDesk, errForbidden.because("asks_desk",
-		"The clinic confirms these appointments itself. For another time, call the clinic, or cancel this one and send a new request.")},
+		"The clinic confirms these appointments itself. For another time, call the clinic, or cancel this one and "+
+			"send a new request.")},
 	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
 	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late",
-		"This change can no longer be undone: it is too old, another user made it, the appointment has changed since, or others were notified.")},
+		"This change can no longer be undone: it is too old, another user made it, the appointment has changed "+
+			"since, or others were notified.")},
 	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail",
 		"The patient has no email address, or this server sends no email. Call instead.")},
 	{waitlist.ErrOff, errForbidden.because("waitlist_closed",
-		"The waiting list is not open online: only the desk can add entries, or this server sends no email. Call the clinic.")},
+		"The waiting list is not open online: only the desk can add entries, or this server sends no email. Call "+
+			"the clinic.")},
 	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full",
 		"The waiting list is full, or this person has the maximum number of entries. Remove another entry first.")},
 	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered",

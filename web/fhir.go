@@ -110,7 +110,8 @@ func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
 		}
 		if err != nil {
 			q.add(name,
-				"must be a date like 2026-11-23 or an instant like 2026-11-23T09:00:00Z, with a prefix such as ge or lt")
+				"must be a date like 2026-11-23 or an instant like 2026-11-23T09:00:00Z, with a prefix such as ge "+
+					"or lt")
 			return from, to
 		}
 		after := first.AddDate(0, 0, 1)

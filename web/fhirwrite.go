@@ -21,7 +21,8 @@ func searchByForm(search handle) handle {
 	return func(c *call) error {
 		if c.r.ContentLength != 0 {
 			if !strings.HasPrefix(c.r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-				return errUnsupportedMediaType.with("Send the parameters of the search as application/x-www-form-urlencoded.")
+				return errUnsupportedMediaType.with("Send the parameters of the search as " +
+					"application/x-www-form-urlencoded.")
 			}
 			body, err := io.ReadAll(io.LimitReader(c.r.Body, maxBody+1))
 			if err != nil || len(body) > maxBody {

@@ -23,14 +23,16 @@ var (
 		"Open live streams; kind is appointment_type, staff or presence, type the appointment type's id.", "kind",
 		"type")
 	streamsEndedDesc = described("streams_ended_total",
-		"Live streams that ended, by reason; send-failed: the reader fell behind; client-abort: it left, or its connection stalled.",
+		"Live streams that ended, by reason; send-failed: the reader fell behind; client-abort: it left, or its "+
+			"connection stalled.",
 		"reason")
 	holdsDesc      = described("holds", "Live holds.")
 	selectionsDesc = described("selections", "Clients that have selected a slot.")
 	onlineDesc     = described("specialists_online", "Specialists online.")
 	availableDesc  = described("specialists_available", "Specialists who can take a session, at most 10 seconds old.")
 	modeDesc       = described("storage_mode",
-		"1 for the storage that serves the live state, 0 for the others; fallback: Redis is configured but unreachable.",
+		"1 for the storage that serves the live state, 0 for the others; fallback: Redis is configured but "+
+			"unreachable.",
 		"mode")
 	switchesDesc = described("storage_switches_total",
 		"Number of times the live state moved to another storage, checked once a second.")

@@ -265,9 +265,8 @@ func (s *Server) getSession(c *call) error {
 		return err
 	}
 	if !c.caller.may(presenceKey) && x.Owner != c.client.Owner().String() {
-		return errNotOwner.titled(
-			"Another client's session",
-		).with("Only the client that asked for this session can see it. Send the clientId that requested it.")
+		return errNotOwner.titled("Another client's session").with(
+			"Only the client that asked for this session can see it. Send the clientId that requested it.")
 	}
 	return c.json(http.StatusOK, map[string]sessionJSON{"session": sessionFor(c.caller, &x)})
 }
@@ -283,9 +282,8 @@ func hideOutcome(by caller, x *store.Session) {
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 	x, err := s.engine.Presence.CancelSession(c.changingSession(), c.param("id"), c.client)
 	if errors.Is(err, holds.ErrNotOwner) {
-		return errNotOwner.titled(
-			"Another client's session",
-		).with("Only the client that asked for this session can cancel it. Send the clientId that requested it.")
+		return errNotOwner.titled("Another client's session").with(
+			"Only the client that asked for this session can cancel it. Send the clientId that requested it.")
 	}
 	return c.answerSession(x, err)
 }

@@ -210,10 +210,9 @@ func (s *Server) getMe(c *call) error {
 // mine returns the signed-in member of staff, for routes that a program cannot use.
 func (c *call) mine() (*account.Staff, error) {
 	if c.caller.staff == nil {
-		return nil,
-			errForbidden.with(
-				"This belongs to a signed-in member of staff; an API key has no password and no sign-ins.",
-			)
+		return nil, errForbidden.with(
+			"This belongs to a signed-in member of staff; an API key has no password and no sign-ins.",
+		)
 	}
 	return c.caller.staff, nil
 }

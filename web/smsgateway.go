@@ -83,7 +83,8 @@ func (s *Server) getSMSGateway(c *call) error { return c.json(http.StatusOK, s.s
 
 // errDemoSMS is for the demo, whose patients are invented: their numbers may be those of real people.
 var errDemoSMS = errForbidden.with(
-	"The demo sends no text messages, because its patients are invented. Start a clinic of your own with holdfast serve.",
+	"The demo sends no text messages, because its patients are invented. Start a clinic of your own with holdfast " +
+		"serve.",
 )
 
 // putSMSGateway stores another choice. Its answer is not stored for a repeated request: the request contains a secret,

@@ -78,7 +78,8 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	client, err := s.engine.Account.UseStreamTicket(ticket)
 	if errors.Is(err, record.ErrUnauthorized) {
 		err = errUnauthorized.with(
-			"This ticket was used already, or is older than 30 seconds. Get a new one with POST /v1/holds/stream-ticket.",
+			"This ticket was used already, or is older than 30 seconds. Get a new one with POST " +
+				"/v1/holds/stream-ticket.",
 		)
 	}
 	return client, err
@@ -147,7 +148,8 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 		return errOverloaded.with("The server is stopping. Open the stream again in a few seconds.")
 	case errors.Is(err, stream.ErrInterrupted):
 		return errOverloaded.with(
-			"Live updates are interrupted. Until they resume, poll /timeslots, and open the stream again in a few seconds.",
+			"Live updates are interrupted. Until they resume, poll /timeslots, and open the stream again in a few " +
+				"seconds.",
 		)
 	case errors.Is(err, stream.ErrFull):
 		return errOverloaded.with(

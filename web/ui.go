@@ -143,7 +143,8 @@ func (s *Server) document(c *call, name, file string) error {
 	h["Content-Type"] = htmlType
 	h["Content-Security-Policy"] = []string{
 		"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
-			"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " +
+			"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; " +
+			"frame-ancestors " +
 			ancestors,
 	}
 	h["Vary"] = []string{"Accept-Language"}

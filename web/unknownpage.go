@@ -36,7 +36,8 @@ func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Vary"] = htmlType, noCache, []string{"Accept-Language, Accept"}
 	h["Content-Security-Policy"] = []string{
-		"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
+			"frame-ancestors 'none'",
 	}
 	c.status, c.out = refused.Status, []byte(`<!doctype html><html lang="`+language+`"`+accent+
 		`><head><meta charset="utf-8">`+

@@ -490,7 +490,8 @@ func storm(name, env string) row {
 	return row{
 		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",
 		counted: `(\d+) faults struck`, asked: 80, onlyLong: true, build: ".ci/steppable",
-		longEnv: "HOLDFAST_FAULTS=20 HOLDFAST_STORM_EVERY=6s HOLDFAST_STORM_CLOCKS=on HOLDFAST_STORM_SEED={seed} " + env,
+		longEnv: "HOLDFAST_FAULTS=20 HOLDFAST_STORM_EVERY=6s HOLDFAST_STORM_CLOCKS=on HOLDFAST_STORM_SEED={seed} " +
+			"" + env,
 	}
 }
 

@@ -29,11 +29,10 @@ func postgresUser() (*localUser, error) {
 	}
 	found, err := user.Lookup("postgres")
 	if err != nil {
-		return nil,
-			fmt.Errorf(
-				"PostgreSQL does not run as root, and this machine has no user postgres: run the demo as another user: %w",
-				err,
-			)
+		return nil, fmt.Errorf(
+			"PostgreSQL does not run as root, and this machine has no user postgres: run the demo as another user: %w",
+			err,
+		)
 	}
 	uid, err1 := strconv.Atoi(found.Uid)
 	gid, err2 := strconv.Atoi(found.Gid)

@@ -135,7 +135,8 @@ func (o *options) packages(ctx context.Context, t target, program string, parts 
 		"name": "holdfast", "version": packageVersion(o.version), "version_schema": "none", "platform": "linux",
 		"arch": t.machine, "section": "net", "priority": "optional", "license": "Apache-2.0", "mtime": o.at,
 		"maintainer": "The Holdfast authors <holdfast@localhost>", "recommends": []string{"ca-certificates"},
-		"description": "appointment server in one binary\nPatients book on a live page, and the database makes double " +
+		"description": "appointment server in one binary\nPatients book on a live page, and the database makes " +
+			"double " +
 			"bookings\nimpossible. It needs no other package to run.",
 		"contents": contents, "scripts": scripts,
 		"rpm": map[string]string{"buildhost": "localhost", "summary": "appointment server in one binary"},

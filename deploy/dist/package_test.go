@@ -78,7 +78,8 @@ func TestPackagesInstallFiles(t *testing.T) {
 		t.Fatalf("rpm: %v\n%s", err, out)
 	}
 	for _, want := range []string{"1.2.0+3+gabcdef0 x86_64", "-rwxr-xr-x root /usr/bin/holdfast", "-rw-r--r-- root /etc/default/holdfast",
-		"-rw-r--r-- root /usr/lib/systemd/system/holdfast.service", "-rw-r--r-- root /usr/share/man/man1/holdfast.1.gz"} {
+		"-rw-r--r-- root " +
+			"/usr/lib/systemd/system/holdfast.service", "-rw-r--r-- root /usr/share/man/man1/holdfast.1.gz"} {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("the RPM package lacks %q:\n%s", want, out)
 		}

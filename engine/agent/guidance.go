@@ -195,7 +195,8 @@ func guidances(of string) Guidance {
 	case sayOpen:
 		return Guidance{
 			ErrorType: "outcome_unknown", Action: "repeat_unchanged_or_hand_over",
-			Critical: "It is not known whether it was done. Do not say that it is confirmed, and do not say that it failed.",
+			Critical: "It is not known whether it was done. Do not say that it is confirmed, and do not say that it " +
+				"failed.",
 			RecoverySteps: []string{
 				"Send the very same request once more after a few seconds: it is not done twice.",
 				"If it fails again, hand the call over to a person and say what was asked for.",
@@ -208,7 +209,8 @@ func guidances(of string) Guidance {
 	case sayNoOperation:
 		return Guidance{
 			ErrorType: "operation_not_found", Action: "hand_over_to_person",
-			Critical: "The outcome of the booking is unknown. Do not say that it is confirmed, and do not say that it failed.",
+			Critical: "The outcome of the booking is unknown. Do not say that it is confirmed, and do not say that " +
+				"it failed.",
 			RecoverySteps: []string{
 				"Check that the operationId is the one of the queued answer, unchanged.",
 				"If it is, the clinic has taken the booking over: hand the call over to a person.",

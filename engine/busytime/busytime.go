@@ -186,7 +186,8 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 			"must be the address of a calendar, like https://calendar.example.org/secret/basic.ics")
 	case u.Scheme == "http" && !ca.Fetcher.AllowsPrivate():
 		return record.Invalid("url",
-			"must begin with https:// or webcal://: the address gives access to the calendar, so the connection must be encrypted")
+			"must begin with https:// or webcal://: the address gives access to the calendar, so the connection "+
+				"must be encrypted")
 	}
 	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)),
 		SetAt: record.Now()}

@@ -59,7 +59,8 @@ func checkBookingRule(m *record.Mistakes, r, before *BookingRule) {
 func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	if len(r.URL) > 2000 || !isConfidential(r.URL) {
 		m.Add(prefix+"url",
-			"must begin with https://, as in https://example.org/rule; http:// is for an address of this machine or a private network")
+			"must begin with https://, as in https://example.org/rule; http:// is for an address of this machine or "+
+				"a private network")
 	}
 	if r.Secret == "" {
 		r.Secret = known.Secret

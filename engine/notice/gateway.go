@@ -72,10 +72,10 @@ func ParseGateway(address string) (g Gateway, secret string, _ error) {
 		return g, secret, nil
 	}
 	if user == nil {
-		return g, "",
-			errors.New(
-				"the account of the SMS gateway is missing, as in twilio://ACCOUNT:TOKEN@?from=SENDER or seven://APIKEY@?from=SENDER",
-			)
+		return g, "", errors.New(
+			"the account of the SMS gateway is missing, as in twilio://ACCOUNT:TOKEN@?from=SENDER or " +
+				"seven://APIKEY@?from=SENDER",
+		)
 	}
 	preset.User = g.User
 	if u.Scheme == "seven" {

@@ -48,8 +48,7 @@ type route struct {
 func parseRoute(address string) (*route, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil,
-			errors.New("the SMTP address must be smtp://user:password@host:587 or smtps://user:password@host:465")
+		return nil, errors.New("the SMTP address must be smtp://user:password@host:587 or smtps://user:password@host:465")
 	}
 	r := &route{host: u.Hostname(), port: 587, encryption: opportunistic}
 	if u.User != nil {
@@ -69,7 +68,8 @@ func parseRoute(address string) (*route, error) {
 
 // errSealed: the password was sealed with keys that this server no longer has.
 var errSealed = errors.New(
-	"the password of the mail server cannot be read with the keys of this server: an owner must enter it again in the settings",
+	"the password of the mail server cannot be read with the keys of this server: an owner must enter it again in " +
+		"the settings",
 )
 
 // Use sets the server that the clinic has chosen, from the next email on; nil: emails are written to files again. If

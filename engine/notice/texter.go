@@ -108,7 +108,8 @@ func (x *Texter) Use(g *Gateway, secret string, isReadable bool) {
 	r := &gatewayRoute{gateway: *g, secret: secret}
 	if !isReadable {
 		r.broken = errors.New(
-			"the secret of the SMS gateway cannot be read with the keys of this server: an owner must enter it again in the settings",
+			"the secret of the SMS gateway cannot be read with the keys of this server: an owner must enter it " +
+				"again in the settings",
 		)
 	}
 	x.chosen.Store(r)
@@ -162,10 +163,10 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	answer, err := x.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	switch {
 	case errors.Is(err, errPrivate):
-		return "",
-			permanent(
-				"the SMS gateway is at a private address, which is not allowed; start with --webhook-allow-private to allow it",
-			)
+		return "", permanent(
+			"the SMS gateway is at a private address, which is not allowed; start with --webhook-allow-private to " +
+				"allow it",
+		)
 	case isTLS(err):
 		return "", errors.New("the SMS gateway's certificate is not valid, or the gateway does not encrypt")
 	case err != nil && !connected.Load():
@@ -186,8 +187,7 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	case code >= 200 && code < 300 && strings.Contains(squeezed(string(raw)), squeezed(g.Success)):
 		return said, nil
 	case code >= 200 && code < 300 && readErr != nil, code >= 500 && code != http.StatusServiceUnavailable:
-		return said,
-			&Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message", code)}
+		return said, &Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message", code)}
 	case code >= 200 && code < 300:
 		return said, permanent("the SMS gateway refused the message: its answer does not contain the expected text")
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:

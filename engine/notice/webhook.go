@@ -130,10 +130,10 @@ func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string
 	answer, err := h.client.Do(r)
 	switch {
 	case errors.Is(err, errPrivate):
-		return nil,
-			permanent(
-				"the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it",
-			)
+		return nil, permanent(
+			"the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to " +
+				"allow it",
+		)
 	case isTLS(err):
 		return nil, errors.New("the certificate of the webhook's server is not valid, or the server does not encrypt")
 	case err != nil && !connected.Load():

@@ -58,8 +58,9 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 	case op.Unknown && p.Step == stepPatient && patient == "" && !isCurrent(&a, &p): // the appointment was not sent
 	case op.Unknown && patient == "":
 		return outbound.Outcome{
-			End:    outbound.Undecided,
-			Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there",
+			End: outbound.Undecided,
+			Detail: "it is not known whether the patient was added; see in the practice system whether patient and " +
+				"appointment are there",
 		}
 	case ask:
 		if o, found := pr.lookUp(ctx, op, &p, &a); found {

@@ -162,7 +162,8 @@ func checkSum(text []byte) error {
 	body, sum := text[:line+1], bytes.TrimSpace(text[line+1+len(sumPrefix):])
 	if string(sum) != fmt.Sprintf("%x", sha256.Sum256(body)) {
 		return errors.New(
-			"key file: checksum mismatch; copy the file back from a backup, or, if you changed it yourself, remove its last line",
+			"key file: checksum mismatch; copy the file back from a backup, or, if you changed it yourself, remove " +
+				"its last line",
 		)
 	}
 	return nil
@@ -180,35 +181,33 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		case line == "" || line[0] == '#':
 		case !header:
 			if line != keyringHeader {
-				return nil,
-					fmt.Errorf(
-						"key file line %d: not a key file of this version, which begins with %q; copy the file back from a backup",
-						n, keyringHeader,
-					)
+				return nil, fmt.Errorf(
+					"key file line %d: not a key file of this version, which begins with %q; copy the file back "+
+						"from a backup",
+					n, keyringHeader,
+				)
 			}
 			header = true
 		default:
 			each, err := parseKey(line)
 			if err != nil {
-				return nil,
-					fmt.Errorf(
-						"key file line %d: %w; remove the line if it is no key, or copy the file back from a backup", n,
-						err,
-					)
+				return nil, fmt.Errorf(
+					"key file line %d: %w; remove the line if it is no key, or copy the file back from a backup", n,
+					err,
+				)
 			}
 			if signs := each.retiredAt.IsZero(); signs != (len(k.keys) == 0) {
-				return nil,
-					fmt.Errorf(
-						"key file line %d: only the first key may have - instead of a replacement time; copy the file back from a backup",
-						n,
-					)
+				return nil, fmt.Errorf(
+					"key file line %d: only the first key may have - instead of a replacement time; copy the file "+
+						"back from a backup",
+					n,
+				)
 			}
 			if slices.ContainsFunc(k.keys, func(o key) bool { return o.id == each.id }) {
-				return nil,
-					fmt.Errorf(
-						"key file line %d: key %s occurs twice; remove the line, or copy the file back from a backup",
-						n, each.name(),
-					)
+				return nil, fmt.Errorf(
+					"key file line %d: key %s occurs twice; remove the line, or copy the file back from a backup",
+					n, each.name(),
+				)
 			}
 			k.keys = append(k.keys, each)
 		}
@@ -217,10 +216,10 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		return nil, errors.New("key file: a line is too long to be a key; copy the file back from a backup")
 	}
 	if len(k.keys) == 0 {
-		return nil,
-			errors.New(
-				"key file: it contains no key; copy it back from a backup, or remove it and the server creates a new one (links already sent then stop working)",
-			)
+		return nil, errors.New(
+			"key file: it contains no key; copy it back from a backup, or remove it and the server creates a new " +
+				"one (links already sent then stop working)",
+		)
 	}
 	if err := checkSum(text); err != nil {
 		return nil, err

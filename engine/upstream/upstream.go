@@ -82,10 +82,9 @@ func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil,
-			errors.New(
-				"upstream URL: expected the whole address of the endpoint, like https://pms.example/GetData.ashx",
-			)
+		return nil, errors.New(
+			"upstream URL: expected the whole address of the endpoint, like https://pms.example/GetData.ashx",
+		)
 	case u.User != nil:
 		return nil, errors.New("upstream URL: remove user and password from the address; they have their own options")
 	}

@@ -240,11 +240,11 @@ func prepare(db *bbolt.DB) (fresh bool, err error) {
 	case have == format && !scrubbing:
 		return false, nil
 	case have != format && have != "":
-		return false,
-			fmt.Errorf(
-				"%w: %q instead of %q; start the program that wrote it, or move %s away: unfinished operations are restored from the outbox",
-				ErrFormat, have, format, db.Path(),
-			)
+		return false, fmt.Errorf(
+			"%w: %q instead of %q; start the program that wrote it, or move %s away: unfinished operations are "+
+				"restored from the outbox",
+			ErrFormat, have, format, db.Path(),
+		)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		if scrubbing { // a crash interrupted the scrub

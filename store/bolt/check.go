@@ -63,7 +63,8 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 	switch code := cmd.ProcessState.ExitCode(); {
 	case greeting != checkGreeting:
 		return fmt.Errorf(
-			"queue: %s could not be checked: the child process did not answer (%w); the program must call bolt.CheckMain first",
+			"queue: %s could not be checked: the child process did not answer (%w); the program must call "+
+				"bolt.CheckMain first",
 			path, errors.Join(err, errSilent),
 		)
 	case bounded.Err() != nil:

@@ -190,7 +190,8 @@ func (q *Queue) failed(err error) error {
 		return fmt.Errorf("queue: %w: %w", store.ErrFull, err)
 	}
 	fault := fmt.Errorf(
-		"queue: %w: the outcome of the last write is unknown, so writes are refused; restart to read the file again: %w",
+		"queue: %w: the outcome of the last write is unknown, so writes are refused; restart to read the file "+
+			"again: %w",
 		store.ErrUnavailable, err,
 	)
 	q.broken.Store(&fault)

@@ -116,7 +116,8 @@ func (e *Error) say(b *Bucket, c call) {
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
 		e.kind, e.words = ErrClock,
 			fmt.Sprintf(
-				"the clock of this machine is not that of %s, which takes no signature that is more than some minutes off",
+				"the clock of this machine is not that of %s, which takes no signature that is more than some "+
+					"minutes off",
 				b.host(),
 			)
 	case "NoSuchBucket":

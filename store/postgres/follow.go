@@ -12,7 +12,8 @@ import (
 
 // errLost ends a process that was disconnected from the database for longer than changes are stored.
 var errLost = fmt.Errorf(
-	"%w: this node was disconnected from PostgreSQL for too long and missed changes that are no longer stored; restart it",
+	"%w: this node was disconnected from PostgreSQL for too long and missed changes that are no longer stored; "+
+		"restart it",
 	store.ErrUnavailable,
 )
 

@@ -178,7 +178,8 @@ func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf(
-			"%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
+			"%w: the database has schema version %d, but this program supports versions up to %d: run the newer "+
+				"program",
 			store.ErrInvalid, len(applied), len(known),
 		)
 	}

@@ -40,7 +40,8 @@ const oldestNode = `WITH here AS (
 
 // ErrOldNodes: running nodes must be stopped before this program can start. It is an ErrInUse.
 var ErrOldNodes = fmt.Errorf(
-	"%w, of a version whose writes would be incorrect under this version's schema: stop all nodes, then start this version",
+	"%w, of a version whose writes would be incorrect under this version's schema: stop all nodes, then start this "+
+		"version",
 	ErrInUse,
 )
 

@@ -29,8 +29,8 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 	case errors.As(err, &said):
 		return problem(said, domain), true
 	case errors.Is(err, errNoChallenge):
-		return "the directory offers no challenge type that this server supports; choose another with --acme-directory",
-			true
+		return "the directory offers no challenge type that this server supports; choose another with " +
+			"--acme-directory", true
 	}
 	var dns *net.DNSError
 	var call *url.Error
@@ -51,7 +51,8 @@ func problem(p *acme.Error, domain string) string {
 			domain,
 		),
 		"connection": fmt.Sprintf(
-			"the directory could not connect to %s: open ports 80 and 443 to this machine, or correct the address of the name",
+			"the directory could not connect to %s: open ports 80 and 443 to this machine, or correct the address "+
+				"of the name",
 			domain,
 		),
 		"unauthorized": fmt.Sprintf(
@@ -59,11 +60,13 @@ func problem(p *acme.Error, domain string) string {
 			domain,
 		),
 		"tls": fmt.Sprintf(
-			"another server answers at %s: point its address to this machine and port 443 to this server, with no TLS proxy in between",
+			"another server answers at %s: point its address to this machine and port 443 to this server, with no "+
+				"TLS proxy in between",
 			domain,
 		),
 		"caa": fmt.Sprintf(
-			"the CAA record of %s allows only other directories: add this one to it, or name an allowed one with --acme-directory",
+			"the CAA record of %s allows only other directories: add this one to it, or name an allowed one with "+
+				"--acme-directory",
 			domain,
 		),
 		"rateLimited":             "the directory's rate limit is reached",
