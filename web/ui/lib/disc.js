@@ -3,7 +3,7 @@
 import { html } from './html.js'
 
 // initialsOf returns the first letters of the first and the last word of a name, without titles such as "Dr".
-export const initialsOf = name => {
+const initialsOf = name => {
   const all = name.trim().split(/\s+/)
   const words = all.filter(w => !/^\p{L}{1,4}\.$|^(dr|dra|prof|mr|mrs|ms|herr|frau)$/iu.test(w))
   const [first, ...rest] = words.length ? words : all

@@ -21,7 +21,7 @@ export function readTime(text) {
   return h < 24 ? `${two(h)}:${minute}` : ''
 }
 
-// names returns what a date style calls each of some dates, in the page's language and in English.
+// named returns what a date style calls each of some dates, in the page's language and in English.
 const named = (style, dates) =>
   dates.map(date => [
     fold(write(style, date)),

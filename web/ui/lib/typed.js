@@ -55,36 +55,39 @@ const stepTime = (value, by) => {
 export const TimeInput = ({ onInput, type, step, min, max, ...rest }) => html`
   <${Typed} ...${rest} handler=${onInput} read=${readTime} show=${x => x} step=${stepTime} />
 `
+// PickDate is a button that opens the browser's calendar. pick receives the chosen date. rest are attributes of the
+// button.
+export function PickDate({ value, min, max, pick, ...rest }) {
+  const picker = useRef()
+  const open = () => (picker.current.showPicker ? picker.current.showPicker() : picker.current.focus())
+  return html`
+    <button type="button" aria-label=${t('day.pick')} ...${rest} onClick=${open}><${Icon} name="calendar" /></button>
+    <input
+      type="date"
+      ref=${picker}
+      value=${value}
+      min=${min}
+      max=${max}
+      tabindex="-1"
+      aria-hidden="true"
+      onInput=${e => {
+        e.stopPropagation()
+        if (e.currentTarget.value) pick(e.currentTarget.value)
+      }}
+    />
+  `
+}
+
 // DateInput has the browser's calendar too, for the pointer.
 export function DateInput({ onInput, type, step, min, max, ...rest }) {
-  const picker = useRef()
+  const tell = value => onInput({ currentTarget: { value }, target: { value } })
   return html`
     <span class="typed-date">
       <${Typed} ...${rest} handler=${onInput} read=${x => readDate(x)} show=${showDate} step=${addDays} />
       ${
         !rest.disabled &&
         html`
-          <button
-            type="button"
-            tabindex="-1"
-            aria-label=${t('day.pick')}
-            onClick=${() => (picker.current.showPicker ? picker.current.showPicker() : picker.current.focus())}
-          >
-            <${Icon} name="calendar" />
-          </button>
-          <input
-            type="date"
-            ref=${picker}
-            value=${rest.value}
-            min=${min}
-            max=${max}
-            tabindex="-1"
-            aria-hidden="true"
-            onInput=${e => {
-              e.stopPropagation()
-              if (e.currentTarget.value) onInput({ currentTarget: { value: e.currentTarget.value }, target: e.target })
-            }}
-          />
+          <${PickDate} value=${rest.value} min=${min} max=${max} pick=${tell} tabindex="-1" />
         `
       }
     </span>

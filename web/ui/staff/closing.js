@@ -267,8 +267,7 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
   `
 }
 
-// InTheWay lists the appointments in a block. The desk can move them or notify the patients; the dialog stays open
-// meanwhile.
+// InTheWay lists the appointments in a block. The desk can move them or notify the patients, and the dialog stays open.
 export function InTheWay({ desk, id, close }) {
   const s = useStore(desk.store),
     [list, setList] = useState(null),

@@ -1,10 +1,11 @@
 // The bar above day, week and list: the date, the buttons to other dates, the views, and a new booking.
-import { html, useRef } from '../lib/html.js'
+import { html } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { addDays, dateOf, time } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
+import { PickDate } from '../lib/typed.js'
 import { Notice } from '../lib/notice.js'
 import { NewsButton } from './newsbutton.js'
 import { LinkState, Toolbar } from './shell.js'
@@ -16,7 +17,6 @@ export const go = (...parts) => {
 
 // by is the number of days that an arrow button moves: 1, or 7 for the week. shift replaces it for months. extra is shown after the dates.
 export function DayBar({ desk, view, date, title, by = 1, shift, rest = [], book, extra }) {
-  const picker = useRef()
   const to = day => go(view, day, ...rest),
     step = n => to(shift ? shift(n) : addDays(date, n * by)),
     unit = shift ? 'month' : by === 7 ? 'week' : 'day'
@@ -41,24 +41,7 @@ export function DayBar({ desk, view, date, title, by = 1, shift, rest = [], book
           </button>
         </span>
         <span class="picker">
-          <button
-            type="button"
-            class="btn square"
-            aria-label=${t('day.pick')}
-            onClick=${() => (picker.current.showPicker ? picker.current.showPicker() : picker.current.focus())}
-          >
-            <${Icon} name="calendar" />
-          </button>
-          <input
-            type="date"
-            ref=${picker}
-            value=${date}
-            tabindex="-1"
-            aria-hidden="true"
-            onChange=${e => {
-              if (e.currentTarget.value) to(e.currentTarget.value)
-            }}
-          />
+          <${PickDate} class="btn square" value=${date} pick=${to} />
         </span>
       </div>
       ${extra}

@@ -14,7 +14,7 @@ import { closedWord } from './words.js'
 
 const name = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
 const decimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
-export const firstOf = date => date.slice(0, 8) + '01'
+const firstOf = date => date.slice(0, 8) + '01'
 // addMonths returns the first day of another month.
 const addMonths = (date, n) => {
   const [year, month] = date.split('-').map(Number)

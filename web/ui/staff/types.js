@@ -13,7 +13,7 @@ import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
 import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 // A length in the largest unit that gives a whole number.
-export const lasting = minutes => {
+const lasting = minutes => {
   const [unit, n] =
     minutes % 1440 === 0 && minutes
       ? ['days', minutes / 1440]
