@@ -33,7 +33,7 @@ type AuditFilter struct {
 	Action   string   // a whole action, or a prefix ending in "."
 	Subjects []string // entries about one of these subjects; nil: about any. An empty list selects no entry
 	// Words has one list of alternatives for each word of a search. An entry must contain at least one alternative of
-	// each list (AuditEntry.Contains).
+	// each list (AuditEntry.HasWords).
 	Words  [][]string
 	Cursor string
 	Limit  int // 1..500; 0 means 100
@@ -42,10 +42,10 @@ type AuditFilter struct {
 // MaxAuditScan is the number of entries that one call of Audit with Words reads at most.
 const MaxAuditScan = 20_000
 
-// Contains reports whether an entry contains at least one alternative of each list of words. It ignores case and
+// HasWords reports whether an entry contains at least one alternative of each list of words. It ignores case and
 // repeated spaces. It searches this text: subject, actor, action, reason, before and after, with a space between two of
 // them. So the alternative ":ada " finds entries about or by an id, and `"ada"` those with a value.
-func (e *AuditEntry) Contains(words [][]string) bool {
+func (e *AuditEntry) HasWords(words [][]string) bool {
 	if len(words) == 0 {
 		return true
 	}

@@ -131,18 +131,6 @@ func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor re
 	return before, err
 }
 
-// undoStateOf returns the state of an appointment before an undoable change.
-func undoStateOf(c *Change) store.UndoState {
-	a := c.Before
-	return store.UndoState{
-		AppointmentID: a.ID, Version: c.After.Version, ChangeID: cmp.Or(c.ID, record.NewID()), Actor: string(c.Actor),
-		At: c.At, ExpiresAt: c.At.Add(UndoTime + undoSlack),
-		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart,
-		SlotEnd: a.SlotEnd, Overbook: a.Overbook, OverbookReason: a.OverbookReason, Resources: a.Resources,
-		UpstreamState: a.UpstreamState, ManageEpoch: a.ManageEpoch, VisitID: a.VisitID,
-	}
-}
-
 // UndoTimes returns the times that an appointment will occupy again: its specialist's, and those of the rooms and
 // devices that it had.
 func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {

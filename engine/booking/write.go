@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -128,6 +129,18 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 		return err
 	}
 	return c.once.Remember(ctx, tx, *c.After, c.At)
+}
+
+// undoStateOf returns the state of an appointment before an undoable change.
+func undoStateOf(c *Change) store.UndoState {
+	a := c.Before
+	return store.UndoState{
+		AppointmentID: a.ID, Version: c.After.Version, ChangeID: cmp.Or(c.ID, record.NewID()), Actor: string(c.Actor),
+		At: c.At, ExpiresAt: c.At.Add(UndoTime + undoSlack),
+		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart,
+		SlotEnd: a.SlotEnd, Overbook: a.Overbook, OverbookReason: a.OverbookReason, Resources: a.Resources,
+		UpstreamState: a.UpstreamState, ManageEpoch: a.ManageEpoch, VisitID: a.VisitID,
+	}
 }
 
 func spanOf(a *store.Appointment) holds.Span {

@@ -41,7 +41,7 @@ func (r Reads) Audit(ctx context.Context, f store.AuditFilter) (found []store.Au
 			return nil, "", err
 		}
 		for i := range list {
-			if !list[i].Contains(f.Words) {
+			if !list[i].HasWords(f.Words) {
 				continue
 			}
 			if len(found) == n {
