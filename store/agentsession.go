@@ -10,7 +10,7 @@ import (
 // hashed everything about a person. The session contains no token.
 type AgentSession struct {
 	PatientID string    // upstream patient GUID, lower case; empty if there is none, or none yet
-	Patient   Patient   // as the agent sent it, without notes; empty if it sent none
+	Patient   Patient   `column:"patient_,inline"` // as the agent sent it, without notes; empty if it sent none
 	Open      bool      // adding the patient upstream was started, and its outcome is unknown
 	At        time.Time // when it was recorded
 	ExpiresAt time.Time // the key may book for the patient until then

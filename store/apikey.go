@@ -23,8 +23,8 @@ type APIKey struct {
 	Hash       [32]byte // SHA-256 of the whole key
 	Prefix     string   // first characters, to recognise it in a list
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero if never; accurate to about a minute
-	RevokedAt  time.Time // zero unless revoked
+	LastUsedAt time.Time `column:",null"` // zero if never; accurate to about a minute
+	RevokedAt  time.Time `column:",null"` // zero unless revoked
 	// SpecialistID is the only specialist for whom a presence key works; empty: all.
 	SpecialistID string
 }

@@ -54,7 +54,7 @@ type Patient struct {
 	Email     string
 	Phone     string
 	BirthDate string // local date as "2006-01-02", or empty
-	Notes     string
+	Notes     string `column:"notes"`
 }
 
 // Appointment is the durable record of one booking.
@@ -65,7 +65,7 @@ type Appointment struct {
 	ID                string
 	AppointmentTypeID string
 	SpecialistID      string
-	Owner             string // the client that booked, as holds.Owner spells it; empty for staff
+	Owner             string `column:"client_id"` // the client that booked, as holds.Owner spells it; empty for staff
 	Seat              int    // 0 ≤ Seat < the type's capacity
 	Overbook          bool   // outside the guarantee, by a member of staff with a reason
 	OverbookReason    string
@@ -75,8 +75,8 @@ type Appointment struct {
 	SlotEnd           time.Time
 	BusyStart         time.Time
 	BusyEnd           time.Time
-	Patient           Patient
-	Intake            Intake // the patient's answers to the booking form
+	Patient           Patient `column:"patient_,inline"`
+	Intake            Intake  // the patient's answers to the booking form
 	// Resources are the ids of the rooms and devices that it also takes, from the start of its slot to the end, with
 	// its buffers: one of each group that its type needed when it was booked. An overbooked appointment takes none.
 	Resources         []string
@@ -89,10 +89,10 @@ type Appointment struct {
 	ManageEpoch       int64     // counts the manage links issued; a link of an older epoch does not work
 	SeriesID          string    // the series with which it was booked; empty: none
 	VisitID           string    // the group visit that it is part of (several people one after the other); empty: none
-	ArrivedAt         time.Time // when the patient arrived at the desk; zero: not yet, or not recorded
+	ArrivedAt         time.Time `column:",null"` // when the patient arrived at the desk; zero: not yet, or not recorded
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
-	CancelledAt       time.Time // zero unless cancelled
+	CancelledAt       time.Time `column:",null"` // zero unless cancelled
 	CancelReason      string
 	Version           int64 // 1 when inserted, one more with every update
 }

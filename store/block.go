@@ -11,10 +11,10 @@ import (
 type Block struct {
 	ID           string
 	SpecialistID string
-	Start        time.Time // [Start, End), of any length
-	End          time.Time
-	Reason       string // for the staff, never for patients
-	SetID        string // shared by the blocks created with one form; empty: none
+	Start        time.Time `column:"start_at"` // [Start, End), of any length
+	End          time.Time `column:"end_at"`
+	Reason       string    // for the staff, never for patients
+	SetID        string    // shared by the blocks created with one form; empty: none
 	Source       BlockSource
 }
 

@@ -11,8 +11,8 @@ type BusyCalendar struct {
 	SpecialistID string
 	Address      string    // sealed: any holder can read the calendar
 	SetAt        time.Time // when the address was set; it distinguishes one address from the next
-	AskedAt      time.Time // when any process last requested it; zero: never
-	ReadAt       time.Time // when the calendar was last read in full; zero: never
+	AskedAt      time.Time `column:",null"` // when any process last requested it; zero: never
+	ReadAt       time.Time `column:",null"` // when the calendar was last read in full; zero: never
 	Failure      string    // a code for the failure of the last request; empty: it succeeded
 	Unread       int       // number of events that the last read could not parse
 	Tag          string    // the zone used for the last read, a space, and the ETag of its response

@@ -10,9 +10,9 @@ import (
 type Closure struct {
 	ID           string // of the refused appointment
 	SpecialistID string
-	Start        time.Time // [Start, End)
-	End          time.Time
-	Since        time.Time // when it was refused
+	Start        time.Time `column:"start_at"` // [Start, End)
+	End          time.Time `column:"end_at"`
+	Since        time.Time `column:"since_at"` // when it was refused
 }
 
 // ClosureReader reads closures.

@@ -52,12 +52,12 @@ type Operation struct {
 	Attempts      int
 	Lookups       int // failed attempts to look up an unknown outcome
 	MaxAttempts   int
-	CreatedAt     time.Time
-	NextAttemptAt time.Time // when it is due; meaningful while pending
-	AttemptedAt   time.Time // when the last attempt began; recorded before the request was sent
-	FinishedAt    time.Time
-	Deadline      time.Time // no attempt begins after it; zero = none
-	StartTime     time.Time // the appointment's slot start, so that people recognize it
+	CreatedAt     time.Time `column:",null"`
+	NextAttemptAt time.Time `column:",null"` // when it is due; meaningful while pending
+	AttemptedAt   time.Time `column:",null"` // when the last attempt began; recorded before the request was sent
+	FinishedAt    time.Time `column:",null"`
+	Deadline      time.Time `column:",null"` // no attempt begins after it; zero = none
+	StartTime     time.Time `column:",null"` // the appointment's slot start, so that people recognize it
 	LastError     string    // readable text; never personal data or secrets
 	Result        string    // the remote server's id for the result, such as an appointment GUID
 	// Payload is one JSON value, or empty. A queue stores the value: its spacing and the order of its keys may

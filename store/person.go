@@ -143,16 +143,17 @@ func (f *FoundPerson) Add(appointmentID string, start time.Time) {
 // PersonNote is a note by the desk about a person.
 type PersonNote struct {
 	ID        string
-	Of        Identity // as in the appointment at which the desk wrote it
-	Text      string
-	Author    string // in the spelling of an audit entry's actor
+	Of        Identity `column:",inline"` // as in the appointment at which the desk wrote it
+	Text      string   `column:"note"`
+	Author    string   // in the spelling of an audit entry's actor
 	CreatedAt time.Time
 }
 
 // PersonLink records that two identities are one person.
 type PersonLink struct {
 	ID        string
-	A, B      Identity
+	A         Identity `column:"a_,inline"`
+	B         Identity `column:"b_,inline"`
 	Author    string
 	CreatedAt time.Time
 }

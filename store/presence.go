@@ -9,11 +9,11 @@ import (
 // restart the server seeds it from the mirror.
 type PresenceMirror struct {
 	SpecialistID    string
-	Online          bool // unchanged while Deactivated, so that activating restores it
-	Deactivated     bool
-	LastOnlineAt    time.Time
-	LastOfflineAt   time.Time
-	LastHeartbeatAt time.Time
+	Online          bool      `column:"is_online"` // unchanged while Deactivated, so that activating restores it
+	Deactivated     bool      `column:"is_deactivated"`
+	LastOnlineAt    time.Time `column:",null"`
+	LastOfflineAt   time.Time `column:",null"`
+	LastHeartbeatAt time.Time `column:",null"`
 }
 
 // PresenceChange is one line of the presence log.

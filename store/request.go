@@ -11,12 +11,12 @@ type BookingRequest struct {
 	ID                string // of the appointment it becomes
 	AppointmentTypeID string
 	SpecialistID      string
-	Owner             string // the client that created it, as holds.Owner spells it
+	Owner             string `column:"client_id"` // the client that created it, as holds.Owner spells it
 	HoldOwner         string // the owner of the hold on its time, in the same spelling; no client has this owner
 	Status            RequestStatus
 	SlotStart         time.Time
 	SlotEnd           time.Time
-	Patient           Patient
+	Patient           Patient `column:"patient_,inline"`
 	Intake            Intake
 	Approval          bool   // the desk decides about it, not the link in its email
 	Locale            string // the language for messages to the patient; empty: the clinic's

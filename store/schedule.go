@@ -36,10 +36,10 @@ type AppointmentType struct {
 	MaxHoldSeconds      int
 	HoldQuota           int
 	Active              bool
-	Position            int    // order on the page, smallest first
-	UpstreamTypeID      string // the practice-management system's appointment type GUID, or empty
-	Specialists         []Assignment
-	Needs               []Need // the resources that an appointment takes in addition to its specialist
+	Position            int          // order on the page, smallest first
+	UpstreamTypeID      string       // the practice-management system's appointment type GUID, or empty
+	Specialists         []Assignment `column:"-"`
+	Needs               []Need       // the resources that an appointment takes in addition to its specialist
 	Page                TypePage
 }
 
@@ -74,7 +74,7 @@ type Specialist struct {
 	UpstreamScheduleViewID string
 	UpstreamColumnID       string
 	Page                   SpecialistPage
-	PictureDigest          string // of the current picture; empty: none; PutPicture sets it
+	PictureDigest          string `column:"-"` // of the current picture; empty: none; PutPicture sets it
 }
 
 // Window is one interval of opening time on a local day, [Start, End). It never crosses midnight; End may be 24:00.

@@ -20,8 +20,8 @@ const (
 // Session is one on-demand consultation.
 type Session struct {
 	ID           string
-	Owner        string // the client that requested it, as holds.Owner spells it
-	SpecialistID string // empty until accepted
+	Owner        string `column:"client_id"` // the client that requested it, as holds.Owner spells it
+	SpecialistID string `column:",null"`     // empty until accepted
 	Status       SessionStatus
 	Outcome      string
 
@@ -32,9 +32,9 @@ type Session struct {
 	Declined          string // ids of the specialists who declined the request, separated by spaces
 
 	RequestedAt time.Time
-	AcceptedAt  time.Time
-	EndedAt     time.Time
-	ExpiresAt   time.Time // when an unanswered request expires
+	AcceptedAt  time.Time `column:",null"`
+	EndedAt     time.Time `column:",null"`
+	ExpiresAt   time.Time `column:",null"` // when an unanswered request expires
 	UpdatedAt   time.Time
 	Version     int64
 }

@@ -20,7 +20,7 @@ type User struct {
 	Email        string // lower case; unique among users
 	Name         string
 	Role         Role
-	SpecialistID string // the user's own calendar, for RoleSpecialist
+	SpecialistID string `column:",null"` // the user's own calendar, for RoleSpecialist
 	PasswordHash string // PHC string, argon2id; empty: this user has no password
 	// the identity provider's issuer, client and subject, separated by spaces; empty: none yet; unique among users
 	Identity     string
@@ -28,7 +28,7 @@ type User struct {
 	TOTPLastStep int64  // last accepted time step, so that a code works once (RFC 6238 section 5.2)
 	Active       bool
 	CreatedAt    time.Time
-	LastSignInAt time.Time
+	LastSignInAt time.Time `column:",null"`
 }
 
 // SignIn is one signed-in browser of a user. The store has only the hash of its cookie.

@@ -9,7 +9,7 @@ import (
 type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
-	Owner             string // the client that created it, as holds.Owner spells it; empty: the desk
+	Owner             string `column:"client_id"` // the client that created it, as holds.Owner spells it; empty: the desk
 	AppointmentID     string // the confirmed appointment for which the patient wants an earlier time; empty: none
 	// AbsenceID is the block of the absence that displaces AppointmentID. The entry then is not on the waiting list: it
 	// records what the patient was asked, and its offer is the proposed time. Empty: an entry of the waiting list.
@@ -17,11 +17,11 @@ type WaitlistEntry struct {
 	Displaced Displaced // with AbsenceID
 	Wish      WaitlistWish
 	Status    WaitlistStatus
-	Patient   Patient
+	Patient   Patient `column:"patient_,inline"`
 	Intake    Intake
 	Locale    string // the language for messages to the patient; empty: the clinic's
 	CreatedAt time.Time
-	EndedAt   time.Time // zero while the entry is unconfirmed or waiting
+	EndedAt   time.Time `column:",null"` // zero while the entry is unconfirmed or waiting
 }
 
 // Displaced is an appointment that cannot take place because its specialist is absent.
@@ -88,7 +88,7 @@ type WaitlistOffer struct {
 	SlotEnd           time.Time
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // when it expires
-	EndedAt           time.Time // zero while it is open
+	EndedAt           time.Time `column:",null"` // zero while it is open
 }
 
 // OfferStatus is the state of an offer.

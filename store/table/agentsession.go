@@ -14,15 +14,10 @@ type namedAgentSession struct {
 	name string
 }
 
-var agentSessions = nounOf("agent_sessions", 1, cols(
-	derived("name", func(s *namedAgentSession) any { return s.name }),
+var agentSessions = nounOf("agent_sessions", "name",
+	column[namedAgentSession]{name: "notes"},
 	derived("patient_search", func(s *namedAgentSession) any { return store.SearchText(s.Patient) }),
-	text("patient_id", func(s *namedAgentSession) *string { return &s.PatientID })),
-	patient(func(s *namedAgentSession) *store.Patient { return &s.Patient }), cols(
-		truth("open", func(s *namedAgentSession) *bool { return &s.Open }),
-		instant("at", func(s *namedAgentSession) *time.Time { return &s.At }),
-		instant("expires_at", func(s *namedAgentSession) *time.Time { return &s.ExpiresAt }),
-	))
+)
 
 // AgentSession implements store.AgentSessionReader.
 func (r Reads) AgentSession(ctx context.Context, after time.Time, names ...string) (store.AgentSession, error) {

@@ -7,17 +7,7 @@ import (
 	"holdfast/store"
 )
 
-var apiKeys = nounOf("api_keys", 1, cols(
-	text("id", func(k *store.APIKey) *string { return &k.ID }),
-	text("name", func(k *store.APIKey) *string { return &k.Name }),
-	word("scope", func(k *store.APIKey) *store.Scope { return &k.Scope }),
-	hash("hash", func(k *store.APIKey) *[32]byte { return &k.Hash }),
-	text("prefix", func(k *store.APIKey) *string { return &k.Prefix }),
-	instant("created_at", func(k *store.APIKey) *time.Time { return &k.CreatedAt }),
-	maybe("last_used_at", func(k *store.APIKey) *time.Time { return &k.LastUsedAt }),
-	maybe("revoked_at", func(k *store.APIKey) *time.Time { return &k.RevokedAt }),
-	text("specialist_id", func(k *store.APIKey) *string { return &k.SpecialistID }),
-))
+var apiKeys = nounOf[store.APIKey]("api_keys", "id")
 
 // APIKeys implements store.APIKeyReader.
 func (r Reads) APIKeys(ctx context.Context) ([]store.APIKey, error) {

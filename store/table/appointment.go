@@ -12,41 +12,9 @@ import (
 
 // appointments has one row for each field of an appointment. Its insert is the hottest statement of the server: a plain
 // prepared INSERT without RETURNING.
-var appointments = nounOf("appointments", 1, cols(
-	text("id", func(a *store.Appointment) *string { return &a.ID }),
-	text("appointment_type_id", func(a *store.Appointment) *string { return &a.AppointmentTypeID }),
-	text("specialist_id", func(a *store.Appointment) *string { return &a.SpecialistID }),
-	text("client_id", func(a *store.Appointment) *string { return &a.Owner }),
-	integer("seat", func(a *store.Appointment) *int { return &a.Seat }),
-	truth("overbook", func(a *store.Appointment) *bool { return &a.Overbook }),
-	text("overbook_reason", func(a *store.Appointment) *string { return &a.OverbookReason }),
-	word("status", func(a *store.Appointment) *store.Status { return &a.Status }),
-	word("attendance", func(a *store.Appointment) *store.Attendance { return &a.Attendance }),
-	instant("slot_start", func(a *store.Appointment) *time.Time { return &a.SlotStart }),
-	instant("slot_end", func(a *store.Appointment) *time.Time { return &a.SlotEnd }),
-	instant("busy_start", func(a *store.Appointment) *time.Time { return &a.BusyStart }),
-	instant("busy_end", func(a *store.Appointment) *time.Time { return &a.BusyEnd })),
-	patient(func(a *store.Appointment) *store.Patient { return &a.Patient }), cols(
-		text("notes", func(a *store.Appointment) *string { return &a.Patient.Notes }),
-		word("source", func(a *store.Appointment) *store.Source { return &a.Source }),
-		word("upstream_state", func(a *store.Appointment) *store.UpstreamState { return &a.UpstreamState }),
-		text("upstream_id", func(a *store.Appointment) *string { return &a.UpstreamID }),
-		text("upstream_patient_id", func(a *store.Appointment) *string { return &a.UpstreamPatientID }),
-		long("manage_epoch", func(a *store.Appointment) *int64 { return &a.ManageEpoch }),
-		instant("created_at", func(a *store.Appointment) *time.Time { return &a.CreatedAt }),
-		instant("updated_at", func(a *store.Appointment) *time.Time { return &a.UpdatedAt }),
-		maybe("cancelled_at", func(a *store.Appointment) *time.Time { return &a.CancelledAt }),
-		text("cancel_reason", func(a *store.Appointment) *string { return &a.CancelReason }),
-		long("version", func(a *store.Appointment) *int64 { return &a.Version }),
-		text("locale", func(a *store.Appointment) *string { return &a.Locale }),
-		maybe("arrived_at", func(a *store.Appointment) *time.Time { return &a.ArrivedAt }),
-		text("series_id", func(a *store.Appointment) *string { return &a.SeriesID }),
-		text("place", func(a *store.Appointment) *string { return &a.Place }),
-		intake(func(a *store.Appointment) *store.Intake { return &a.Intake }),
-		packed("resources", func(a *store.Appointment) *[]string { return &a.Resources }),
-		text("visit_id", func(a *store.Appointment) *string { return &a.VisitID }),
-		derived("patient_search", func(a *store.Appointment) any { return store.SearchText(a.Patient) }),
-	))
+var appointments = nounOf("appointments", "id",
+	derived("patient_search", func(a *store.Appointment) any { return store.SearchText(a.Patient) }),
+)
 
 // Appointment implements store.AppointmentReader.
 func (r Reads) Appointment(ctx context.Context, id string) (store.Appointment, error) {

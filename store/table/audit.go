@@ -2,23 +2,12 @@ package table
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
-	"time"
 
 	"holdfast/store"
 )
 
-var auditEntries = nounOf("audit_entries", 1, cols(
-	text("id", func(e *store.AuditEntry) *string { return &e.ID }),
-	instant("at", func(e *store.AuditEntry) *time.Time { return &e.At }),
-	text("actor", func(e *store.AuditEntry) *string { return &e.Actor }),
-	text("action", func(e *store.AuditEntry) *string { return &e.Action }),
-	text("subject", func(e *store.AuditEntry) *string { return &e.Subject }),
-	text("reason", func(e *store.AuditEntry) *string { return &e.Reason }),
-	document("before", func(e *store.AuditEntry) *json.RawMessage { return &e.Before }),
-	document("after", func(e *store.AuditEntry) *json.RawMessage { return &e.After }),
-))
+var auditEntries = nounOf[store.AuditEntry]("audit_entries", "id")
 
 // AuditColumns are the columns of an audit entry. A backend adds those of the chain to them.
 var AuditColumns = auditEntries.names

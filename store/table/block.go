@@ -2,20 +2,11 @@ package table
 
 import (
 	"context"
-	"time"
 
 	"holdfast/store"
 )
 
-var blocks = nounOf("blocks", 1, cols(
-	text("id", func(b *store.Block) *string { return &b.ID }),
-	text("specialist_id", func(b *store.Block) *string { return &b.SpecialistID }),
-	instant("start_at", func(b *store.Block) *time.Time { return &b.Start }),
-	instant("end_at", func(b *store.Block) *time.Time { return &b.End }),
-	text("reason", func(b *store.Block) *string { return &b.Reason }),
-	text("set_id", func(b *store.Block) *string { return &b.SetID }),
-	word("source", func(b *store.Block) *store.BlockSource { return &b.Source }),
-))
+var blocks = nounOf[store.Block]("blocks", "id")
 
 var recentBlocks = `SELECT ` + blocks.qualified + ` FROM blocks JOIN specialists ON specialists.id = specialist_id
 	WHERE end_at > ? AND archived = {false} ORDER BY specialist_id, start_at, blocks.id`

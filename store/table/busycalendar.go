@@ -4,22 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"holdfast/store"
 )
 
-var busyCalendars = nounOf("busy_calendars", 1, cols(
-	text("specialist_id", func(b *store.BusyCalendar) *string { return &b.SpecialistID }),
-	text("address", func(b *store.BusyCalendar) *string { return &b.Address }),
-	instant("set_at", func(b *store.BusyCalendar) *time.Time { return &b.SetAt }),
-	maybe("asked_at", func(b *store.BusyCalendar) *time.Time { return &b.AskedAt }),
-	maybe("read_at", func(b *store.BusyCalendar) *time.Time { return &b.ReadAt }),
-	text("failure", func(b *store.BusyCalendar) *string { return &b.Failure }),
-	integer("unread", func(b *store.BusyCalendar) *int { return &b.Unread }),
-	text("tag", func(b *store.BusyCalendar) *string { return &b.Tag }),
-	text("modified", func(b *store.BusyCalendar) *string { return &b.Modified }),
-))
+var busyCalendars = nounOf[store.BusyCalendar]("busy_calendars", "specialist_id")
 
 // BusyCalendars implements store.BusyCalendarReader.
 func (r Reads) BusyCalendars(ctx context.Context) ([]store.BusyCalendar, error) {

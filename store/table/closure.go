@@ -3,18 +3,11 @@ package table
 import (
 	"context"
 	"errors"
-	"time"
 
 	"holdfast/store"
 )
 
-var closures = nounOf("closures", 1, cols(
-	text("id", func(c *store.Closure) *string { return &c.ID }),
-	text("specialist_id", func(c *store.Closure) *string { return &c.SpecialistID }),
-	instant("start_at", func(c *store.Closure) *time.Time { return &c.Start }),
-	instant("end_at", func(c *store.Closure) *time.Time { return &c.End }),
-	instant("since_at", func(c *store.Closure) *time.Time { return &c.Since }),
-))
+var closures = nounOf[store.Closure]("closures", "id")
 
 // Closures implements store.ClosureReader.
 func (r Reads) Closures(ctx context.Context) ([]store.Closure, error) {

@@ -1,9 +1,14 @@
 package table
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"holdfast/store"
 )
@@ -51,125 +56,103 @@ func (c *column[T]) into(v *T, r Row) {
 	}
 }
 
-// text is a text that is not NULL.
-func text[T any](name string, at func(*T) *string) column[T] { return column[T]{name: name, text: at} }
-
-// word is a text with a type of its own.
-func word[T any, S ~string](name string, at func(*T) *S) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return string(*at(v)) },
-		scan: func(v *T, r Row) { *at(v) = S(r.Text()) },
-	}
-}
-
-// reference is the id of another row. Empty is NULL, because an empty id would refer to nothing.
-func reference[T any](name string, at func(*T) *string) column[T] {
-	return column[T]{name: name, scan: func(v *T, r Row) { *at(v) = r.Text() }, value: func(v *T) any {
-		if *at(v) == "" {
-			return nil
-		}
-		return *at(v)
-	}}
-}
-
-// document is JSON. Empty is NULL, because an empty text is not JSON.
-func document[T any, S ~[]byte](name string, at func(*T) *S) column[T] {
-	return column[T]{name: name, scan: func(v *T, r Row) { *at(v) = r.JSON() }, value: func(v *T) any {
-		if len(*at(v)) == 0 {
-			return nil
-		}
-		return string(*at(v))
-	}}
-}
-
-// packed is a struct or a list in one text (store.Packed). The zero value is the empty text.
-func packed[T, V any](name string, at func(*T) *V) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return store.Packed(*at(v)) },
-		scan: func(v *T, r Row) { *at(v) = store.Unpacked[V](r.Text()) },
-	}
-}
-
-// intake packs the answers to a type's questions, which have their own zero.
-func intake[T any](at func(*T) *store.Intake) column[T] {
-	c := packed("intake", at)
-	c.value = func(v *T) any { return at(v).Packed() }
-	return c
-}
-
-// integer is a whole number.
-func integer[T any, N ~int](name string, at func(*T) *N) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return int(*at(v)) },
-		scan: func(v *T, r Row) { *at(v) = N(r.Int()) },
-	}
-}
-
-// long is a number of 64 bits.
-func long[T any](name string, at func(*T) *int64) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return *at(v) },
-		scan: func(v *T, r Row) { *at(v) = r.Int64() },
-	}
-}
-
-// truth is a boolean.
-func truth[T any](name string, at func(*T) *bool) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return *at(v) },
-		scan: func(v *T, r Row) { *at(v) = r.Bool() },
-	}
-}
-
-// blob is bytes. nil is NULL.
-func blob[T any](name string, at func(*T) *[]byte) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return *at(v) },
-		scan: func(v *T, r Row) { *at(v) = r.Bytes() },
-	}
-}
-
-// hash is 32 bytes.
-func hash[T any](name string, at func(*T) *[32]byte) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return *at(v) },
-		scan: func(v *T, r Row) { *at(v) = r.Hash() },
-	}
-}
-
-// instant is a time that is not NULL.
-func instant[T any](name string, at func(*T) *time.Time) column[T] {
-	return column[T]{name: name, instant: at}
-}
-
-// maybe is an instant whose zero is NULL.
-func maybe[T any](name string, at func(*T) *time.Time) column[T] {
-	return column[T]{name: name, instant: at, null: true}
-}
-
 // derived is a column that is written from others and not read, such as the text that a search looks into.
 func derived[T any](name string, value func(*T) any) column[T] {
 	return column[T]{name: name, value: value}
 }
 
-// patient is the columns of a patient, without the notes.
-func patient[T any](at func(*T) *store.Patient) []column[T] {
-	return []column[T]{
-		text("patient_name", func(v *T) *string { return &at(v).Name }),
-		text("patient_email", func(v *T) *string { return &at(v).Email }),
-		text("patient_phone", func(v *T) *string { return &at(v).Phone }),
-		text("patient_birth_date", func(v *T) *string { return &at(v).BirthDate }),
+// columnsOf returns one column for each field of a struct that begins at an offset of T. A column has the name of its
+// field in snake case and the kind of its type. A tag of the field changes this:
+//
+//	column:"client_id"        another name
+//	column:",null"            the zero instant or the empty text is NULL
+//	column:"patient_,inline"  the fields of the struct are columns, whose names begin with that prefix
+//	column:"-"                no column
+func columnsOf[T any](t reflect.Type, offset uintptr, prefix string) (all []column[T]) {
+	for f := range t.Fields() {
+		name, option, _ := strings.Cut(f.Tag.Get("column"), ",")
+		switch at := offset + f.Offset; {
+		case name == "-":
+		case f.Anonymous, option == "inline":
+			all = append(all, columnsOf[T](f.Type, at, name)...)
+		default:
+			all = append(all, columnOf[T](cmp.Or(name, prefix+snake(f.Name)), f.Type, at, option == "null"))
+		}
 	}
+	return all
 }
 
-// identity is the columns of an identity, whose names begin with prefix.
-func identity[T any](prefix string, at func(*T) *store.Identity) []column[T] {
-	return []column[T]{
-		text(prefix+"name", func(v *T) *string { return &at(v).Name }),
-		text(prefix+"email", func(v *T) *string { return &at(v).Email }),
-		text(prefix+"phone", func(v *T) *string { return &at(v).Phone }),
-		text(prefix+"birth_date", func(v *T) *string { return &at(v).BirthDate }),
+// snake returns a name like AppointmentTypeID as appointment_type_id.
+func snake(name string) string {
+	var b strings.Builder
+	isLower := func(i int) bool { return i < len(name) && 'a' <= name[i] && name[i] <= 'z' }
+	for i := range len(name) {
+		if i > 0 && !isLower(i) && (isLower(i-1) || isLower(i+1)) {
+			b.WriteByte('_')
+		}
+		b.WriteByte(name[i])
 	}
+	return strings.ToLower(b.String())
+}
+
+// columnOf returns the column of the field at an offset of T.
+func columnOf[T any](name string, t reflect.Type, offset uintptr, null bool) column[T] {
+	c := column[T]{name: name, null: null}
+	switch {
+	case t.Kind() == reflect.String && !null:
+		c.text = field[T, string](offset)
+	case t.Kind() == reflect.String: // the id of another row: an empty id would refer to nothing
+		stores(&c, offset, func(id string) any { return orNil(id != "", id) }, Row.Text)
+	case t == reflect.TypeFor[time.Time]():
+		c.instant = field[T, time.Time](offset)
+	case t == reflect.TypeFor[json.RawMessage](): // an empty text is not JSON
+		stores(&c, offset, func(b []byte) any { return orNil(len(b) > 0, string(b)) }, Row.JSON)
+	case t == reflect.TypeFor[store.Intake](): // it has its own zero
+		stores(&c, offset, func(i store.Intake) any { return i.Packed() }, func(r Row) store.Intake {
+			return store.Unpacked[store.Intake](r.Text())
+		})
+	case t == reflect.TypeFor[[]byte](): // nil is NULL
+		stores(&c, offset, asIs, Row.Bytes)
+	case t == reflect.TypeFor[[32]byte]():
+		stores(&c, offset, asIs, Row.Hash)
+	case t.Kind() == reflect.Int:
+		stores(&c, offset, asIs, Row.Int)
+	case t.Kind() == reflect.Int64:
+		stores(&c, offset, asIs, Row.Int64)
+	case t.Kind() == reflect.Bool:
+		stores(&c, offset, asIs, Row.Bool)
+	default: // a struct or a list in one text; the zero value is the empty text
+		at := field[T, byte](offset)
+		c.value = func(v *T) any { return store.Packed(reflect.NewAt(t, unsafe.Pointer(at(v))).Elem().Interface()) }
+		c.scan = func(v *T, r Row) {
+			if text := r.Text(); text != "" {
+				_ = json.Unmarshal([]byte(text), reflect.NewAt(t, unsafe.Pointer(at(v))).Interface())
+			}
+		}
+	}
+	return c
+}
+
+// field returns the function that finds the field at an offset of T. The field's type has the layout of F. A look-up
+// by package reflect at each row would slow down every list.
+func field[T, F any](offset uintptr) func(*T) *F {
+	return func(v *T) *F { return (*F)(unsafe.Add(unsafe.Pointer(v), offset)) }
+}
+
+// stores sets how the field at an offset is written and read.
+func stores[T, F any](c *column[T], offset uintptr, value func(F) any, scan func(Row) F) {
+	at := field[T, F](offset)
+	c.value = func(v *T) any { return value(*at(v)) }
+	c.scan = func(v *T, r Row) { *at(v) = scan(r) }
+}
+
+func asIs[F any](v F) any { return v }
+
+func orNil(isThere bool, v any) any {
+	if !isThere {
+		return nil
+	}
+	return v
 }
 
 // noun is a table of columns and the texts made from it.
@@ -186,39 +169,37 @@ type noun[T any] struct {
 	update    string // of the row with an id and a version, which it moves on
 }
 
-// nounOf makes the texts of a table. The first columns are its key.
-func nounOf[T any](name string, keys int, columns ...[]column[T]) *noun[T] {
-	n := &noun[T]{name: name}
-	var all, names, qualified, marks, key, sets, changes []string
-	for _, part := range columns {
-		n.columns = append(n.columns, part...)
+// nounOf makes the columns of a struct and the texts of its table. keys are the names of the columns of its key. Each
+// further column replaces the one with its name, or comes after all others; without a value, it removes that column.
+func nounOf[T any](name, keys string, further ...column[T]) *noun[T] {
+	n := &noun[T]{name: name, columns: columnsOf[T](reflect.TypeFor[T](), 0, "")}
+	for _, c := range further {
+		n.columns = slices.DeleteFunc(n.columns, func(x column[T]) bool { return x.name == c.name })
+		if c.value != nil {
+			n.columns = append(n.columns, c)
+		}
 	}
-	for i, c := range n.columns {
+	var all, names, qualified, marks, sets, changes []string
+	key := strings.Split(keys, ", ")
+	for _, c := range n.columns {
 		all, marks = append(all, c.name), append(marks, "?")
 		if c.isRead() {
 			n.read = append(n.read, c)
 			names, qualified = append(names, c.name), append(qualified, name+"."+c.name)
 		}
-		if i < keys {
-			key = append(key, c.name)
+		if slices.Contains(key, c.name) {
 			continue
 		}
 		changes = append(changes, c.name+" = ?")
-		if c.merge == "" {
-			c.merge = "excluded." + c.name
-		}
-		sets = append(sets, c.name+" = "+c.merge)
+		sets = append(sets, c.name+" = "+cmp.Or(c.merge, "excluded."+c.name))
 	}
 	n.names, n.qualified = strings.Join(names, ", "), strings.Join(qualified, ", ")
 	n.from = "SELECT " + n.names + " FROM " + name + " "
 	n.insert = "INSERT INTO " + name + " (" + strings.Join(all, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
-	n.put = n.insert + " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	n.put = n.insert + " ON CONFLICT (" + keys + ") DO UPDATE SET " + strings.Join(sets, ", ")
 	n.update = "UPDATE " + name + " SET " + strings.Join(changes, ", ") + " WHERE id = ? AND version = ?"
 	return n
 }
-
-// cols is a list of columns, for nounOf.
-func cols[T any](all ...column[T]) []column[T] { return all }
 
 // values are the arguments of insert and put.
 func (n *noun[T]) values(v *T) []any {

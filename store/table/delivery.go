@@ -8,15 +8,7 @@ import (
 	"holdfast/store"
 )
 
-var deliveries = nounOf("deliveries", 1, cols(
-	text("operation_id", func(d *store.Delivery) *string { return &d.OperationID }),
-	text("appointment_id", func(d *store.Delivery) *string { return &d.AppointmentID }),
-	text("channel", func(d *store.Delivery) *string { return &d.Channel }),
-	text("notice", func(d *store.Delivery) *string { return &d.Notice }),
-	text("state", func(d *store.Delivery) *string { return &d.State }),
-	text("detail", func(d *store.Delivery) *string { return &d.Detail }),
-	instant("updated_at", func(d *store.Delivery) *time.Time { return &d.UpdatedAt }),
-))
+var deliveries = nounOf[store.Delivery]("deliveries", "operation_id")
 
 // Deliveries implements store.DeliveryReader.
 func (r Reads) Deliveries(ctx context.Context, appointmentID string) ([]store.Delivery, error) {

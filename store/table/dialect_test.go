@@ -1,6 +1,10 @@
 package table
 
-import "testing"
+import (
+	"holdfast/store"
+	"testing"
+	"time"
+)
 
 func TestDialectTranslatesWordsAndArguments(t *testing.T) {
 	for _, test := range []struct{ text, sqlite, postgres string }{
@@ -28,18 +32,42 @@ func TestDialectTranslatesWordsAndArguments(t *testing.T) {
 }
 
 type thing struct {
-	id      string
-	version int64
+	id         string
+	version    int64
+	Owner      string         `column:"client_id"`
+	Of         store.Identity `column:"of_,inline"`
+	EndedAt    time.Time      `column:",null"`
+	HoldTTL    int
+	Calculated string `column:"-"`
+}
+
+func TestColumnsComeFromFields(t *testing.T) {
+	n := nounOf("things", "id", column[thing]{name: "of_phone"})
+	const want = "id, version, client_id, of_name, of_email, of_birth_date, ended_at, hold_ttl"
+	if n.names != want {
+		t.Errorf("columns: got %s, want %s", n.names, want)
+	}
+	at := time.UnixMilli(1).UTC()
+	all := n.values(&thing{Owner: "o", EndedAt: at, HoldTTL: 9})
+	if got := *all[2].(*string); got != "o" {
+		t.Errorf("client_id: got %q, want o", got)
+	}
+	if got := *all[6].(*time.Time); got != at || n.values(&thing{})[6] != nil {
+		t.Errorf("ended_at: got %v, want %v, and NULL for zero", got, at)
+	}
+	if all[7] != 9 {
+		t.Errorf("hold_ttl: got %v, want 9", all[7])
+	}
 }
 
 func TestNounWritesItsStatements(t *testing.T) {
-	n := nounOf("things", 1, cols(
-		text("id", func(v *thing) *string { return &v.id }),
-		long("version", func(v *thing) *int64 { return &v.version }),
-		column[thing]{
-			name: "largest", value: func(v *thing) any { return v.version }, merge: "max(largest, excluded.largest)",
-		},
-	))
+	type thing struct {
+		id      string
+		version int64
+	}
+	n := nounOf("things", "id", column[thing]{
+		name: "largest", value: func(v *thing) any { return v.version }, merge: "max(largest, excluded.largest)",
+	})
 	for _, test := range []struct{ got, want string }{
 		{n.from, "SELECT id, version FROM things "},
 		{n.qualified, "things.id, things.version"},

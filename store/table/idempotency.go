@@ -8,14 +8,7 @@ import (
 	"holdfast/store"
 )
 
-var answers = nounOf("idempotency_records", 2, cols(
-	text("scope", func(r *store.IdempotencyRecord) *string { return &r.Scope }),
-	text("key", func(r *store.IdempotencyRecord) *string { return &r.Key }),
-	hash("fingerprint", func(r *store.IdempotencyRecord) *[32]byte { return &r.Fingerprint }),
-	integer("status", func(r *store.IdempotencyRecord) *int { return &r.Status }),
-	blob("body", func(r *store.IdempotencyRecord) *[]byte { return &r.Body }),
-	instant("created_at", func(r *store.IdempotencyRecord) *time.Time { return &r.CreatedAt }),
-))
+var answers = nounOf[store.IdempotencyRecord]("idempotency_records", "scope, key")
 
 // remember replaces an answer that has expired, and no other.
 var remember = answers.put + ` WHERE idempotency_records.created_at <= ?`

@@ -7,12 +7,7 @@ import (
 	"holdfast/store"
 )
 
-var nonceUses = nounOf("nonce_uses", 1, cols(
-	text("nonce", func(u *store.NonceUse) *string { return &u.Nonce }),
-	text("patient_id", func(u *store.NonceUse) *string { return &u.PatientID }),
-	text("appointment_id", func(u *store.NonceUse) *string { return &u.AppointmentID }),
-	instant("expires_at", func(u *store.NonceUse) *time.Time { return &u.ExpiresAt }),
-))
+var nonceUses = nounOf[store.NonceUse]("nonce_uses", "nonce")
 
 // NonceUse implements store.NonceReader.
 func (r Reads) NonceUse(ctx context.Context, nonce string) (store.NonceUse, error) {

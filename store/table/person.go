@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"holdfast/store"
@@ -104,14 +103,9 @@ func (r Reads) Patients(ctx context.Context, specialistID string, each func(stor
 		WHERE patient_search <> '' AND (CAST(?1 AS TEXT) = '' OR specialist_id = ?1)`, specialistID)
 }
 
-var notes = nounOf("person_notes", 1, cols(
-	text("id", func(n *store.PersonNote) *string { return &n.ID }),
-	derived("name_key", func(n *store.PersonNote) any { return store.Fold(n.Of.Name) })),
-	identity("", func(n *store.PersonNote) *store.Identity { return &n.Of }), cols(
-		text("note", func(n *store.PersonNote) *string { return &n.Text }),
-		text("author", func(n *store.PersonNote) *string { return &n.Author }),
-		instant("created_at", func(n *store.PersonNote) *time.Time { return &n.CreatedAt }),
-	))
+var notes = nounOf("person_notes", "id",
+	derived("name_key", func(n *store.PersonNote) any { return store.Fold(n.Of.Name) }),
+)
 
 // PersonNotes implements store.PersonReader.
 func (r Reads) PersonNotes(ctx context.Context, name string) ([]store.PersonNote, error) {
@@ -133,15 +127,10 @@ func (t *Tx) DeletePersonNote(_ context.Context, id string) error {
 	return t.mustChange(`DELETE FROM person_notes WHERE id = ?`, id)
 }
 
-var links = nounOf("person_links", 1, cols(
-	text("id", func(l *store.PersonLink) *string { return &l.ID }),
+var links = nounOf("person_links", "id",
 	derived("a_name_key", func(l *store.PersonLink) any { return store.Fold(l.A.Name) }),
-	derived("b_name_key", func(l *store.PersonLink) any { return store.Fold(l.B.Name) })),
-	identity("a_", func(l *store.PersonLink) *store.Identity { return &l.A }),
-	identity("b_", func(l *store.PersonLink) *store.Identity { return &l.B }), cols(
-		text("author", func(l *store.PersonLink) *string { return &l.Author }),
-		instant("created_at", func(l *store.PersonLink) *time.Time { return &l.CreatedAt }),
-	))
+	derived("b_name_key", func(l *store.PersonLink) any { return store.Fold(l.B.Name) }),
+)
 
 // PersonLinks implements store.PersonReader.
 func (r Reads) PersonLinks(ctx context.Context, name string) ([]store.PersonLink, error) {

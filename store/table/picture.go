@@ -12,12 +12,7 @@ type pictureOf struct {
 	specialistID string
 }
 
-var pictures = nounOf("specialist_pictures", 1, cols(
-	text("specialist_id", func(p *pictureOf) *string { return &p.specialistID }),
-	text("content_type", func(p *pictureOf) *string { return &p.ContentType }),
-	text("digest", func(p *pictureOf) *string { return &p.Digest }),
-	blob("content", func(p *pictureOf) *[]byte { return &p.Content }),
-))
+var pictures = nounOf[pictureOf]("specialist_pictures", "specialist_id")
 
 // Picture implements store.PictureReader.
 func (r Reads) Picture(ctx context.Context, specialistID string) (store.Picture, error) {

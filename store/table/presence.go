@@ -7,20 +7,9 @@ import (
 	"holdfast/store"
 )
 
-var presence = nounOf("presence", 1, cols(
-	text("specialist_id", func(p *store.PresenceMirror) *string { return &p.SpecialistID }),
-	truth("is_online", func(p *store.PresenceMirror) *bool { return &p.Online }),
-	truth("is_deactivated", func(p *store.PresenceMirror) *bool { return &p.Deactivated }),
-	maybe("last_online_at", func(p *store.PresenceMirror) *time.Time { return &p.LastOnlineAt }),
-	maybe("last_offline_at", func(p *store.PresenceMirror) *time.Time { return &p.LastOfflineAt }),
-	maybe("last_heartbeat_at", func(p *store.PresenceMirror) *time.Time { return &p.LastHeartbeatAt }),
-))
+var presence = nounOf[store.PresenceMirror]("presence", "specialist_id")
 
-var presenceLog = nounOf("presence_log", 0, cols(
-	instant("at", func(c *store.PresenceChange) *time.Time { return &c.At }),
-	text("specialist_id", func(c *store.PresenceChange) *string { return &c.SpecialistID }),
-	text("change", func(c *store.PresenceChange) *string { return &c.Change }),
-))
+var presenceLog = nounOf[store.PresenceChange]("presence_log", "")
 
 // PresenceMirrors implements store.PresenceReader.
 func (r Reads) PresenceMirrors(ctx context.Context) ([]store.PresenceMirror, error) {

@@ -7,24 +7,9 @@ import (
 	"holdfast/store"
 )
 
-var requests = nounOf("booking_requests", 1, cols(
-	text("id", func(q *store.BookingRequest) *string { return &q.ID }),
-	text("appointment_type_id", func(q *store.BookingRequest) *string { return &q.AppointmentTypeID }),
-	text("specialist_id", func(q *store.BookingRequest) *string { return &q.SpecialistID }),
-	text("client_id", func(q *store.BookingRequest) *string { return &q.Owner }),
-	text("hold_owner", func(q *store.BookingRequest) *string { return &q.HoldOwner }),
-	word("status", func(q *store.BookingRequest) *store.RequestStatus { return &q.Status }),
-	instant("slot_start", func(q *store.BookingRequest) *time.Time { return &q.SlotStart }),
-	instant("slot_end", func(q *store.BookingRequest) *time.Time { return &q.SlotEnd })),
-	patient(func(q *store.BookingRequest) *store.Patient { return &q.Patient }), cols(
-		text("notes", func(q *store.BookingRequest) *string { return &q.Patient.Notes }),
-		instant("created_at", func(q *store.BookingRequest) *time.Time { return &q.CreatedAt }),
-		instant("expires_at", func(q *store.BookingRequest) *time.Time { return &q.ExpiresAt }),
-		text("locale", func(q *store.BookingRequest) *string { return &q.Locale }),
-		intake(func(q *store.BookingRequest) *store.Intake { return &q.Intake }),
-		truth("approval", func(q *store.BookingRequest) *bool { return &q.Approval }),
-		derived("patient_search", func(q *store.BookingRequest) any { return store.SearchText(q.Patient) }),
-	))
+var requests = nounOf("booking_requests", "id",
+	derived("patient_search", func(q *store.BookingRequest) any { return store.SearchText(q.Patient) }),
+)
 
 // BookingRequest implements store.RequestReader.
 func (r Reads) BookingRequest(ctx context.Context, id string) (store.BookingRequest, error) {

@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,60 +9,22 @@ import (
 	"holdfast/store"
 )
 
-var clinics = nounOf("clinic", 1, cols(
+var clinics = nounOf("clinic", "id",
 	derived("id", func(*store.Clinic) any { return 1 }),
-	text("name", func(c *store.Clinic) *string { return &c.Name }),
-	text("timezone", func(c *store.Clinic) *string { return &c.Timezone }),
-	text("locale", func(c *store.Clinic) *string { return &c.Locale }),
-	text("phone", func(c *store.Clinic) *string { return &c.Phone }),
-	text("email", func(c *store.Clinic) *string { return &c.Email }),
-	text("address", func(c *store.Clinic) *string { return &c.Address }),
-	text("website", func(c *store.Clinic) *string { return &c.Website }),
-	document("settings", func(c *store.Clinic) *json.RawMessage { return &c.Settings }),
-))
+)
 
-var appointmentTypes = nounOf("appointment_types", 1, cols(
-	text("id", func(a *store.AppointmentType) *string { return &a.ID }),
-	text("name", func(a *store.AppointmentType) *string { return &a.Name }),
-	text("description", func(a *store.AppointmentType) *string { return &a.Description }),
-	integer("duration_minutes", func(a *store.AppointmentType) *int { return &a.DurationMinutes }),
-	integer("slot_step_minutes", func(a *store.AppointmentType) *int { return &a.SlotStepMinutes }),
-	integer("buffer_before_minutes", func(a *store.AppointmentType) *int { return &a.BufferBeforeMinutes }),
-	integer("buffer_after_minutes", func(a *store.AppointmentType) *int { return &a.BufferAfterMinutes }),
-	integer("min_notice_minutes", func(a *store.AppointmentType) *int { return &a.MinNoticeMinutes }),
-	integer("horizon_days", func(a *store.AppointmentType) *int { return &a.HorizonDays }),
-	integer("cooldown_minutes", func(a *store.AppointmentType) *int { return &a.CooldownMinutes }),
-	integer("capacity", func(a *store.AppointmentType) *int { return &a.Capacity }),
-	integer("hold_ttl_seconds", func(a *store.AppointmentType) *int { return &a.HoldTTLSeconds }),
-	integer("max_hold_seconds", func(a *store.AppointmentType) *int { return &a.MaxHoldSeconds }),
-	integer("hold_quota", func(a *store.AppointmentType) *int { return &a.HoldQuota }),
-	truth("active", func(a *store.AppointmentType) *bool { return &a.Active }),
-	integer("position", func(a *store.AppointmentType) *int { return &a.Position }),
-	text("upstream_type_id", func(a *store.AppointmentType) *string { return &a.UpstreamTypeID }),
-	packed("page", func(a *store.AppointmentType) *store.TypePage { return &a.Page }),
-	packed("needs", func(a *store.AppointmentType) *[]store.Need { return &a.Needs }),
+var appointmentTypes = nounOf("appointment_types", "id",
 	derived("archived", func(*store.AppointmentType) any { return false }),
 	// A seat that was booked before the capacity was lowered stays valid.
 	column[store.AppointmentType]{
 		name: "largest_capacity", value: func(a *store.AppointmentType) any { return a.Capacity },
 		merge: "{greatest}(appointment_types.largest_capacity, excluded.largest_capacity)",
 	},
-))
+)
 
-var specialists = nounOf("specialists", 1, cols(
-	text("id", func(s *store.Specialist) *string { return &s.ID }),
-	text("name", func(s *store.Specialist) *string { return &s.Name }),
-	text("timezone", func(s *store.Specialist) *string { return &s.Timezone }),
-	truth("active", func(s *store.Specialist) *bool { return &s.Active }),
-	text("email", func(s *store.Specialist) *string { return &s.Email }),
-	integer("max_sessions", func(s *store.Specialist) *int { return &s.MaxSessions }),
-	integer("position", func(s *store.Specialist) *int { return &s.Position }),
-	text("upstream_schedule_view_id", func(s *store.Specialist) *string { return &s.UpstreamScheduleViewID }),
-	text("upstream_column_id", func(s *store.Specialist) *string { return &s.UpstreamColumnID }),
-	packed("page", func(s *store.Specialist) *store.SpecialistPage { return &s.Page }),
-	word("kind", func(s *store.Specialist) *store.SpecialistKind { return &s.Kind }),
+var specialists = nounOf("specialists", "id",
 	derived("archived", func(*store.Specialist) any { return false }),
-))
+)
 
 // Schedule implements store.ScheduleReader.
 func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {

@@ -8,24 +8,7 @@ import (
 	"holdfast/store"
 )
 
-var sessions = nounOf("sessions", 1, cols(
-	text("id", func(s *store.Session) *string { return &s.ID }),
-	text("client_id", func(s *store.Session) *string { return &s.Owner }),
-	reference("specialist_id", func(s *store.Session) *string { return &s.SpecialistID }),
-	word("status", func(s *store.Session) *store.SessionStatus { return &s.Status }),
-	text("outcome", func(s *store.Session) *string { return &s.Outcome }),
-	text("appointment_type_id", func(s *store.Session) *string { return &s.AppointmentTypeID }),
-	text("reason", func(s *store.Session) *string { return &s.Reason }),
-	text("patient_name", func(s *store.Session) *string { return &s.PatientName }),
-	text("patient_phone", func(s *store.Session) *string { return &s.PatientPhone }),
-	text("declined", func(s *store.Session) *string { return &s.Declined }),
-	instant("requested_at", func(s *store.Session) *time.Time { return &s.RequestedAt }),
-	maybe("accepted_at", func(s *store.Session) *time.Time { return &s.AcceptedAt }),
-	maybe("ended_at", func(s *store.Session) *time.Time { return &s.EndedAt }),
-	maybe("expires_at", func(s *store.Session) *time.Time { return &s.ExpiresAt }),
-	instant("updated_at", func(s *store.Session) *time.Time { return &s.UpdatedAt }),
-	long("version", func(s *store.Session) *int64 { return &s.Version }),
-))
+var sessions = nounOf[store.Session]("sessions", "id")
 
 // Session implements store.SessionReader.
 func (r Reads) Session(ctx context.Context, id string) (store.Session, error) {

@@ -9,10 +9,10 @@
 //
 // # How a field is stored
 //
-// A noun is a table of columns: one row for each field, with its name in SQL and its place in the struct. The list of
-// columns, the scan, the INSERT, the upsert and the UPDATE all come from these rows. To add a field, add its row here
-// and a migration to each backend. Moving a clinic between databases reads the columns from the databases themselves,
-// and needs no edit.
+// A noun is a struct of package store: each field is a column, named as the field and of the kind of its type (see
+// columnsOf). The list of columns, the scan, the INSERT, the upsert and the UPDATE all come from the struct. To add a
+// field, add it there, and a migration to each backend. Moving a clinic between databases reads the columns from the
+// databases themselves, and needs no edit.
 //
 // # What stays with a backend
 //

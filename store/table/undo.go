@@ -7,24 +7,7 @@ import (
 	"holdfast/store"
 )
 
-var undoStates = nounOf("undo_states", 2, cols(
-	text("appointment_id", func(u *store.UndoState) *string { return &u.AppointmentID }),
-	long("version", func(u *store.UndoState) *int64 { return &u.Version }),
-	text("change_id", func(u *store.UndoState) *string { return &u.ChangeID }),
-	text("actor", func(u *store.UndoState) *string { return &u.Actor }),
-	instant("at", func(u *store.UndoState) *time.Time { return &u.At }),
-	instant("expires_at", func(u *store.UndoState) *time.Time { return &u.ExpiresAt }),
-	text("appointment_type_id", func(u *store.UndoState) *string { return &u.AppointmentTypeID }),
-	text("specialist_id", func(u *store.UndoState) *string { return &u.SpecialistID }),
-	instant("slot_start", func(u *store.UndoState) *time.Time { return &u.SlotStart }),
-	instant("slot_end", func(u *store.UndoState) *time.Time { return &u.SlotEnd }),
-	truth("overbook", func(u *store.UndoState) *bool { return &u.Overbook }),
-	text("overbook_reason", func(u *store.UndoState) *string { return &u.OverbookReason }),
-	packed("resources", func(u *store.UndoState) *[]string { return &u.Resources }),
-	word("upstream_state", func(u *store.UndoState) *store.UpstreamState { return &u.UpstreamState }),
-	long("manage_epoch", func(u *store.UndoState) *int64 { return &u.ManageEpoch }),
-	text("visit_id", func(u *store.UndoState) *string { return &u.VisitID }),
-))
+var undoStates = nounOf[store.UndoState]("undo_states", "appointment_id, version")
 
 // UndoState implements store.UndoReader.
 func (r Reads) UndoState(ctx context.Context, appointmentID string, version int64) (store.UndoState, error) {

@@ -8,36 +8,13 @@ import (
 	"holdfast/store"
 )
 
-var users = nounOf("users", 1, cols(
-	text("id", func(u *store.User) *string { return &u.ID }),
-	text("email", func(u *store.User) *string { return &u.Email }),
-	text("name", func(u *store.User) *string { return &u.Name }),
-	word("role", func(u *store.User) *store.Role { return &u.Role }),
-	reference("specialist_id", func(u *store.User) *string { return &u.SpecialistID }),
-	text("password_hash", func(u *store.User) *string { return &u.PasswordHash }),
-	blob("totp_secret", func(u *store.User) *[]byte { return &u.TOTPSecret }),
-	long("totp_last_step", func(u *store.User) *int64 { return &u.TOTPLastStep }),
-	truth("active", func(u *store.User) *bool { return &u.Active }),
-	instant("created_at", func(u *store.User) *time.Time { return &u.CreatedAt }),
-	maybe("last_sign_in_at", func(u *store.User) *time.Time { return &u.LastSignInAt }),
-	text("identity", func(u *store.User) *string { return &u.Identity }),
-))
+var users = nounOf[store.User]("users", "id")
 
-var signIns = nounOf("sign_ins", 1, cols(
-	text("id", func(s *store.SignIn) *string { return &s.ID }),
-	hash("hash", func(s *store.SignIn) *[32]byte { return &s.Hash }),
-	text("user_id", func(s *store.SignIn) *string { return &s.UserID }),
-	instant("created_at", func(s *store.SignIn) *time.Time { return &s.CreatedAt }),
-	instant("last_seen_at", func(s *store.SignIn) *time.Time { return &s.LastSeenAt }),
-	instant("expires_at", func(s *store.SignIn) *time.Time { return &s.ExpiresAt }),
-	text("user_agent", func(s *store.SignIn) *string { return &s.UserAgent }),
-))
+var signIns = nounOf[store.SignIn]("sign_ins", "id")
 
-var setupToken = nounOf("setup_token", 1, cols(
+var setupToken = nounOf("setup_token", "id",
 	derived("id", func(*store.SetupToken) any { return 1 }),
-	hash("hash", func(s *store.SetupToken) *[32]byte { return &s.Hash }),
-	instant("expires_at", func(s *store.SetupToken) *time.Time { return &s.ExpiresAt }),
-))
+)
 
 // Users implements store.UserReader.
 func (r Reads) Users(ctx context.Context) ([]store.User, error) {

@@ -7,38 +7,11 @@ import (
 	"holdfast/store"
 )
 
-var waitlistEntries = nounOf("waitlist_entries", 1, cols(
-	text("id", func(e *store.WaitlistEntry) *string { return &e.ID }),
-	text("appointment_type_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentTypeID }),
-	text("client_id", func(e *store.WaitlistEntry) *string { return &e.Owner }),
-	text("appointment_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentID }),
-	text("absence_id", func(e *store.WaitlistEntry) *string { return &e.AbsenceID }),
-	packed("displaced", func(e *store.WaitlistEntry) *store.Displaced { return &e.Displaced }),
-	packed("wish", func(e *store.WaitlistEntry) *store.WaitlistWish { return &e.Wish }),
-	word("status", func(e *store.WaitlistEntry) *store.WaitlistStatus { return &e.Status })),
-	patient(func(e *store.WaitlistEntry) *store.Patient { return &e.Patient }), cols(
-		text("notes", func(e *store.WaitlistEntry) *string { return &e.Patient.Notes }),
-		intake(func(e *store.WaitlistEntry) *store.Intake { return &e.Intake }),
-		text("locale", func(e *store.WaitlistEntry) *string { return &e.Locale }),
-		instant("created_at", func(e *store.WaitlistEntry) *time.Time { return &e.CreatedAt }),
-		maybe("ended_at", func(e *store.WaitlistEntry) *time.Time { return &e.EndedAt }),
-		derived("patient_search", func(e *store.WaitlistEntry) any { return store.SearchText(e.Patient) }),
-	))
+var waitlistEntries = nounOf("waitlist_entries", "id",
+	derived("patient_search", func(e *store.WaitlistEntry) any { return store.SearchText(e.Patient) }),
+)
 
-var waitlistOffers = nounOf("waitlist_offers", 1, cols(
-	text("id", func(o *store.WaitlistOffer) *string { return &o.ID }),
-	text("entry_id", func(o *store.WaitlistOffer) *string { return &o.EntryID }),
-	text("appointment_type_id", func(o *store.WaitlistOffer) *string { return &o.AppointmentTypeID }),
-	text("specialist_id", func(o *store.WaitlistOffer) *string { return &o.SpecialistID }),
-	integer("seat", func(o *store.WaitlistOffer) *int { return &o.Seat }),
-	text("hold_owner", func(o *store.WaitlistOffer) *string { return &o.HoldOwner }),
-	word("status", func(o *store.WaitlistOffer) *store.OfferStatus { return &o.Status }),
-	instant("slot_start", func(o *store.WaitlistOffer) *time.Time { return &o.SlotStart }),
-	instant("slot_end", func(o *store.WaitlistOffer) *time.Time { return &o.SlotEnd }),
-	instant("created_at", func(o *store.WaitlistOffer) *time.Time { return &o.CreatedAt }),
-	instant("expires_at", func(o *store.WaitlistOffer) *time.Time { return &o.ExpiresAt }),
-	maybe("ended_at", func(o *store.WaitlistOffer) *time.Time { return &o.EndedAt }),
-))
+var waitlistOffers = nounOf[store.WaitlistOffer]("waitlist_offers", "id")
 
 // WaitlistEntry implements store.WaitlistReader.
 func (r Reads) WaitlistEntry(ctx context.Context, id string) (store.WaitlistEntry, error) {
