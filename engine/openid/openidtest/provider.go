@@ -41,7 +41,6 @@ type Provider struct {
 	mu    sync.Mutex
 	keys  []*Key
 	codes map[string]code
-	asked map[string]int
 }
 
 type code struct{ nonce, challenge, redirect string }
@@ -73,7 +72,7 @@ func NewRSAKey(t testing.TB, id string) *Key {
 // Serve serves until the test ends.
 func (p *Provider) Serve(t testing.TB) *Provider {
 	t.Helper()
-	p.codes, p.asked, p.keys = make(map[string]code), make(map[string]int), []*Key{NewKey(t, "first")}
+	p.codes, p.keys = make(map[string]code), []*Key{NewKey(t, "first")}
 	routes := http.NewServeMux()
 	routes.HandleFunc("/.well-known/openid-configuration", p.describe)
 	routes.HandleFunc("/keys", p.listKeys)
@@ -82,7 +81,6 @@ func (p *Provider) Serve(t testing.TB) *Provider {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.asked[r.URL.Path]++
 		if p.Down {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -105,12 +103,6 @@ func (p *Provider) Do(change func(*Provider)) {
 
 // Rotate makes the provider sign with a new key from now on, and withdraws the previous keys.
 func (p *Provider) Rotate(k *Key) { p.Do(func(p *Provider) { p.keys = []*Key{k} }) }
-
-// Asked returns the number of requests for a path.
-func (p *Provider) Asked(path string) (n int) {
-	p.Do(func(p *Provider) { n = p.asked[path] })
-	return n
-}
 
 // Follow opens the address of a sign-in as a browser does, and returns the address to which it is redirected.
 func (p *Provider) Follow(t testing.TB, address string) *url.URL {
