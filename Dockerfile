@@ -1,5 +1,6 @@
-# syntax=docker/dockerfile:1
-FROM golang:1.26 AS build
+# A release sets GO_IMAGE to the tag with its digest (docs/install.md). It is the only image that this file names.
+ARG GO_IMAGE=golang:1.26
+FROM ${GO_IMAGE} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
