@@ -125,6 +125,9 @@ func versionTag(a *store.Appointment) string { return `"` + strconv.FormatInt(a.
 // version reads If-Match: a version in quotes, perhaps with a dot and a hash of the answer after it. 0 means any.
 func (c *call) version() (int64, error) {
 	header := strings.TrimSpace(c.r.Header.Get("If-Match"))
+	if c.isFHIR() { // FHIR writes a version as a weak tag
+		header = strings.TrimPrefix(header, "W/")
+	}
 	if header == "" || header == "*" {
 		return 0, nil
 	}

@@ -159,7 +159,6 @@ func (s *Server) updateFHIRAppointment(c *call, b *fhir.Appointment) error {
 	if b.Status != "cancelled" {
 		c.wrong.add("status", "must be cancelled. To move an appointment, use POST /v1/appointments/{id}/reschedule")
 	}
-	c.r.Header.Set("If-Match", strings.TrimPrefix(c.r.Header.Get("If-Match"), "W/"))
 	version, err := c.version()
 	if err := c.mistake(err); err != nil {
 		return err
