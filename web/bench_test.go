@@ -51,8 +51,10 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 	return benchHouseWith(b, specialists, db, func(*engine.Options) {})
 }
 
-// benchHouseWith is benchHouseOn with more options of the engine. If they have a queue, the engine delivers it.
-func benchHouseWith(b *testing.B, specialists int, db store.Store, more func(*engine.Options)) *httptest.Server {
+// benchHouseWith is benchHouseOn with more options of the engine, and settings. If the options have a queue, the engine
+// delivers it.
+func benchHouseWith(b *testing.B, specialists int, db store.Store, more func(*engine.Options),
+	settings ...func(*clinic.Settings)) *httptest.Server {
 	b.Helper()
 	ctx := context.Background()
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
@@ -84,6 +86,11 @@ func benchHouseWith(b *testing.B, specialists int, db store.Store, more func(*en
 	f.AppointmentTypes = []clinic.AppointmentTypeEntry{checkup, tiny}
 	if _, err := e.Clinic.Import(ctx, "system", f); err != nil {
 		b.Fatal(err)
+	}
+	for _, set := range settings {
+		if _, err := e.Clinic.UpdateSettings(ctx, "system", set); err != nil {
+			b.Fatal(err)
+		}
 	}
 	s, err := web.New(e, web.Options{Logger: logger})
 	if err != nil {

@@ -1,0 +1,83 @@
+//go:build unix
+
+package web_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+)
+
+// BenchmarkBookFromSite measures how much a booking from another website's page costs more than one from the server's
+// own page: the check of its origin, and the headers of CORS. A browser asks in advance at most once in 10 minutes, so
+// that request is not part of it.
+//
+//	go test ./web -run '^$' -bench BookFromSite -benchtime 1x
+func BenchmarkBookFromSite(b *testing.B) {
+	const site = "https://www.example.org"
+	start, named := benchMonday(), func(s *clinic.Settings) { s.CORSOrigins = []string{site} }
+	server := benchHouseSet(b, named, nil)
+	plain, fromSite := bookAt(b, benchHouse(b, 100), start), bookAt(b, server, start)
+	compareBookings(b, plain, func(n int64) *http.Request {
+		r := fromSite(n)
+		r.Header.Set("Origin", site)
+		return r
+	})
+}
+
+// BenchmarkBookWithRule measures how much a booking costs more if a program on the same machine is asked first. The
+// program allows it at once.
+//
+//	go test ./web -run '^$' -bench BookWithRule -benchtime 1x
+func BenchmarkBookWithRule(b *testing.B) {
+	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"decision": "allow"}`)
+	}))
+	b.Cleanup(program.Close)
+	start, hooks := benchMonday(), notice.NewHooks(notice.HookOptions{AllowPrivate: true})
+	server := benchHouseSet(b, func(s *clinic.Settings) {
+		s.BookingRule = clinic.BookingRule{URL: program.URL, TimeoutMillis: 2000, OnFailure: clinic.RuleRefuses}
+	}, hooks)
+	compareBookings(b, bookAt(b, benchHouse(b, 100), start), bookAt(b, server, start))
+}
+
+// benchHouseSet is benchHouse with 100 specialists and these settings. hooks may be nil.
+func benchHouseSet(b *testing.B, set func(*clinic.Settings), hooks *notice.Hooks) *httptest.Server {
+	b.Helper()
+	return benchHouseWith(b, 100, benchStore(b), func(o *engine.Options) { o.Notices.Hooks = hooks }, set)
+}
+
+// compareBookings sends bookings of two kinds in turns, so that other work on the machine affects both. It reports the
+// processor time of each over 32 connections, client included, and the time until the answer of a single caller.
+func compareBookings(b *testing.B, without, with func(int64) *http.Request) {
+	b.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	const turns, many, few = 5, 2000, 200
+	kinds := []asked{{without, http.StatusCreated}, {with, http.StatusCreated}}
+	n := int64(1)
+	for b.Loop() {
+		var used, waited [2]time.Duration
+		for range turns {
+			for i, kind := range kinds {
+				before := processorTime(b)
+				hammer(b, client, 32, kind, n, many)
+				used[i] += processorTime(b) - before
+				waited[i] += hammer(b, client, 1, kind, n+many, few)
+			}
+			n += many + few
+		}
+		for i, name := range []string{"without", "with"} {
+			b.ReportMetric(float64(used[i].Microseconds())/(turns*many), name+"-cpu-µs")
+			b.ReportMetric(float64(waited[i].Microseconds())/(turns*few), name+"-µs")
+		}
+		b.ReportMetric(0, "ns/op")
+	}
+}
