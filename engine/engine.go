@@ -351,7 +351,10 @@ func asks(hooks *notice.Hooks) rule.Ask {
 	if hooks == nil {
 		return nil
 	}
-	return hooks.Ask
+	return func(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) ([]byte, error) {
+		answer, err := hooks.Post(ctx, url, secrets, id, at, body)
+		return answer.Body, err
+	}
 }
 
 // beforeErase returns a function that releases the times of the offers and requests that exist now but will not

@@ -187,6 +187,8 @@ func (c *cell) noun() string {
 		return "noCalendar"
 	case part == "agent":
 		return "queue"
+	case part == "settings":
+		return "webhook"
 	case part == "Schedule" || part == "Slot":
 		return part
 	default:
@@ -255,6 +257,8 @@ func (c *cell) make(name string) string {
 		return id
 	case "queue":
 		return "op-1-unknown"
+	case "webhook":
+		return "unknown"
 	case "email":
 		return fmt.Sprintf("new%d@clinic.example", n)
 	case "user":

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
@@ -33,6 +34,8 @@ type ruleTestJSON struct {
 	Decision string `json:"decision"`         // allow, refuse, approve or failed
 	Reason   string `json:"reason,omitempty"` // of a refusal, for the patient
 	Detail   string `json:"detail,omitempty"` // why the call failed
+	// how long the call took
+	DurationMillis int64 `json:"durationMillis"`
 }
 
 // testRule asks a program about an invented booking, before the rule is saved. A program that fails is a finding, not
@@ -45,9 +48,11 @@ func (s *Server) testRule(c *call, b *clinic.BookingRule) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
+	began := time.Now()
 	decision, reason, err := s.engine.Rule.Try(c.ctx(), *b)
+	answer := ruleTestJSON{Decision: decision, Reason: reason, DurationMillis: time.Since(began).Milliseconds()}
 	if err != nil {
-		return c.json(http.StatusOK, ruleTestJSON{Decision: "failed", Detail: err.Error()})
+		answer.Decision, answer.Detail = "failed", err.Error()
 	}
-	return c.json(http.StatusOK, ruleTestJSON{Decision: decision, Reason: reason})
+	return c.json(http.StatusOK, answer)
 }

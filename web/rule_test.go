@@ -186,6 +186,7 @@ func TestBookingRuleFails(t *testing.T) {
 		answer, detail string
 	}{
 		"no answer in time":       {200, "hang", "no answer within 200ms"},
+		"no program":              {200, "down", "could not be reached"},
 		"an error":                {500, `{"decision": "allow"}`, "500"},
 		"no JSON":                 {200, "yes", "not JSON"},
 		"an unknown decision":     {200, `{"decision": "maybe"}`, "decision"},
@@ -200,6 +201,9 @@ func TestBookingRuleFails(t *testing.T) {
 			}
 			h, p := ruledHouse(t, map[string]any{"timeoutMillis": timeout})
 			p.says(tt.status, tt.answer)
+			if tt.answer == "down" {
+				p.Close()
+			}
 			h.do("POST", bookCheckup, h.booking(0)).want(201)
 			h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"onFailure": "refuse"}}, asAdmin).want(200)
 			r := h.do("POST", bookCheckup, h.booking(1)).problem(409, "not_bookable")
@@ -218,6 +222,28 @@ func TestBookingRuleFails(t *testing.T) {
 	}
 }
 
+// TestBookingRuleRefusesPrivateAddress: a rule cannot reach this machine or its network unless the server allows it, by
+// an address or by a name that resolves to one.
+func TestBookingRuleRefusesPrivateAddress(t *testing.T) {
+	p := newRuleProgram(t)
+	p.says(200, `{"decision": "allow"}`)
+	h := newHouseOf(t, engine.Options{Notices: message.Transport{Hooks: notice.NewHooks(notice.HookOptions{})}})
+	byName := "https://localhost" + strings.TrimPrefix(p.URL, "http://127.0.0.1") // no program answers by TLS
+	for _, address := range []string{p.URL, byName} {
+		tried := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": address, "timeoutMillis": 2000}, asAdmin).want(200)
+		if tried.text("decision") != "failed" || !strings.Contains(tried.text("detail"), "private address") {
+			t.Errorf("%s: got %s, want it refused as a private address", address, tried.raw)
+		}
+	}
+	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"url": p.URL, "onFailure": "refuse"}}, asAdmin).want(200)
+	if r := h.do("POST", bookCheckup, h.booking(0)).problem(409, "not_bookable"); r.text("reason") != "clinic_rule_unavailable" {
+		t.Errorf("got %s", r.raw)
+	}
+	if n, _, _ := p.heard(); n != 0 {
+		t.Errorf("the program got %d calls, want none", n)
+	}
+}
+
 // TestBookingRuleIsValidated: a rule has limits, a new one gets a secret, and a test needs no saved rule.
 func TestBookingRuleIsValidated(t *testing.T) {
 	h, p := ruledHouse(t, map[string]any{})
@@ -232,7 +258,7 @@ func TestBookingRuleIsValidated(t *testing.T) {
 	for _, open := range []string{"http://rules.example.org/booking", "http://203.0.113.7/", "https://", "//127.0.0.1", "http://127.0.0.1 /"} {
 		h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": open}, asAdmin).problem(422, "validation_failed").field("url")
 	}
-	if r := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": p.URL}, asAdmin).want(200); r.text("decision") != "refuse" || r.text("reason") != "Test." {
+	if r := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": p.URL}, asAdmin).want(200); r.text("decision") != "refuse" || r.text("reason") != "Test." || r.get("durationMillis") == nil {
 		t.Errorf("the test: got %s", r.raw)
 	}
 	h.do("POST", "/v1/settings/booking-rule/test", map[string]any{}, asAdmin).problem(422, "validation_failed").field("url")

@@ -307,6 +307,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/settings/mail-preview", admin, in(s.previewMail)},
 		{"POST", "/v1/settings/mail-test", admin, bodyless(s.testMail)},
 		{"POST", "/v1/settings/webhook-test", admin, in(s.testHook)},
+		{"GET", "/v1/settings/webhooks/{id}/deliveries", admin, s.listHookDeliveries},
 		{"GET", "/v1/settings/booking-rule", admin, s.getRule},
 		{"POST", "/v1/settings/booking-rule/test", admin, in(s.testRule)},
 		{"GET", "/v1/settings/mail-server", admin, s.getMailServer},

@@ -1,6 +1,11 @@
 package web
 
-import "net/http"
+import (
+	"encoding/json"
+	"net/http"
+
+	"holdfast/engine/message"
+)
 
 type hookTestBody struct {
 	ID string `json:"id"`
@@ -24,4 +29,37 @@ func (s *Server) testHook(c *call, b *hookTestBody) error {
 		delivery = "failed"
 	}
 	return c.json(http.StatusOK, hookTestJSON{delivery, id, detail})
+}
+
+// hookDeliveryJSON is one message to a webhook. Its id is the header webhook-id.
+type hookDeliveryJSON struct {
+	operationJSON
+	Event       string           `json:"event"`
+	Body        json.RawMessage  `json:"body"`
+	LastAttempt *hookAttemptJSON `json:"lastAttempt,omitempty"`
+}
+
+type hookAttemptJSON struct {
+	At             string `json:"at"`
+	DurationMillis int64  `json:"durationMillis"`
+	Status         int    `json:"status,omitempty"` // left out: there was no answer
+	Body           string `json:"body,omitempty"`   // the beginning of the answer
+}
+
+// listHookDeliveries returns the recent messages to one webhook.
+func (s *Server) listHookDeliveries(c *call) error {
+	list, err := s.engine.Message.HookDeliveries(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{"deliveries": each(list, func(d *message.HookDelivery) hookDeliveryJSON {
+		j := hookDeliveryJSON{operationOf(&d.QueuedOperation, s.engine.Clinic.Zone(), false), d.Event, d.Body, nil}
+		if d.LastError != "" { // also why nothing had to be sent
+			j.LastError = &d.LastError
+		}
+		if a := d.Last; a != nil {
+			j.LastAttempt = &hookAttemptJSON{httpTime(a.At), a.Millis, a.Status, a.Body}
+		}
+		return j
+	})})
 }

@@ -35,8 +35,8 @@ func (ms *Messages) TestHook(ctx context.Context, endpointID string) (id, detail
 	if ms.transport.Hooks == nil {
 		return id, "this server sends no webhooks", nil
 	}
-	if err := ms.transport.Hooks.Post(ctx, endpoints[i].URL, endpoints[i].Secrets(time.Now()), id, now,
-		body); err != nil {
+	_, err = ms.transport.Hooks.Post(ctx, endpoints[i].URL, endpoints[i].Secrets(time.Now()), id, now, body)
+	if err != nil {
 		return id, err.Error(), nil
 	}
 	return id, "", nil

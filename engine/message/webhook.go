@@ -15,10 +15,11 @@ import (
 	"holdfast/store"
 )
 
-// hookPayload is a queued webhook: its endpoint and the exact bytes to send.
+// hookPayload is a queued webhook: its endpoint, the exact bytes to send, and the result of the last attempt.
 type hookPayload struct {
 	EndpointID string          `json:"endpointId"`
 	Body       json.RawMessage `json:"body"`
+	Last       *HookAttempt    `json:"last,omitempty"`
 }
 
 // hookBody is the body of a webhook. It contains no personal data.
@@ -74,7 +75,7 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 			}
 			op := ms.outbound.NewOperation(store.Webhook, c.After, c.At)
 			op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
-			op.Payload, _ = json.Marshal(hookPayload{to.ID, body})
+			op.Payload, _ = json.Marshal(hookPayload{EndpointID: to.ID, Body: body})
 			calls = append(calls, booking.Promise{Operation: op, Notice: event})
 		}
 	}
@@ -103,7 +104,10 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
 	}
 	defer ms.posting.end(to)
-	err := ms.transport.Hooks.Post(ctx, to, endpoints[i].Secrets(time.Now()), op.ID, ms.outbound.Now(), p.Body)
+	at, began := ms.outbound.Now(), time.Now()
+	answer, err := ms.transport.Hooks.Post(ctx, to, endpoints[i].Secrets(began), op.ID, at, p.Body)
+	p.Last = newHookAttempt(at, time.Since(began), answer)
+	op.Payload, _ = json.Marshal(p) // cannot fail: Body was read from JSON
 	if notice.IsUnreachable(err) {
 		wait := ms.hookRests.rest(to, time.Now(), ms.outbound.Options.Limits.Backoff)
 		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: err.Error()}

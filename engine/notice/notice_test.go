@@ -59,7 +59,7 @@ func TestPost(t *testing.T) {
 		{"private", 204, false, true, true},
 	} {
 		status = x.status
-		err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, []string{secret},
+		_, err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, []string{secret},
 			"op-1", time.Unix(1700000000, 0), []byte(`{}`))
 		if (err != nil) != x.fails || IsPermanent(err) != x.forGood {
 			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails,
@@ -202,8 +202,9 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 	}
 	byHook := func(url string, timeout time.Duration) error {
 		hooks := NewHooks(HookOptions{AllowPrivate: true, Timeout: timeout})
-		return hooks.Post(context.Background(), url, []string{NewWebhookSecret()}, "op-1", time.Unix(1700000000, 0),
+		_, err := hooks.Post(context.Background(), url, []string{NewWebhookSecret()}, "op-1", time.Unix(1700000000, 0),
 			[]byte(`{}`))
+		return err
 	}
 	for _, x := range []struct {
 		name  string

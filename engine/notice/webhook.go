@@ -96,26 +96,26 @@ func NewHooks(o HookOptions) *Hooks {
 	}}
 }
 
-// Post delivers one webhook, signed with each of the secrets. The receiver identifies repeats by the id. *Permanent:
-// a retry is useless; it wraps ErrGone if the receiver answered 410. *Unreachable: nothing was sent. Any other error
-// can be retried too.
-func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) error {
-	_, err := h.Ask(ctx, url, secrets, id, at, body)
-	return err
+// Answer is the response of a webhook's receiver. The zero value: there was none.
+type Answer struct {
+	Status int
+	Body   []byte // at most its first 64 KiB, and less if the connection broke
 }
 
-// Ask is Post, and returns the body of the answer: at most its first 64 KiB, and less if the connection broke.
-func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string, at time.Time,
-	body []byte) (said []byte, err error) {
+// Post delivers one webhook, signed with each of the secrets. The receiver identifies repeats by the id. The answer
+// is valid even with an error. *Permanent: a retry is useless; it wraps ErrGone if the receiver answered 410.
+// *Unreachable: nothing was sent. Any other error can be retried too.
+func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id string, at time.Time,
+	body []byte) (a Answer, err error) {
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
 		if signatures[i], err = Sign(secret, id, at, body); err != nil {
-			return nil, &Permanent{err}
+			return a, &Permanent{err}
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, permanent("the webhook's address cannot be used")
+		return a, permanent("the webhook's address cannot be used")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Holdfast-Webhook/1")
@@ -130,24 +130,25 @@ func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string
 	answer, err := h.client.Do(r)
 	switch {
 	case errors.Is(err, errPrivate):
-		return nil, permanent(
+		return a, permanent(
 			"the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to " +
 				"allow it",
 		)
 	case isTLS(err):
-		return nil, errors.New("the certificate of the webhook's server is not valid, or the server does not encrypt")
+		return a, errors.New("the certificate of the webhook's server is not valid, or the server does not encrypt")
 	case err != nil && !connected.Load():
-		return nil, &Unreachable{errors.New("the webhook's server could not be reached")}
+		return a, &Unreachable{errors.New("the webhook's server could not be reached")}
 	case err != nil:
-		return nil, errors.New("the webhook's server did not answer in time, or closed the connection")
+		return a, errors.New("the webhook's server did not answer in time, or closed the connection")
 	}
 	defer answer.Body.Close()
-	said, _ = io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // to its end, so that the connection can be used again
+	a.Status = answer.StatusCode
+	a.Body, _ = io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // to its end, so that the connection can be used again
 	switch {
-	case answer.StatusCode == http.StatusGone:
-		return nil, &Permanent{ErrGone}
-	case answer.StatusCode >= 200 && answer.StatusCode < 300:
-		return said, nil
+	case a.Status == http.StatusGone:
+		return a, &Permanent{ErrGone}
+	case a.Status >= 200 && a.Status < 300:
+		return a, nil
 	}
-	return nil, fmt.Errorf("the webhook's server answered %d", answer.StatusCode)
+	return a, fmt.Errorf("the webhook's server answered %d", a.Status)
 }

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/engine/booking"
@@ -299,10 +300,10 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 const DoneWithoutName = "done"
 
 // keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload
-// of a delivered notice is dropped: no later call needs it, and it is most of the operation's size. If the write
-// fails, it is retried until the queue has the outcome; see unsaved.go.
+// of a delivered email or text message is dropped: no later call needs it, and it is most of the operation's size. If
+// the write fails, it is retried until the queue has the outcome; see unsaved.go.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
-	if op.Status == store.OperationCompleted && booking.ChannelOf(op.Kind) != "upstream" {
+	if op.Status == store.OperationCompleted && slices.Contains(store.Messages(), op.Kind) {
 		op.Payload = nil
 	}
 	u := &unsaved{op: op, event: event, detail: detail}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -351,6 +352,9 @@ func (o *operationIDs) Next(now time.Time) string {
 	}
 	return "op-" + strconv.FormatInt(o.ms, 10) + "-" + string(s[:])
 }
+
+// sinceID returns an id that sorts before those of all operations created at since or later.
+func sinceID(since time.Time) string { return fmt.Sprintf("op-%d", since.UnixMilli()) }
 
 // wakeUps wakes all listeners. A caller that listens before it checks its condition misses no signal.
 type wakeUps struct {

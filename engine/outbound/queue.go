@@ -158,6 +158,27 @@ func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool)
 	return q
 }
 
+// EachSince calls do with every operation that was created at since or later, by id.
+func (out *Outbound) EachSince(ctx context.Context, since time.Time, do func(QueuedOperation)) error {
+	if out.Queue == nil {
+		return nil
+	}
+	const page = 500
+	for after := sinceID(since); ; {
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{After: after, Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			do(out.queued(ctx, op, false))
+		}
+		if len(list) < page {
+			return nil
+		}
+	}
+}
+
 // Operation returns one operation for display. Error: store.ErrNotFound.
 func (out *Outbound) Operation(ctx context.Context, id string, names bool) (QueuedOperation, error) {
 	if out.Queue == nil || !record.ValidID(id) {
@@ -170,14 +191,18 @@ func (out *Outbound) Operation(ctx context.Context, id string, names bool) (Queu
 	return out.queued(ctx, op, names), nil
 }
 
-// Retry retries a failed operation from the beginning, or a waiting one now. An operation of unknown outcome still
-// waits for the end of its quarantine. Errors: store.ErrNotFound, record.ErrOperationState.
+// Retry retries a failed operation from the beginning, or a waiting one now. It sends a completed webhook again, under
+// the same id. An operation of unknown outcome still waits for the end of its quarantine. Errors: store.ErrNotFound,
+// record.ErrOperationState.
 func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error {
 		switch {
 		case op.NeedsReview:
 			return fmt.Errorf("%w: its outcome is unknown; decide it with review", record.ErrOperationState)
 		case op.Status == store.OperationFailed:
+			return out.reopen(ctx, actor, op)
+		case op.Status == store.OperationCompleted && op.Kind == store.Webhook && len(op.Payload) > 0:
+			op.Result = "" // otherwise the lane takes it for delivered
 			return out.reopen(ctx, actor, op)
 		case op.Status != store.OperationPending:
 			return fmt.Errorf("%w: it is %s", record.ErrOperationState, op.Status)

@@ -40,7 +40,7 @@ type Rule struct {
 	last   Failure
 }
 
-// Ask posts a signed body to an address and returns the first bytes of its answer: see notice.Hooks.Ask.
+// Ask posts a signed body to an address and returns the first bytes of its answer: see notice.Hooks.Post.
 type Ask func(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) ([]byte, error)
 
 // New returns a Rule that calls ask. A nil ask allows every booking.

@@ -125,13 +125,14 @@ func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 	return nil
 }
 
-// deliveriesOf notes the operations that were fulfilled, as far as the delivery log has them: the queue keeps copies
-// for some time.
+// deliveriesOf adds the operations that were fulfilled, as far as the delivery log has them: the queue stores copies
+// for some time. It omits webhooks that were not delivered: a person can still retry them.
 func (e *erasure) deliveriesOf(ctx context.Context, s Source, found []personal) error {
 	for _, f := range found {
 		delivered, err := list(ctx, s, Row.Text,
 			`SELECT operation_id FROM deliveries
-			WHERE appointment_id = ? AND channel <> 'webhook' AND state <> 'queued'`, f.appointmentID)
+			WHERE appointment_id = ? AND state <> 'queued'
+				AND (channel <> 'webhook' OR state IN ('delivered', 'not_needed'))`, f.appointmentID)
 		if err != nil {
 			return err
 		}

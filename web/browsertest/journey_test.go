@@ -35,6 +35,7 @@ var journeys = []struct {
 	{"TestUnlistedSiteCannotEmbed", TestUnlistedSiteCannotEmbed},
 	{"TestEmbeddedPageShowsBookButton", TestEmbeddedPageShowsBookButton},
 	{"TestEmbeddedPageBooksWithoutStorage", TestEmbeddedPageBooksWithoutStorage},
+	{"TestNamedSitesPageBooks", TestNamedSitesPageBooks},
 	{"TestDemoShowsHoldOnThreePages", TestDemoShowsHoldOnThreePages},
 
 	// The desk.
@@ -52,6 +53,7 @@ var journeys = []struct {
 	{"TestSetupCreatesClinic", TestSetupCreatesClinic},
 	{"TestOwnerManagesSchedule", TestOwnerManagesSchedule},
 	{"TestQueuePageRetriesAndGivesUp", TestQueuePageRetriesAndGivesUp},
+	{"TestOwnerSendsWebhookAgain", TestOwnerSendsWebhookAgain},
 	{"TestLivePage", TestLivePage},
 }
 

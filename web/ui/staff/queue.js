@@ -10,7 +10,7 @@ import { lang, t } from '../lib/i18n.js'
 import { countdown, write, zone } from '../lib/time.js'
 import { Confirm, Office, State, Trouble, useAsk, useNow, useSend, Nothing } from './office.js'
 
-const signs = {
+export const signs = {
   pending: ['clock', ''],
   processing: ['play', 'info'],
   completed: ['check', 'ok'],
@@ -47,7 +47,7 @@ const reasons = [
   [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'],
   [/unreachable|no such host|connect|could not be reached/i, 'away'],
 ]
-function why(text, review) {
+export function why(text, review) {
   const known =
     classes[/^upstream \w+: ([a-z ]+):/.exec(text)?.[1]] || reasons.find(([pattern]) => pattern.test(text))?.[1]
   if (known) return t('queue.why.' + (known === 'unknown' && review ? 'unseen' : known))

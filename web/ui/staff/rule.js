@@ -30,6 +30,7 @@ function RuleTest({ desk, rule }) {
             text=${'set.rule.' + result.decision}
             params=${{ why: result.detail || result.reason || '' }}
           />
+          <p class="hint">${t('set.rule.took', { n: result.durationMillis })}</p>
         `
       }
     </div>

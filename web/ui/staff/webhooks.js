@@ -1,4 +1,4 @@
-// The webhooks in the settings: addresses, events, secrets, and a test message.
+// The webhooks in the settings: addresses, events, secrets, a test message, and the recent messages.
 import { html, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -7,6 +7,7 @@ import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
+import { Deliveries } from './deliveries.js'
 import { Check, Trouble, useSend } from './office.js'
 
 const events = [
@@ -142,6 +143,7 @@ export function Webhooks({ desk, list, change, error }) {
             w.secret &&
             html`
               <${HookTest} desk=${desk} id=${w.id} />
+              <${Deliveries} desk=${desk} id=${w.id} active=${w.active} />
             `
           }
           <div class="actions">
