@@ -65,61 +65,21 @@ func (s *Server) appointmentTypeAnswer(c *call, t *store.AppointmentType) any {
 	return map[string]appointmentTypeJSON{"appointmentType": s.appointmentTypeOf(t, c.caller.may(desk))}
 }
 
-// appointmentTypeBody creates or changes a type. A missing field keeps its value, or has the default in a new type.
-type appointmentTypeBody struct {
-	ID                  *string                   `json:"id"`
-	Name                *string                   `json:"name"`
-	Description         *string                   `json:"description"`
-	DurationMinutes     *int                      `json:"durationMinutes"`
-	SlotStepMinutes     *int                      `json:"slotStepMinutes"`
-	BufferBeforeMinutes *int                      `json:"bufferBeforeMinutes"`
-	BufferAfterMinutes  *int                      `json:"bufferAfterMinutes"`
-	MinNoticeMinutes    *int                      `json:"minNoticeMinutes"`
-	HorizonDays         *int                      `json:"horizonDays"`
-	CooldownMinutes     *int                      `json:"cooldownMinutes"`
-	Capacity            *int                      `json:"capacity"`
-	HoldTTLSeconds      *int                      `json:"holdTtlSeconds"`
-	MaxHoldSeconds      *int                      `json:"maxHoldSeconds"`
-	HoldQuota           *int                      `json:"holdQuota"`
-	Active              *bool                     `json:"active"`
-	Upstream            *clinic.UpstreamType      `json:"upstream"`
-	Specialists         *[]clinic.AssignmentEntry `json:"specialists"`
-	Needs               *[]store.Need             `json:"needs"`
-	typePageBody
-}
+// appointmentTypeBody creates or changes a type. In a new type, a missing field has the default.
+type appointmentTypeBody = changes[clinic.AppointmentTypeEntry]
 
-func (b *appointmentTypeBody) apply(t *store.AppointmentType) {
-	set(&t.Name, b.Name)
-	set(&t.Description, b.Description)
-	set(&t.DurationMinutes, b.DurationMinutes)
-	set(&t.SlotStepMinutes, b.SlotStepMinutes)
-	set(&t.BufferBeforeMinutes, b.BufferBeforeMinutes)
-	set(&t.BufferAfterMinutes, b.BufferAfterMinutes)
-	set(&t.MinNoticeMinutes, b.MinNoticeMinutes)
-	set(&t.HorizonDays, b.HorizonDays)
-	set(&t.CooldownMinutes, b.CooldownMinutes)
-	set(&t.Capacity, b.Capacity)
-	set(&t.HoldTTLSeconds, b.HoldTTLSeconds)
-	set(&t.MaxHoldSeconds, b.MaxHoldSeconds)
-	set(&t.HoldQuota, b.HoldQuota)
-	set(&t.Active, b.Active)
-	set(&t.Needs, b.Needs)
-	b.typePageBody.apply(&t.Page)
-	if b.Upstream != nil {
-		t.UpstreamTypeID = b.Upstream.AppointmentTypeGUID
-	}
-	if b.Specialists != nil {
-		t.Specialists = nil
-		for _, a := range *b.Specialists {
-			t.Specialists = append(t.Specialists, store.Assignment(a))
-		}
+// changeType returns the function that applies a body to a type.
+func changeType(b *appointmentTypeBody) func(*store.AppointmentType) {
+	return func(t *store.AppointmentType) {
+		entry := clinic.EntryOf(t)
+		b.apply(&entry)
+		*t = entry.Type(t.Position)
 	}
 }
 
 func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
 	t := clinic.DefaultAppointmentType()
-	set(&t.ID, b.ID)
-	b.apply(&t)
+	changeType(b)(&t)
 	ctx := committing(c, http.StatusCreated, func(t *store.AppointmentType) any {
 		return s.appointmentTypeAnswer(c, t)
 	})
@@ -131,8 +91,10 @@ func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
 }
 
 func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
-	sameID(c, b.ID)
-	changed, err := s.engine.Clinic.UpdateAppointmentType(c.ctx(), c.caller.actor, c.param("id"), b.apply)
+	if b.names["id"] {
+		sameID(c, &b.sent.ID)
+	}
+	changed, err := s.engine.Clinic.UpdateAppointmentType(c.ctx(), c.caller.actor, c.param("id"), changeType(b))
 	if err != nil {
 		return err
 	}

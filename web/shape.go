@@ -26,6 +26,9 @@ func shapeOf(t reflect.Type) *shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if body, ok := reflect.New(t).Interface().(interface{ shapedAs() reflect.Type }); ok {
+		return shapeOf(body.shapedAs())
+	}
 	s := &shape{of: t}
 	switch {
 	case readsText(t):

@@ -10,37 +10,6 @@ import (
 	"holdfast/store"
 )
 
-// typePageBody changes the texts and questions of a type on the booking page. A missing field keeps its value.
-type typePageBody struct {
-	Group           *string                    `json:"group"`
-	Color           *string                    `json:"color"`
-	Price           *string                    `json:"price"`
-	DeskOnly        *bool                      `json:"deskOnly"`
-	NewPatientsOnly *bool                      `json:"newPatientsOnly"`
-	Texts           *map[string]store.TypeText `json:"texts"`
-	Questions       *[]store.Question          `json:"questions"`
-	Approval        *bool                      `json:"approval"`
-	ApprovalHours   *int                       `json:"approvalHours"`
-	CancelText      *string                    `json:"cancelText"`
-	Remote          *bool                      `json:"remote"`
-	VideoLink       *string                    `json:"videoLink"`
-}
-
-func (b *typePageBody) apply(p *store.TypePage) {
-	set(&p.Group, b.Group)
-	set(&p.Color, b.Color)
-	set(&p.Price, b.Price)
-	set(&p.DeskOnly, b.DeskOnly)
-	set(&p.NewPatientsOnly, b.NewPatientsOnly)
-	set(&p.Texts, b.Texts)
-	set(&p.Questions, b.Questions)
-	set(&p.Approval, b.Approval)
-	set(&p.ApprovalHours, b.ApprovalHours)
-	set(&p.CancelText, b.CancelText)
-	set(&p.Remote, b.Remote)
-	set(&p.VideoLink, b.VideoLink)
-}
-
 // publicPage returns the public part of a type's page. Only patients with an appointment see the link of a video
 // call.
 func publicPage(p *store.TypePage) store.TypePage {

@@ -248,7 +248,8 @@ func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
+// Type converts the entry to an appointment type with that position.
+func (t *AppointmentTypeEntry) Type(position int) store.AppointmentType {
 	row := store.AppointmentType{
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes,
 		SlotStepMinutes: t.SlotStepMinutes, BufferBeforeMinutes: t.BufferBeforeMinutes,

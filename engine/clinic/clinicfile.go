@@ -105,7 +105,7 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	inFile = make(map[string]bool)
 	for i := range f.AppointmentTypes {
 		at := indexed("appointmentTypes", i) + "."
-		t := f.AppointmentTypes[i].row(order.ofType(f.AppointmentTypes[i].ID))
+		t := f.AppointmentTypes[i].Type(order.ofType(f.AppointmentTypes[i].ID))
 		if inFile[t.ID] {
 			m.Add(at+"id", "%q is in the file twice", record.Clip(t.ID))
 		}
