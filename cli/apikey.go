@@ -27,10 +27,8 @@ type apiKeyBody struct {
 }
 
 func apikeyCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "apikey", Short: "Create, list and revoke API keys", Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(apikeyCreateCommand(p), apikeyListCommand(p), apikeyRevokeCommand(p))
-	return c
+	return groupCommand("apikey", "Create, list and revoke API keys",
+		apikeyCreateCommand(p), apikeyListCommand(p), apikeyRevokeCommand(p))
 }
 
 func apikeyCreateCommand(p process) *cobra.Command {
@@ -84,31 +82,25 @@ func apikeyListCommand(p process) *cobra.Command {
 		Use:   "list",
 		Short: "List the API keys, without their secrets",
 		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := p.resolve(c)
-			if err != nil {
+		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
+			var list struct {
+				Keys []apiKeyBody `json:"apiKeys"`
+			}
+			if err := admin.call(ctx, http.MethodGet, "/v1/api-keys", nil, &list); err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				var list struct {
-					Keys []apiKeyBody `json:"apiKeys"`
-				}
-				if err := admin.call(ctx, http.MethodGet, "/v1/api-keys", nil, &list); err != nil {
-					return err
-				}
-				keys := list.Keys
-				if *asJSON {
-					return printJSON(p.stdout, keys)
-				}
-				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-				_, _ = fmt.Fprintln(table, "ID\tNAME\tSCOPE\tBEGINS\tCREATED\tLAST USED\tREVOKED")
-				for _, k := range keys {
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Scope, k.Prefix,
-						k.CreatedAt.Format(time.RFC3339), instantOr(k.LastUsedAt, "never"), instantOr(k.RevokedAt, "-"))
-				}
-				return table.Flush()
-			})
-		},
+			keys := list.Keys
+			if *asJSON {
+				return printJSON(p.stdout, keys)
+			}
+			table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+			_, _ = fmt.Fprintln(table, "ID\tNAME\tSCOPE\tBEGINS\tCREATED\tLAST USED\tREVOKED")
+			for _, k := range keys {
+				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Scope, k.Prefix,
+					k.CreatedAt.Format(time.RFC3339), instantOr(k.LastUsedAt, "never"), instantOr(k.RevokedAt, "-"))
+			}
+			return table.Flush()
+		}),
 	}
 	asJSON = jsonFlag(c)
 	defineSettings(c, forData)
@@ -120,20 +112,14 @@ func apikeyRevokeCommand(p process) *cobra.Command {
 		Use:   "revoke ID",
 		Short: "Revoke an API key",
 		Args:  oneArgument("the id of the key, as apikey list shows it"),
-		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := p.resolve(c)
-			if err != nil {
-				return err
+		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, args []string) error {
+			if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil,
+				nil); err != nil {
+				return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
 			}
-			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil,
-					nil); err != nil {
-					return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
-				}
-				_, err := fmt.Fprintf(p.stdout, "API key %s revoked\n", args[0])
-				return err
-			})
-		},
+			_, err := fmt.Fprintf(p.stdout, "API key %s revoked\n", args[0])
+			return err
+		}),
 	}
 	defineSettings(c, forData)
 	return c

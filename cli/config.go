@@ -340,8 +340,7 @@ func (p process) resolve(c *cobra.Command) (config, error) {
 }
 
 func configCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Inspect the settings", Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := groupCommand("config", "Inspect the settings")
 	show := &cobra.Command{
 		Use:   "print",
 		Short: "Print every setting, its value and its source",

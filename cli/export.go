@@ -18,25 +18,19 @@ func exportCommand(p process) *cobra.Command {
 			"the running server of the data directory, or the directory itself. The file has no appointments and " +
 			"no credentials: see backup.",
 		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := p.resolve(c)
+		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
+			b, err := admin.do(ctx, http.MethodGet, "/v1/export", nil)
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				b, err := admin.do(ctx, http.MethodGet, "/v1/export", nil)
-				if err != nil {
-					return err
-				}
-				var out bytes.Buffer
-				if err := json.Indent(&out, bytes.TrimSpace(b), "", "  "); err != nil {
-					return err
-				}
-				out.WriteByte('\n')
-				_, err = out.WriteTo(p.stdout)
+			var out bytes.Buffer
+			if err := json.Indent(&out, bytes.TrimSpace(b), "", "  "); err != nil {
 				return err
-			})
-		},
+			}
+			out.WriteByte('\n')
+			_, err = out.WriteTo(p.stdout)
+			return err
+		}),
 	}
 	defineSettings(c, forData)
 	return c

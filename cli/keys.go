@@ -15,8 +15,7 @@ import (
 )
 
 func keysCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "keys", Short: "Manage the keys that sign links and tokens", Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := groupCommand("keys", "Manage the keys that sign links and tokens")
 	rotate := &cobra.Command{
 		Use:   "rotate",
 		Short: "Rotate the signing key",
@@ -24,20 +23,14 @@ func keysCommand(p process) *cobra.Command {
 			"old key stay valid\n" +
 			"until they expire, so you do not need to notify anyone.",
 		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := p.resolve(c)
-			if err != nil {
+		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
+			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", nil, nil); err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", nil, nil); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(p.stdout,
-					"A new key signs from now on. Back up secret.key with the next backup.")
-				return err
-			})
-		},
+			_, err := fmt.Fprintln(p.stdout,
+				"A new key signs from now on. Back up secret.key with the next backup.")
+			return err
+		}),
 	}
 	defineSettings(rotate, forData)
 	c.AddCommand(rotate)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // startPatience is how long a command waits for the socket of a server that is just starting or stopping.
@@ -16,6 +18,29 @@ const startPatience = 5 * time.Second
 // data.
 func (p process) withAdmin(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
 	return p.withLocal(ctx, cfg, houseOptions{}, do)
+}
+
+// throughAdmin returns the RunE of a command that reads its settings and then only calls do, as withAdmin does.
+func (p process) throughAdmin(
+	do func(ctx context.Context, admin *adminClient, cfg config, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		cfg, err := p.resolve(c)
+		if err != nil {
+			return err
+		}
+		return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
+			return do(ctx, admin, cfg, args)
+		})
+	}
+}
+
+// groupCommand returns a command that has only other commands.
+func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: noArguments}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(commands...)
+	return c
 }
 
 // withServer is withAdmin for commands that need a running server.

@@ -62,10 +62,8 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 }
 
 func adminCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "admin", Short: "Create and list owners, reset passwords", Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(adminCreateCommand(p), adminListCommand(p), adminResetCommand(p))
-	return c
+	return groupCommand("admin", "Create and list owners, reset passwords",
+		adminCreateCommand(p), adminListCommand(p), adminResetCommand(p))
 }
 
 func adminCreateCommand(p process) *cobra.Command {
@@ -142,31 +140,25 @@ func adminListCommand(p process) *cobra.Command {
 		Use:   "list",
 		Short: "List the users",
 		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := p.resolve(c)
-			if err != nil {
+		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
+			var list struct {
+				Users []userBody `json:"users"`
+			}
+			if err := admin.call(ctx, http.MethodGet, "/v1/users", nil, &list); err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				var list struct {
-					Users []userBody `json:"users"`
-				}
-				if err := admin.call(ctx, http.MethodGet, "/v1/users", nil, &list); err != nil {
-					return err
-				}
-				users := list.Users
-				if *asJSON {
-					return printJSON(p.stdout, users)
-				}
-				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-				_, _ = fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN")
-				for _, u := range users {
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%s\n", u.Email, u.Name, u.Role, u.Active,
-						instantOr(u.Seen, "never"))
-				}
-				return table.Flush()
-			})
-		},
+			users := list.Users
+			if *asJSON {
+				return printJSON(p.stdout, users)
+			}
+			table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+			_, _ = fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN")
+			for _, u := range users {
+				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%s\n", u.Email, u.Name, u.Role, u.Active,
+					instantOr(u.Seen, "never"))
+			}
+			return table.Flush()
+		}),
 	}
 	asJSON = jsonFlag(c)
 	defineSettings(c, forData)
@@ -203,21 +195,15 @@ func setupURLCommand(p process) *cobra.Command {
 			"earlier ones. It leads to the running server of the data directory, or to the address at which a server would listen\n" +
 			"with these settings.",
 		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := p.resolve(c)
-			if err != nil {
+		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, cfg config, _ []string) error {
+			var made setupBody
+			if err := admin.call(ctx, http.MethodPost, "/local/setup-token", nil, &made); err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				var made setupBody
-				if err := admin.call(ctx, http.MethodPost, "/local/setup-token", nil, &made); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, "http://"+reachable(cfg.listen)),
-					made.Token))
-				return err
-			})
-		},
+			_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, "http://"+reachable(cfg.listen)),
+				made.Token))
+			return err
+		}),
 	}
 	defineSettings(c, forData|forCalling)
 	return c

@@ -77,10 +77,7 @@ type retriedBody struct {
 }
 
 func queueCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "queue", Short: "Inspect and retry the outbound queue", Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(queueListCommand(p), queueRetryCommand(p))
-	return c
+	return groupCommand("queue", "Inspect and retry the outbound queue", queueListCommand(p), queueRetryCommand(p))
 }
 
 func queueListCommand(p process) *cobra.Command {

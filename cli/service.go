@@ -52,8 +52,7 @@ type service struct {
 }
 
 func serviceCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "service", Short: "Install or remove the system service", Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := groupCommand("service", "Install or remove the system service")
 	s := service{out: p.stdout, system: runtime.GOOS, user: os.Geteuid()}
 	var domains []string
 	install := &cobra.Command{
