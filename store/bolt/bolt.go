@@ -94,7 +94,6 @@ type Options struct {
 type Queue struct {
 	db          *bbolt.DB // changed only by the writer, under swap
 	swap        sync.RWMutex
-	copying     sync.Mutex // held while the whole file is read
 	path        string
 	log         *slog.Logger
 	quarantined string

@@ -3,7 +3,6 @@ package bolt_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,50 +159,6 @@ func TestRebuildNeedsEmptyStart(t *testing.T) {
 	}
 	if q := open(t, bolt.Options{Path: path, Check: bolt.Check}); !q.Rebuilt() || q.Quarantined() != "" {
 		t.Errorf("an empty file: got %v and %q, want it to be made anew", q.Rebuilt(), q.Quarantined())
-	}
-}
-
-func TestWriteToCopiesLiveQueue(t *testing.T) {
-	dir := t.TempDir()
-	q := open(t, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
-	for i := range 300 {
-		add(t, q, webhook(fmt.Sprintf("op-%03d", i), nine))
-	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for i := 300; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-				add(t, q, webhook(fmt.Sprintf("op-%05d", i), nine))
-			}
-		}
-	}()
-	for i := range 5 {
-		path := filepath.Join(dir, fmt.Sprintf("copy-%d", i))
-		if err := q.WriteTo(path); err != nil {
-			t.Fatalf("WriteTo: %v", err)
-		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("mode of the copy: got %v and %v, want 0600", info.Mode(), err)
-		}
-		n, err := open(t, bolt.Options{Path: path, Check: bolt.Check}).Counts(t.Context())
-		if err != nil || n.Pending < 300 {
-			t.Errorf("the copy: got %+v and %v, want at least the 300 that were there", n, err)
-		}
-		if err := q.WriteTo(path); !errors.Is(err, store.ErrDuplicate) {
-			t.Errorf("WriteTo over a copy: got %v, want ErrDuplicate", err)
-		}
-	}
-	close(stop)
-	<-stopped
-	if err := q.WriteTo(filepath.Join(dir, "none", "copy")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("WriteTo a directory that does not exist: got %v, want ErrNotExist", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.part")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
 	}
 }
 

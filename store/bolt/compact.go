@@ -28,8 +28,7 @@ func options(timeout time.Duration) *bbolt.Options {
 }
 
 // shrink compacts the file if it is larger than a size and less than half of it is used. Only the writer calls it, or
-// Open before there is a writer. It skips a file that is being copied, and one for whose copy there is no space: the
-// next call tries again.
+// Open before there is a writer. It skips a file for whose smaller copy there is no space: the next call tries again.
 func (q *Queue) shrink(largerThan int64) error {
 	if err := q.fault(); err != nil {
 		return err
@@ -42,10 +41,6 @@ func (q *Queue) shrink(largerThan int64) error {
 	if err != nil || size <= largerThan || used > size/2 || runtime.GOOS == "windows" {
 		return err
 	}
-	if !q.copying.TryLock() {
-		return nil
-	}
-	defer q.copying.Unlock()
 	small, err := q.compact()
 	if err != nil {
 		err = errors.Join(err, os.Remove(q.beside()))
