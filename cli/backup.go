@@ -54,10 +54,7 @@ func backupSettings() []setting {
 			more: "For one start. Every earlier booking is looked up in the practice-management system before it is " +
 				"written, and copies at " +
 				"`--backup-to` may be newer. See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
-			set: func(c *config, v string) error {
-				c.afterRollback = v == "true"
-				return oneOf(v, "true", "false")
-			},
+			set: func(c *config, v string) error { c.afterRollback = v == "true"; return oneOf(v, "true", "false") },
 		}, {
 			name: "backup-s3-endpoint", audience: forServing | forCopies,
 			group: "Backups", value: "URL", help: "address of the S3 storage, such as https://s3.example.net; " +

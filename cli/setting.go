@@ -108,10 +108,7 @@ func settings() []setting {
 		}, {
 			name: "data", fallback: "./holdfast-data", audience: forServing | forData, common: true, group: "Basics",
 			value: "DIR", help: "data directory; created with mode 0700 if it is missing",
-			set: func(c *config, v string) error {
-				c.data = v
-				return nil
-			},
+			set: func(c *config, v string) error { c.data = v; return nil },
 		}, {
 			name: "base-url", audience: forServing, common: true, group: "Network", value: "URL",
 			help: "public address of the server, used in links, such as https://book.example.org",
@@ -127,10 +124,7 @@ func settings() []setting {
 			group: "Limits", value: "MODE",
 			help: "limits per network address on public writes and live streams: default or off",
 			more: "`off` switches off every limit of this group except `--max-streams`.",
-			set: func(c *config, v string) error {
-				c.rateLimit = v == "default"
-				return oneOf(v, "default", "off")
-			},
+			set:  func(c *config, v string) error { c.rateLimit = v == "default"; return oneOf(v, "default", "off") },
 		}, {
 			name: "admin-key", secret: true, audience: forServing, group: "Basics", value: "KEY",
 			help: "admin key for the first set-up, at least 24 characters; valid next to the API keys",
@@ -138,10 +132,7 @@ func settings() []setting {
 		}, {
 			name: "timeslots-cache-ttl", fallback: "300s", audience: forServing, group: "Basics", value: "DURATION",
 			help: "how long a computed list of time slots may be reused; 0 computes it every time",
-			set: func(c *config, v string) (err error) {
-				c.timeslotsCacheTTL, err = parseDuration(v)
-				return err
-			},
+			set:  func(c *config, v string) (err error) { c.timeslotsCacheTTL, err = parseDuration(v); return err },
 		}, {
 			name: "owner-email", with: []string{"owner-password"}, audience: forServing,
 			group: "Basics", value: "EMAIL", help: "email address of the first owner, created without the setup page",
@@ -206,35 +197,23 @@ func settings() []setting {
 		}, {
 			name: "sms-method", fallback: "POST", values: []string{"POST", "PUT", "GET"}, audience: forServing,
 			group: "Mail", value: "METHOD", help: "method of a request to an SMS gateway at an https:// address",
-			set: func(c *config, v string) error {
-				c.sms.method = v
-				return oneOf(v, "POST", "PUT", "GET")
-			},
+			set: func(c *config, v string) error { c.sms.method = v; return oneOf(v, "POST", "PUT", "GET") },
 		}, {
 			name: "sms-headers", secret: true, with: []string{"sms-url"}, audience: forServing, group: "Mail",
 			value: "LINES",
 			help:  "headers of a request to an SMS gateway at an https:// address, separated by line feeds or |",
 			more:  "Example: `X-Api-Key: 123|Accept: application/json`.",
-			set: func(c *config, v string) error {
-				c.sms.headers = strings.ReplaceAll(v, "|", "\n")
-				return nil
-			},
+			set:   func(c *config, v string) error { c.sms.headers = strings.ReplaceAll(v, "|", "\n"); return nil },
 		}, {
 			name: "sms-body", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEMPLATE",
 			help: "body of a request to an SMS gateway at an https:// address, with {to} and {text}",
 			more: "JSON if it begins with `{`, otherwise a form; the server escapes the values accordingly.",
-			set: func(c *config, v string) error {
-				c.sms.body = v
-				return nil
-			},
+			set:  func(c *config, v string) error { c.sms.body = v; return nil },
 		}, {
 			name: "sms-success", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEXT",
 			help: "text in the answer of an SMS gateway at an https:// address to an accepted message",
 			more: "White space does not matter. Without it, every answer 2xx means success.",
-			set: func(c *config, v string) error {
-				c.sms.success = v
-				return nil
-			},
+			set:  func(c *config, v string) error { c.sms.success = v; return nil },
 		}, {
 			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing, group: "Mail",
 			value: "true|false",
@@ -248,10 +227,7 @@ func settings() []setting {
 			name: "log-format", fallback: "text", values: []string{"text", "json"}, audience: forServing,
 			group: "Basics", value: "FORMAT", help: "format of the log on standard error: text or json",
 			more: "With `json`, the first start prints no setup link, because a log collector would keep it. Run `holdfast setup-url` instead.",
-			set: func(c *config, v string) error {
-				c.logFormat = v
-				return oneOf(v, "text", "json")
-			},
+			set:  func(c *config, v string) error { c.logFormat = v; return oneOf(v, "text", "json") },
 		}, {
 			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"},
 			audience: forServing, group: "Basics", value: "LEVEL",
@@ -268,10 +244,7 @@ func settings() []setting {
 			help: "add the network address of the client to the log line of each request",
 			more: "Network addresses are personal data: state in the privacy policy how long the log is stored. " +
 				"Behind a proxy, set `--trusted-proxies` as well.",
-			set: func(c *config, v string) error {
-				c.logClientAddress = v == "true"
-				return oneOf(v, "true", "false")
-			},
+			set: func(c *config, v string) error { c.logClientAddress = v == "true"; return oneOf(v, "true", "false") },
 		}, {
 			name: "redis", secret: true, audience: forServing, common: true, group: "Cluster", value: "URL",
 			help: "live state in Valkey or Redis, as redis://user:password@host:6379/0",

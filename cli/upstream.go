@@ -82,10 +82,7 @@ func upstreamSettings() []setting {
 			name: "upstream-openings-every", fallback: "5m", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "how often the system's openings are fetched; 0 never",
 			more: "The booking page offers nothing else. With `0`, it offers Holdfast's own calendar.",
-			set: func(c *config, v string) (err error) {
-				c.practice.OpeningsEvery, err = parseDuration(v)
-				return err
-			},
+			set:  func(c *config, v string) (err error) { c.practice.OpeningsEvery, err = parseDuration(v); return err },
 		}, {
 			name: "upstream-openings-max-age", fallback: "1h", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "age at which fetched openings are no longer used",
