@@ -140,7 +140,7 @@ func newStorm(t *testing.T) *storm {
 	s := &storm{T: t, http: &http.Client{Timeout: 12 * time.Second}, began: time.Now(), early: map[string]float64{},
 		latest: map[string]float64{},
 		waited: map[string]time.Duration{}, recovered: map[string][]time.Duration{}, victim: -1, hooks: newHooks(t),
-		court: court{given: map[int]turn{}}}
+		court: court{given: map[int]turn{}}, reported: map[string]bool{}}
 	count := numberOf(t, "HOLDFAST_STORM_NODES", 2)
 	s.isLong = os.Getenv("HOLDFAST_FAULTS") != ""
 	s.seed = uint64(numberOf(t, "HOLDFAST_STORM_SEED", int(time.Now().UnixNano()&(1<<31-1))+1))

@@ -53,10 +53,15 @@ type storm struct {
 	early, latest map[string]float64
 	longest       time.Duration
 	struck        int
-	slow          atomic.Int64 // answers and recoveries that took longer than slowAfter
-	fault         string       // the active one; empty between two
-	victim        int          // the affected node; -1: all
-	losesHolds    bool
+	// the attempts that were running at the last look at the queue, with the time at which each was first seen; the
+	// longest, and those that are reported
+	attempts       map[string]time.Time
+	longestAttempt time.Duration
+	reported       map[string]bool
+	slow           atomic.Int64 // answers and recoveries that took longer than slowAfter
+	fault          string       // the active one; empty between two
+	victim         int          // the affected node; -1: all
+	losesHolds     bool
 	// during a fault, the longest time for an answer of an unaffected node
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration
@@ -137,6 +142,7 @@ func (s *storm) load(do func()) {
 		often(3*time.Second, func(*rand.Rand) { s.visit() })
 		often(3*time.Second, func(*rand.Rand) { s.wish() })
 		often(2*time.Second, func(*rand.Rand) { s.agent() })
+		often(time.Second, s.watchQueue)
 		for node := range s.nodes.all {
 			s.pages = append(s.pages, s.open(node))
 		}

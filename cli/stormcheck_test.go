@@ -244,12 +244,11 @@ func (s *storm) check() {
 	}
 	refused := map[string]int64{}
 	s.refusals.Range(func(what, n any) bool { refused[what.(string)] = n.(*atomic.Int64).Load(); return true })
-	t.Logf("%v: %d bookings acknowledged, the longest after %v; %d entries of the waiting list; %d holds; refusals %v",
-		time.Since(s.began).Round(time.Second), acknowledged,
-		s.longest.Round(time.Millisecond), s.waiting.Load(), s.holder.Load(), refused)
-	t.Logf("seed %d, %d faults struck; %d answers and recoveries took longer than %v", s.seed, s.struck, s.slow.Load(),
+	s.note("%d bookings acknowledged, the longest after %v; %d entries of the waiting list; %d holds; refusals %v",
+		acknowledged, s.longest.Round(time.Millisecond), s.waiting.Load(), s.holder.Load(), refused)
+	s.note("seed %d, %d faults struck; %d answers and recoveries took longer than %v", s.seed, s.struck, s.slow.Load(),
 		slowAfter)
-	t.Logf("%s", &s.court)
+	s.note("%s; the longest attempt was seen for %v", &s.court, s.longestAttempt.Round(time.Second))
 	t.Log(s.table())
 	for name, value := range s.early {
 		t.Logf("%s of the node that was never killed: at most %.1f in the first third, %.1f after it", name, value,
@@ -272,12 +271,12 @@ func (s *storm) check() {
 	contains(t, "verify", must(t, "verify", "--data", s.nodes.dirs[0], "--database", s.urls[0]), "sound")
 }
 
-// checkQueue waits until the queue has no operation that is pending or processing.
+// checkQueue waits until the queue has no operation of any kind that is pending or processing.
 func (s *storm) checkQueue() {
 	body := ""
 	noted := time.Now().Add(slowAfter)
 	for began := time.Now(); ; <-time.After(100 * time.Millisecond) {
-		_, body = get(s.T, s.base(0)+"/v1/queue-status?limit=5", longEnough)
+		_, body = get(s.T, s.base(0)+"/v1/queue-status?limit=5&kind=all", longEnough)
 		if strings.Contains(body, `"pending":0,"processing":0`) {
 			break
 		}

@@ -129,6 +129,38 @@ func (s *storm) agent() {
 	}
 }
 
+// attemptEnds is the time after which no operation may still be in the attempt in which it was first seen: the longest
+// call (--upstream-timeout), the lease of a node that is lost, the next look of the others, and the longest fault, and
+// three times that, because the machine may be busy.
+const attemptEnds = 3 * (15*time.Second + queueLease + 5*time.Second + 7*time.Second)
+
+// watchQueue notes how long each operation has been in its attempt. One client calls it.
+func (s *storm) watchQueue(random *rand.Rand) {
+	began := time.Now()
+	status, answer := s.send(http.MethodGet, s.base(random.IntN(len(s.bases)))+
+		"/v1/queue-status?kind=all&status=processing&limit=500", longEnough, "", nil)
+	if status != http.StatusOK {
+		return
+	}
+	list, _ := answer["operations"].([]any)
+	before := s.attempts
+	s.attempts = map[string]time.Time{}
+	for _, one := range list {
+		op, _ := one.(map[string]any)
+		attempt := fmt.Sprint(op["id"], " of kind ", op["kind"], ", attempt ", op["attempts"])
+		first, isKnown := before[attempt]
+		if !isKnown {
+			first = time.Now()
+		}
+		took := began.Sub(first)
+		if s.longestAttempt = max(s.longestAttempt, took); took > attemptEnds && !s.reported[attempt] {
+			s.reported[attempt] = true
+			s.Errorf("operation %s has been processing for %v, want at most %v", attempt, took, attemptEnds)
+		}
+		s.attempts[attempt] = first
+	}
+}
+
 // holdInTurn holds one of a few slots that several clients want, and releases it.
 func (s *storm) holdInTurn(random *rand.Rand) {
 	slot := heldByMany + random.IntN(slotsEnd-heldByMany)
