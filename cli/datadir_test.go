@@ -209,6 +209,49 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	d.close()
 }
 
+// TestDamagedByteOfSecretKeyCreatesNoKey damages each byte of secret.key. The start is refused with an error that names
+// the file and the remedy, or it has the same keys: without the checksum's mark, the line is a comment. It never has
+// another key.
+func TestDamagedByteOfSecretKeyCreatesNoKey(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	d, err := openDataDir(path, time.Now(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := d.keys.Rotate(time.Now()).Marshal()
+	d.close()
+	file, refused := filepath.Join(path, secretFile), 0
+	for i := range whole {
+		for _, other := range []byte{whole[i] ^ 1, whole[i] ^ 0x80, 0, '\n', '#'} {
+			if other == whole[i] {
+				continue
+			}
+			damaged := bytes.Clone(whole)
+			damaged[i] = other
+			if err := os.WriteFile(file, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, err := openDataDir(path, time.Now(), 0)
+			if err != nil {
+				refused++
+				contains(t, fmt.Sprintf("byte %d as %q", i, other), err.Error(), secretFile, "from a backup")
+				if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, damaged) {
+					t.Errorf("byte %d as %q: the refused file has changed: %q, %v", i, other, text, err)
+				}
+				continue
+			}
+			if got := d.keys.Marshal(); !bytes.Equal(got, whole) || d.newKeys {
+				t.Errorf("byte %d as %q: got other keys, want the start refused", i, other)
+			}
+			d.close()
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage was refused")
+	}
+}
+
 // TestLoadRefusesSecretKeyWithFlippedBit: a key of an older program has no checksum. The server accepts it and adds
 // the checksum.
 func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {

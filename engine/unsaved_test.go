@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"os"
+	"regexp"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -79,6 +81,7 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 				if n, err := p.Queue.Counts(t.Context()); err != nil || n.Processing != 1 {
 					t.Fatalf("while the disk is full: got %+v, %v; want one operation processing", n, err)
 				}
+				showsStuckDelivery(t, p)
 				full.Store(false)
 				time.Sleep(10 * time.Second)
 				if n, err := p.Queue.Counts(t.Context()); err != nil || n.Processing != 0 {
@@ -90,6 +93,34 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// showsStuckDelivery fails unless the figure of the alert HoldfastDeliveryStuck is over its limit. The limit itself must
+// be longer than the longest call (15 s) with the lease of a lost node (15 s), and the next look of the others (5 s).
+func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
+	t.Helper()
+	rules, err := os.ReadFile("../deploy/prometheus/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := regexp.MustCompile(`(?s)alert: HoldfastDeliveryStuck\s+expr: holdfast_queue_attempt_seconds > (\d+)`).
+		FindSubmatch(rules)
+	if rule == nil {
+		t.Fatal("alerts.yml: no alert HoldfastDeliveryStuck about holdfast_queue_attempt_seconds")
+	}
+	limit, err := time.ParseDuration(string(rule[1]) + "s")
+	if err != nil || limit < time.Minute {
+		t.Errorf("HoldfastDeliveryStuck: got a limit of %v, %v; want more than a call and a lease", limit, err)
+	}
+	list, err := p.Outbound.Measure(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range list {
+		if g.Kind == store.UpstreamBook && g.Attempt <= limit {
+			t.Errorf("the oldest attempt after an hour: got %v, want over the limit of the alert, %v", g.Attempt, limit)
+		}
 	}
 }
 

@@ -86,6 +86,17 @@ var rows = []row{
 		},
 	},
 	{
+		name: "an operation that stays processing is over the limit of its alert", unit: "passes", pkg: "./engine",
+		run: "^TestFullDiskLeavesNoOperationProcessing$", asked: 1,
+		bug: &bug{
+			says: `want over the limit of the alert`,
+			lines: []planted.Bug{
+				{In: "outbound.Outbound.Measure", Old: "f.Attempt = max(f.Attempt, now.Sub(oldest[i].AttemptedAt))",
+					Wrong: "f.Attempt = max(f.Attempt, oldest[i].AttemptedAt.Sub(now))"},
+			},
+		},
+	},
+	{
 		name: "order of one appointment under clocks that differ", unit: "passes", pkg: "./engine",
 		run: "^TestOperationOrderIgnoresClocks$", asked: 200,
 		bug: &bug{
@@ -358,6 +369,17 @@ var rows = []row{
 		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
 		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=pause HOLDFAST_HOME_LIMIT=1.5s",
 	},
+	{
+		name: "SIGTERM under load with 1,000 streams: nothing lost, every stream notified", unit: "streams",
+		pkg: "./cli", run: "^TestStopUnderLoadLosesNothing$", counted: `(\d+) streams notified`,
+		env: "HOLDFAST_STREAMS=1000", longEnv: "HOLDFAST_STREAMS=1000", asked: 10_000,
+		bug: &bug{ // the streams end without a reason
+			says: `as its last event, want the server's stop`,
+			lines: []planted.Bug{
+				{In: "stream.Hub.shutdown", Old: "h.stop(endShutdown)", Wrong: "_ = endShutdown"},
+			},
+		},
+	},
 	storm("two nodes with Redis", "HOLDFAST_STORM_NODES=2"),
 	storm("two nodes without Redis", "HOLDFAST_STORM_NODES=2 HOLDFAST_STORM_REDIS=off"),
 	storm("three nodes with Redis", "HOLDFAST_STORM_NODES=3"),
@@ -476,6 +498,33 @@ var rows = []row{
 			says: `and made again`,
 			lines: []planted.Bug{
 				{In: "store.ParseCursor", Old: "time.UnixMilli(ms)", Wrong: "time.UnixMilli(ms + 1)"},
+			},
+		},
+	},
+	{
+		name: "fuzz: calendars of specialists", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzBusy",
+		bug: &bug{
+			says: `busy from .*, the \d+. of`,
+			lines: []planted.Bug{
+				{In: "ical.join", Old: "!s.Start.After(out[last].End)", Wrong: "s.Start.Before(out[last].Start)"},
+			},
+		},
+	},
+	{
+		name: "fuzz: answers of booking rules", unit: "executions", pkg: "./engine/rule", fuzz: "FuzzRead",
+		bug: &bug{
+			says: `accepted .* with ""`,
+			lines: []planted.Bug{
+				{In: "rule.read", Old: `a.Decision != "allow"`, Wrong: `a.Decision != "" && a.Decision != "allow"`},
+			},
+		},
+	},
+	{
+		name: "fuzz: cells of tables", unit: "executions", pkg: "./engine/sheet", fuzz: "FuzzGuard",
+		bug: &bug{
+			says: `begins a formula at`,
+			lines: []planted.Bug{
+				{In: "sheet.Guarded", Old: "$1$2'$3", Wrong: "$1$2$3"},
 			},
 		},
 	},
