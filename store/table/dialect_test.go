@@ -32,8 +32,8 @@ func TestDialectTranslatesWordsAndArguments(t *testing.T) {
 }
 
 type thing struct {
-	id         string
-	version    int64
+	ID         string
+	Version    int64
 	Owner      string         `column:"client_id"`
 	Of         store.Identity `column:"of_,inline"`
 	EndedAt    time.Time      `column:",null"`
@@ -62,11 +62,11 @@ func TestColumnsComeFromFields(t *testing.T) {
 
 func TestNounWritesItsStatements(t *testing.T) {
 	type thing struct {
-		id      string
-		version int64
+		ID      string
+		Version int64
 	}
 	n := nounOf("things", "id", column[thing]{
-		name: "largest", value: func(v *thing) any { return v.version }, merge: "max(largest, excluded.largest)",
+		name: "largest", value: func(v *thing) any { return v.Version }, merge: "max(largest, excluded.largest)",
 	})
 	for _, test := range []struct{ got, want string }{
 		{n.from, "SELECT id, version FROM things "},
