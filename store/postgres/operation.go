@@ -22,12 +22,16 @@ const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
 
 // addAll inserts the missing operations in one statement, in the order of their ids, and after them, by the trigger,
 // the counts in their order. With one statement for each, two nodes that add the same operations could deadlock.
+//
+// The wait of an operation counts from its creation. If the clock of the node that created it was ahead, the wait counts
+// from the time of the server instead.
 var addAll = `
 	WITH wanted AS (SELECT x FROM json_array_elements($1::json) AS list(x) ORDER BY (x->>0) COLLATE "C"),
 	added AS (
 		INSERT INTO operations (` + table.OperationColumns + `)
 		SELECT x->>0, x->>1, x->>2, x->>3, (x->>4)::boolean, (x->>5)::boolean, (x->>6)::bigint, (x->>7)::bigint, (x->>8)::bigint,
-			(x->>9)::bigint, (x->>10)::bigint, (x->>11)::bigint, (x->>12)::bigint, (x->>13)::bigint, (x->>14)::bigint,
+			(x->>9)::bigint, CASE WHEN x->>3 = 'pending' THEN least((x->>10)::bigint, ` + clock + ` + (x->>10)::bigint - (x->>9)::bigint)
+				ELSE (x->>10)::bigint END, (x->>11)::bigint, (x->>12)::bigint, (x->>13)::bigint, (x->>14)::bigint,
 			x->>15, x->>16, x->>17
 		FROM wanted
 		ON CONFLICT (id) DO NOTHING RETURNING id, kind)
@@ -116,19 +120,26 @@ func (q *Queue) Take(ctx context.Context, now time.Time,
 	return taken, nil
 }
 
+// skewAllowed is how far the clock of a node may be ahead of the server's, in milliseconds, before Change corrects the
+// waits that the node stores.
+const skewAllowed = `2000`
+
 // Change implements store.Queue. ErrVersion: another node is attempting the operation, or has taken it over from this
-// one.
+// one. If the clock of this node is ahead, the next attempt is stored by the clock of the server: otherwise the operation
+// would wait longer on every node, also after the clock is right again.
 func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
 	if err := op.Validate(); err != nil {
 		return err
 	}
 	var changed, known bool
-	args := append(fields(op), time.Now(), event, detail, q.owner, q.held.has(op.ID))
+	args := append(fields(op), q.now(), event, detail, q.owner, q.held.has(op.ID))
 	all := []*statement{
 		asks(func(*row) { changed = true }, `
 			WITH changed AS (
 				UPDATE operations SET kind = $2, appointment_id = $3, status = $4, needs_review = $5, unknown = $6, attempts = $7, lookups = $8,
-					max_attempts = $9, created_at = $10, next_attempt_at = $11, attempted_at = $12, finished_at = $13, deadline = $14,
+					max_attempts = $9, created_at = $10,
+					next_attempt_at = $11 - CASE WHEN $4 = 'pending' AND $19 > `+clock+` + `+skewAllowed+` THEN $19 - `+clock+` ELSE 0 END,
+					attempted_at = $12, finished_at = $13, deadline = $14,
 					start_time = $15, last_error = $16, result = $17, payload = CASE WHEN erased THEN NULL ELSE $18 END,
 					version = version + 1, owner = CASE WHEN $4 = 'processing' THEN owner ELSE '' END
 				WHERE id = $1 AND (owner = $22 OR (NOT $23::boolean AND (status <> 'processing' OR owner = '' OR lease_until <= `+clock+`)))

@@ -49,6 +49,7 @@ type Queue struct {
 	room    int64
 	rebuilt bool
 	waiting atomic.Int64
+	now     func() time.Time // the clock of this node
 
 	held heldSet
 
@@ -98,7 +99,7 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	}
 	q := &Queue{
 		log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting),
-		rebuilt: rebuilt,
+		rebuilt: rebuilt, now: time.Now,
 	}
 	tell := tellVersion
 	if o.Alone {

@@ -373,3 +373,42 @@ func TestConcurrentAddsNeverDeadlock(t *testing.T) {
 		both.Wait()
 	}
 }
+
+// A node whose clock is ten minutes ahead adds an operation, and postpones another by five seconds. The other nodes
+// attempt both as if its clock were right.
+func TestWaitsIgnoreClockAhead(t *testing.T) {
+	t.Parallel()
+	all := queues(t, 2, QueueOptions{})
+	ahead, other := all[0], all[1]
+	const skew, wait = 10 * time.Minute, 5 * time.Second
+	ahead.now = func() time.Time { return time.Now().Add(skew) }
+	added := webhook("added")
+	added.CreatedAt, added.NextAttemptAt = ahead.now(), ahead.now()
+	mustAdd(t, ahead, added)
+	if op, err := other.Take(t.Context(), time.Now().Add(time.Second)); err != nil || op.ID != added.ID {
+		t.Fatalf("the added operation: got %q, %v; want it due now", op.ID, err)
+	}
+
+	postponed := webhook("postponed")
+	mustAdd(t, ahead, postponed)
+	op, err := ahead.Take(t.Context(), ahead.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	op.Status, op.NextAttemptAt = store.OperationPending, ahead.now().Add(wait)
+	if err := ahead.Change(t.Context(), op, "retried", ""); err != nil {
+		t.Fatal(err)
+	}
+	due, err := other.NextDue(t.Context())
+	if err != nil || due.Before(before.Add(wait-time.Second)) || due.After(time.Now().Add(wait+time.Second)) {
+		t.Errorf("the postponed operation: due at %s, %v; want %s after %s", due, err, wait, before)
+	}
+
+	reminder := webhook("reminder") // an instant of the calendar, from a clock that is right
+	reminder.CreatedAt, reminder.NextAttemptAt = nine, time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	mustAdd(t, other, reminder)
+	if op, err := other.Operation(t.Context(), reminder.ID); err != nil || !op.NextAttemptAt.Equal(reminder.NextAttemptAt) {
+		t.Errorf("the reminder: due at %s, %v; want %s", op.NextAttemptAt, err, reminder.NextAttemptAt)
+	}
+}
