@@ -19,6 +19,7 @@ func small(more map[string]string) map[string][]byte {
 		"book/request.js": "",
 		"book/waiting.js": "",
 		"book/online.js":  "",
+		"book/compare.js": "",
 		"manage/page.js":  "import { form } from '../book/details.js'\nform()",
 		"staff/page.js":   "import { say } from '../lib/say.js'\nsay",
 		"staff/keep.js":   "",

@@ -10,6 +10,12 @@ import { get, post, Problem, wait } from '../lib/api.js'
 import { empty, freeOn, nearest, reduce } from './slots.js'
 
 const span = 7
+// How many of the next days with times are on show, in addition to the chosen day.
+const more = 4
+
+// isShown reports whether the times of a date are on show.
+export const isShown = (s, date) => s.day === date || s.next.includes(date)
+const shownUntil = s => [addDays(s.from, span), ...s.next.map(d => addDays(d, 1))].sort().pop()
 
 // type: the appointment type. specialistId: '' for any specialist. hear(event): receives every live event too.
 // reached(): called when the server is reachable again after an outage.
@@ -23,6 +29,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     today,
     from: today,
     day: null,
+    next: [], // the next days with times, if the page compares days
     chosen: null,
     loading: true,
     first: undefined,
@@ -121,18 +128,45 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       store.set({ loading: false })
       await first
     })
+  // ahead puts the next days with times on show too, from now on. If this week has too few of them, it fetches the
+  // following week.
+  let comparing = false
+  async function ahead() {
+    const { day, from, until } = store.get()
+    comparing = true
+    if (!day) return
+    const find = to => {
+      const { slots } = store.get(),
+        now = serverNow()
+      return Object.keys(slots.days)
+        .filter(d => day < d && d < to && freeOn(slots, d, now).length)
+        .sort()
+        .slice(0, more)
+    }
+    const following = addDays(from, span)
+    let next = find(following)
+    if (next.length < more && following < until) {
+      if (!store.get().slots.days[following]) await load(following, addDays(following, span)).catch(() => {})
+      next = find(addDays(following, span))
+    }
+    store.set(s =>
+      s.day === day ? { ...s, next, slots: reduce(s.slots, { type: 'ahead', date: day, dates: next }) } : s,
+    )
+  }
   const weekOf = date => addDays(today, Math.floor(daysBetween(today, date) / span) * span)
 
   function show(date) {
     store.set(s => ({
       ...s,
       day: date,
+      next: s.day === date ? s.next : [],
       slots: s.slots.seen[date] && s.day === date ? s.slots : reduce(s.slots, { type: 'opened', date }),
     }))
     if (store.get().chosen && dateOf(store.get().chosen) !== date) choose(null)
     const from = weekOf(date)
     if (!store.get().slots.days[date]) return week(from, date)
     store.set({ from })
+    if (comparing) ahead()
   }
   const week = (from, date) =>
     guarded(async () => {
@@ -157,13 +191,16 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
         later = 0
         const s = store.get(),
           dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
-        slotEvents([{ type: 'fetching' }])
         // If no time was free before, any event can mean that one is free now.
-        if (s.first === null) return open()
-        if (!dates.length) return
+        if (s.first === null) {
+          slotEvents([{ type: 'fetching' }])
+          return open()
+        }
         const all = dates.includes('*')
         const from = all ? s.from : dates[0],
-          to = all ? addDays(s.from, span) : addDays(dates[dates.length - 1], 1)
+          to = all ? shownUntil(s) : dates.length && addDays(dates[dates.length - 1], 1)
+        slotEvents([{ type: 'fetching', ...(all && { from, to }) }])
+        if (!dates.length) return
         guarded(async () => {
           await load(from, daysBetween(from, to) > 31 ? addDays(from, 31) : to)
           const { first, slots } = store.get(),
@@ -219,7 +256,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       const starts = (store.get().slots.days[day]?.slots || []).map(x => x.start)
       slotEvents([{ type: 'polled', date: day, looking: starts.filter(x => looked.includes(hhmm(x))) }])
       const now = day + JSON.stringify(rest)
-      if (now !== tag) await load(day, addDays(day, 1), { tries: 1 })
+      if (now !== tag) await load(day, addDays([day, ...store.get().next].pop(), 1), { tries: 1 })
       tag = now
       store.set({ asOf: serverNow() })
     },
@@ -266,6 +303,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   return {
     store,
     show,
+    ahead,
     choose,
     look,
     week: n => week(addDays(store.get().from, n * span)),

@@ -14,7 +14,7 @@ import { dayAndTime, time, write } from '../lib/time.js'
 import { createCalendar } from './calendar.js'
 import { What } from './type.js'
 import { Days } from './days.js'
-import { Times, label, timesOf } from './times.js'
+import { Times, chosenOf, label } from './times.js'
 import { Lost } from './lost.js'
 import { LinkNotice, ProblemNotice } from './problem.js'
 import { Aside, Eyebrow, Name, Shell, Where } from './shell.js'
@@ -70,6 +70,9 @@ const choice = later(
 const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
 const online = later(
   async () => (await Promise.all([import('../book/online.js'), need('online'), sheet('some.css')]))[0],
+)
+const compare = later(
+  async () => (await Promise.all([import('../book/compare.js'), need('compare'), sheet('some.css')]))[0],
 )
 let Details = null
 const asks = later(async () => (await Promise.all([import('../book/asks.js'), need('asks'), sheet('some.css')]))[0])
@@ -242,7 +245,7 @@ function When() {
   const heading = useHeading('when')
   const { type } = s
   const mine = isHeld(h) && h.typeId === p.typeId ? h.start : null
-  const chosen = s.day && timesOf(s, mine).find(x => x.start === s.chosen)
+  const chosen = chosenOf(s, mine)
   const own = chosen?.status === 'mine',
     can = own || chosen?.status === 'free'
   const busy = h.phase === 'claiming'
@@ -256,6 +259,10 @@ function When() {
   useEffect(() => {
     if (s.chosen) rest.ask()
   }, [s.chosen])
+  // The other days come after the first times, which are more urgent.
+  useEffect(() => {
+    if (!s.loading && !p.Compare) compare.get().then(({ Compare }) => page.set({ Compare }))
+  }, [s.loading])
   const summary = {
     type: html`
       <${Name} of=${type.name} />
@@ -304,7 +311,15 @@ function When() {
     }
     <form onSubmit=${act} novalidate>
       <${Days} calendar=${calendar} />
-      <${Times} calendar=${calendar} mine=${mine} wait=${boot.waitlist && !embedded && (() => waitFor(type))} />
+      <div class="compare">
+        <${Times} calendar=${calendar} mine=${mine} wait=${boot.waitlist && !embedded && (() => waitFor(type))} />
+        ${
+          p.Compare &&
+          html`
+            <${p.Compare} calendar=${calendar} mine=${mine} />
+          `
+        }
+      </div>
       ${
         chosen &&
         html`

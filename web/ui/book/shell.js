@@ -126,11 +126,11 @@ const Foot = () => html`
   </footer>
 `
 
-// offer is a button next to the live indicator.
+// offer is a button next to the live indicator. The step "when" shows several days, so it takes the room of the aside.
 export function Shell({ link, children, aside, step, offer }) {
   useLayoutEffect(() => {
-    document.body.className = aside ? '' : 'narrow'
-  }, [!aside])
+    document.body.className = !aside ? 'narrow' : step === 'when' ? 'wide' : ''
+  }, [!aside, step])
   const main = html`
     <div class="page">
       <main id="main" data-step=${step}>

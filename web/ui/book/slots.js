@@ -11,7 +11,7 @@ const ms = Date.parse
 export const empty = type => ({
   type,
   days: {}, // date → { slots, then }: as fetched; then is null while the holds are unknown
-  seen: {}, // date → starts in the order shown; a time keeps its place while its day is open
+  seen: {}, // date on show → starts in the order shown; a time keeps its place while its day is on show
   holds: {}, // holdId → others' live holds
   known: false, // whether holds is complete: from a snapshot until the stream breaks
   incoming: null, // a snapshot that is still arriving
@@ -46,6 +46,7 @@ const without = (map, key) => {
   const { [key]: _, ...rest } = map
   return rest
 }
+const startsOn = (s, date) => s.days[date].slots.map(x => x.start)
 const again = (s, dates) => ({ ...s, stale: [...new Set([...s.stale, ...dates])] })
 
 // The same predicate as the double-booking guarantee, buffers included. Seats of one session do not conflict.
@@ -93,11 +94,20 @@ export function reduce(s, e, now) {
       return { ...s, polled: { date: e.date, looking: new Set(e.looking) } }
     case 'loaded':
       return loaded(s, e)
-    case 'fetching':
-      return { ...s, stale: [] }
+    case 'fetching': {
+      // If all days are stale, the server is asked again for those outside [from, to) when they are on show.
+      const kept = e.from ? Object.fromEntries(Object.entries(s.days).filter(([d]) => e.from <= d && d < e.to)) : s.days
+      return { ...s, stale: [], days: kept }
+    }
     case 'opened':
       // Another day is on show, so the order of its times starts over.
-      return { ...s, seen: s.days[e.date] ? { [e.date]: s.days[e.date].slots.map(x => x.start) } : {} }
+      return { ...s, seen: s.days[e.date] ? { [e.date]: startsOn(s, e.date) } : {} }
+    case 'ahead':
+      // More days are on show: those of e.dates.
+      return {
+        ...s,
+        seen: { ...Object.fromEntries(e.dates.map(d => [d, s.seen[d] || startsOn(s, d)])), [e.date]: s.seen[e.date] },
+      }
   }
   return s
 }
@@ -149,10 +159,10 @@ function loaded(s, { answer, open, before, sent }) {
   for (let d = answer.from; d < answer.to; d = addDays(d, 1)) days[d] = { slots: [], then }
   for (const slot of answer.slots) days[dateOf(slot.start)]?.slots.push(slot)
   const seen = { ...s.seen }
-  if (days[open])
-    seen[open] = [...new Set([...(seen[open] || []), ...days[open].slots.map(x => x.start)])].sort(
-      (a, b) => ms(a) - ms(b),
-    )
+  for (const date of new Set([open, ...Object.keys(seen)])) {
+    if (days[date])
+      seen[date] = [...new Set([...(seen[date] || []), ...startsOn({ days }, date)])].sort((a, b) => ms(a) - ms(b))
+  }
   const inside = g => dateOf(g.start) >= answer.from && dateOf(g.start) < answer.to
   return {
     ...s,

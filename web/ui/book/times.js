@@ -7,8 +7,9 @@ import { serverNow } from '../lib/clock.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
 import { Icon } from '../lib/icons.js'
-import { foreignZone, partOfDay, soon, time, write } from '../lib/time.js'
+import { dateOf, foreignZone, partOfDay, soon, time, write } from '../lib/time.js'
 import { Notice, words } from '../lib/notice.js'
+import { isShown } from './calendar.js'
 import { viewDay } from './slots.js'
 import { PhoneLink } from './shell.js'
 
@@ -70,15 +71,41 @@ function Chip({ x, checked, group, calendar }) {
   `
 }
 
-// timesOf returns the times of the day on show. mine is the start of the patient's own hold.
-export const timesOf = (s, mine) =>
-  viewDay(s.slots, s.day, serverNow()).map(x => (x.start === mine ? { ...x, status: 'mine' } : x))
+// timesOf returns the times of a day on show. mine is the start of the patient's own hold.
+export const timesOf = (s, mine, date = s.day) =>
+  viewDay(s.slots, date, serverNow()).map(x => (x.start === mine ? { ...x, status: 'mine' } : x))
+// chosenOf returns the chosen time, if its day is on show.
+export const chosenOf = (s, mine) => {
+  const date = s.chosen && dateOf(s.chosen)
+  return date && isShown(s, date) ? timesOf(s, mine, date).find(x => x.start === s.chosen) : undefined
+}
+
+// Parts shows the times of one day by part of the day. heading is the tag of the headings.
+export const Parts = ({ times, chosen, group, calendar, heading = 'h3' }) =>
+  parts.map(part => {
+    const inside = times.filter(x => partOfDay(x.start) === part)
+    return (
+      inside.length > 0 &&
+      html`
+        <section key=${part}>
+          <${heading}>${t('part.' + part)}</${heading}>
+          <div class="grid">
+            ${inside.map(
+              x => html`
+                <${Chip} key=${x.start} x=${x} checked=${x.start === chosen} group=${group} calendar=${calendar} />
+              `,
+            )}
+          </div>
+        </section>
+      `
+    )
+  })
 
 export function Times({ calendar, mine, wait }) {
   const s = useStore(calendar.store)
   const times = s.day ? timesOf(s, mine) : []
   const group = s.type.capacity > 1
-  const chosen = times.find(x => x.start === s.chosen)
+  const chosen = chosenOf(s, mine)
   // The page never announces the holds of other clients. It announces only a change to the time that the patient has
   // chosen.
   const was = useRef()
@@ -156,30 +183,7 @@ export function Times({ calendar, mine, wait }) {
           </div>
         `
       }
-      ${parts.map(part => {
-        const inside = times.filter(x => partOfDay(x.start) === part)
-        return (
-          inside.length > 0 &&
-          html`
-            <section key=${part}>
-              <h3>${t('part.' + part)}</h3>
-              <div class="grid">
-                ${inside.map(
-                  x => html`
-                    <${Chip}
-                      key=${x.start}
-                      x=${x}
-                      checked=${x.start === s.chosen}
-                      group=${group}
-                      calendar=${calendar}
-                    />
-                  `,
-                )}
-              </div>
-            </section>
-          `
-        )
-      })}
+      <${Parts} times=${times} chosen=${s.chosen} group=${group} calendar=${calendar} />
     </fieldset>
   `
 }

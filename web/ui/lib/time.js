@@ -19,6 +19,7 @@ const styles = {
   shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
   shortYear: { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
   weekdayLong: { weekday: 'long' },
+  dayMonth: { day: 'numeric', month: 'short' },
   shortLong: { weekday: 'short', day: 'numeric', month: 'long' },
   longDay: { weekday: 'long', day: 'numeric', month: 'long' },
   numeric: { day: '2-digit', month: '2-digit', year: 'numeric' },

@@ -1,0 +1,80 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// after returns the instant at a time of day, some days after the house's date.
+func (h *house) after(days int, clock string) string {
+	at, _ := time.Parse(time.DateOnly, h.date)
+	return at.AddDate(0, 0, days).Format(time.DateOnly) + "T" + clock + ":00Z"
+}
+
+// TestDaysStandSideBySide: on a wide screen, the chosen day and the next four stand side by side. The times of all of
+// them are live, and each can be chosen and held.
+func TestDaysStandSideBySide(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.size(1440, 900)
+	p.when("")
+	p.until(`document.querySelectorAll('.next-day').length === 4`)
+	p.until(`(([a, ...rest]) => rest.every(x => Math.abs(x.top - a.top) < 30 && x.left > a.left))(
+		[...document.querySelectorAll('.times, .next-day')].map(x => x.getBoundingClientRect()))`)
+	next := h.after(1, "09:00")
+	p.shows(next, "free")
+	h.holdAll("another-client-0001", next)
+	p.shows(next, "held")
+	p.accessible("days side by side")
+	p.snap("compare-1440")
+
+	p.choose(h.after(2, "10:30"))
+	if day := ask[string](p, `document.querySelector('.day input:checked').value`); day != h.date {
+		t.Errorf("choosing a time of another day changed the day to %s", day)
+	}
+	p.click(".bar button")
+	p.held()
+	p.confirm()
+	p.booked()
+	if got := h.one(t)["slotStartDate"]; got != h.after(2, "10:30") {
+		t.Errorf("booked %v", got)
+	}
+	lists := 0
+	asked, _ := p.requests()
+	for _, request := range asked {
+		if strings.HasSuffix(request, "/timeslots") {
+			lists++
+		}
+	}
+	if lists > 5 { // a week, the following week, and what the hold and the booking made stale
+		t.Errorf("%d lists of times were fetched", lists)
+	}
+}
+
+// TestPhoneShowsFirstTimesOfNextDays: on a phone, the first three times of each of the next days follow the list of
+// the chosen day, and a button shows the others.
+func TestPhoneShowsFirstTimesOfNextDays(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("")
+	p.until(`document.querySelectorAll('.next-day').length === 4`)
+	first := ask[int](p, `document.querySelectorAll('.next-day:nth-of-type(1) .chip').length`)
+	if first != 3 {
+		t.Errorf("the next day shows %d times, want 3", first)
+	}
+	p.accessible("next days on a phone")
+	p.run(`document.querySelector('.next').scrollIntoView()`)
+	p.snap("compare-390")
+	p.click(".next-day .textlink")
+	p.until(`document.querySelectorAll('.next-day:nth-of-type(1) .chip').length > 10`)
+	p.until(`document.activeElement.value === '` + h.after(1, "09:30") + `'`)
+	p.take(h.after(1, "16:00"))
+	p.confirm()
+	p.booked()
+	if got := h.one(t)["slotStartDate"]; got != h.after(1, "16:00") {
+		t.Errorf("booked %v", got)
+	}
+}
