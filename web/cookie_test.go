@@ -37,7 +37,17 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 				t.Errorf("Strict-Transport-Security: got %q, want %q", got, want)
 			}
 			secret := set[prefix+"holdfast_sign_in"].Value
-			h.do("GET", "/v1/auth/me", nil, header{"Cookie": prefix + "holdfast_sign_in=" + secret}).want(200)
+			known := header{"Cookie": prefix + "holdfast_sign_in=" + secret}
+			h.do("GET", "/v1/auth/me", nil, known).want(200)
+			for _, c := range []struct {
+				path string
+				from header
+				want bool // the page names the signed-in user
+			}{{"/staff", known, true}, {"/staff", nil, false}, {"/", known, false}} {
+				if raw := h.do("GET", c.path, nil, c.from).want(200).raw; strings.Contains(raw, `"me":`) != c.want {
+					t.Errorf("%s with %v: the page names the user: %v, want %v", c.path, c.from, !c.want, c.want)
+				}
+			}
 			if prefix != "" { // a cookie that another host of the same domain could set is ignored
 				h.do("GET", "/v1/auth/me", nil, header{"Cookie": "holdfast_sign_in=" + secret}).problem(401,
 					"unauthorized")

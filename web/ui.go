@@ -120,8 +120,8 @@ func (s *Server) deskWorker(c *call) error {
 func (s *Server) document(c *call, name, file string) error {
 	settings := s.engine.Clinic.Settings()
 	ancestors := "'none'"
-	if s.options.Demo {
-		ancestors = "'self'" // the demo shows two phones and the desk in one window
+	if s.options.Demo || name == "/" && c.r.URL.Query().Has("preview") {
+		ancestors = "'self'" // the demo and the settings show pages in frames
 	}
 	if name == "/embed" {
 		if len(settings.EmbedOrigins) == 0 {
@@ -133,6 +133,7 @@ func (s *Server) document(c *call, name, file string) error {
 	known := s.boot(c)
 	if name == "/staff" {
 		known.SignInWith = s.engine.Account.Identity.SignInWith()
+		known.Me = s.signedIn(c)
 	}
 	boot, err := json.Marshal(known)
 	if err != nil {
@@ -156,6 +157,21 @@ func (s *Server) document(c *call, name, file string) error {
 	).Replace(string(s.files.File(file).Plain()))
 	c.status, c.out = http.StatusOK, []byte(filled)
 	return nil
+}
+
+// signedIn returns the user of the request's cookie. Without one, or if the database does not answer, it returns nil:
+// the page then asks for the user and shows the reason.
+func (s *Server) signedIn(c *call) *meJSON {
+	secret := c.cookie(signInCookie)
+	if secret == "" {
+		return nil
+	}
+	staff, err := s.engine.Account.SignedIn(c.ctx(), secret)
+	if err != nil {
+		return nil
+	}
+	me := meOf(&staff)
+	return &me
 }
 
 // language returns the tag of a page's language: the one in the query, else the browser's preference, else the
@@ -186,6 +202,8 @@ type bootJSON struct {
 	OnDemand bool `json:"onDemand,omitempty"`
 	// the identity provider, for the staff's page alone
 	SignInWith string `json:"signInWith,omitempty"`
+	// the signed-in user, for the staff's page alone
+	Me *meJSON `json:"me,omitempty"`
 	// an SMS gateway is set, so patients can agree to text messages
 	SMS bool `json:"sms,omitempty"`
 	// a mail server is set: without one, no page promises a mail

@@ -298,6 +298,17 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 	}
 }
 
+// TestPreviewIsFramedByOwnSite: only the booking page with "preview" can be in a frame, and only on this site.
+func TestPreviewIsFramedByOwnSite(t *testing.T) {
+	h := newHouse(t)
+	for path, ancestors := range map[string]string{"/": "'none'", "/?preview=1": "'self'", "/staff?preview=1": "'none'", "/manage?preview=1": "'none'"} {
+		policy := h.do("GET", path, nil).want(200).header.Get("Content-Security-Policy")
+		if !strings.HasSuffix(policy, "frame-ancestors "+ancestors) {
+			t.Errorf("%s has the policy %q, want frame-ancestors %s", path, policy, ancestors)
+		}
+	}
+}
+
 func TestDemoPageNeedsDemo(t *testing.T) {
 	real := newHouse(t)
 	real.do("GET", "/demo", nil).problem(404, "not_found")

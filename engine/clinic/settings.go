@@ -1,7 +1,6 @@
 package clinic
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/netip"
 	"net/url"
@@ -39,8 +38,8 @@ type Settings struct {
 	RequiredFields []string `json:"requiredFields,omitempty"`
 	// patients can change and cancel online until this long before the start
 	ChangeCutoffHours int    `json:"changeCutoffHours,omitempty"`
-	Accent            string `json:"accent,omitempty"` // one of the page's tested hues
-	Logo              string `json:"logo,omitempty"`   // a PNG as a data: URL, at most 100 KB
+	Accent            string `json:"accent,omitempty"` // one of the page's tested hues, or a colour such as #3a4f9a
+	Logo              string `json:"logo,omitempty"`   // a PNG or an SVG as a data: URL, at most 100 KB
 	// sites that may frame the booking page; none: embedding is off
 	EmbedOrigins []string `json:"embedOrigins,omitempty"`
 	// sites whose pages may read, hold and book from a browser; none: no other site may
@@ -124,11 +123,6 @@ func (s Settings) stored() (json.RawMessage, error) {
 	return json.Marshal(storedSettings{s, s.Mail, s.Gateway, s.OpenID})
 }
 
-// accents are the page's hues, each tested for contrast in both themes.
-var accents = []string{"kelp", "ocean", "plum", "amber", "rose", "olive"}
-
-const maxLogo = 100 << 10
-
 // checkSettings completes and checks settings that replace those in before.
 func checkSettings(m *record.Mistakes, s, before *Settings) {
 	s.Mail, s.Gateway, s.OpenID = before.Mail, before.Gateway, before.OpenID
@@ -167,16 +161,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)
 	checkBookingRule(m, &s.BookingRule, &before.BookingRule)
-	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
-		m.Add("accent", "must be one of %s", strings.Join(accents, ", "))
-	}
-	if s.Logo != "" {
-		png, found := strings.CutPrefix(s.Logo, "data:image/png;base64,")
-		raw, err := base64.StdEncoding.DecodeString(png)
-		if !found || err != nil || !strings.HasPrefix(string(raw), "\x89PNG\r\n\x1a\n") || len(raw) > maxLogo {
-			m.Add("logo", "must be a PNG of at most 100 KB as a data: URL")
-		}
-	}
+	checkLook(m, s)
 	checkOrigins(m, "embedOrigins", s.EmbedOrigins)
 	checkOrigins(m, "corsOrigins", s.CORSOrigins)
 }
@@ -227,7 +212,7 @@ func (s Settings) audited() Settings {
 		s.Webhooks[i].Secret, s.Webhooks[i].Previous = "", ""
 	}
 	if s.Logo != "" {
-		s.Logo = "(a PNG)"
+		s.Logo = "(an image)"
 	}
 	return s
 }

@@ -25,7 +25,11 @@ var accents = map[string]string{
 // newLook returns the design with the clinic's name and colour.
 func (ms *Messages) newLook() look {
 	s := ms.clinic.Current()
-	return look{clinic: s.Clinic.Name, accent: cmp.Or(accents[s.Settings.Accent], accents["kelp"])}
+	accent := s.Settings.Accent
+	if !strings.HasPrefix(accent, "#") { // a colour of the clinic's own
+		accent = cmp.Or(accents[accent], accents["kelp"])
+	}
+	return look{clinic: s.Clinic.Name, accent: accent}
 }
 
 // asHTML returns a text as an HTML page with the same content and without a card.

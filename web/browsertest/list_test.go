@@ -27,16 +27,3 @@ func TestListSortsByHead(t *testing.T) {
 	p.there(".tbl th[aria-sort=descending]")
 	p.accessible("a list that is sorted by patient")
 }
-
-// TestSettingsHaveIndex: the index of the settings goes to a section.
-func TestSettingsHaveIndex(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	p := h.desk(t, store.RoleOwner)
-	p.size(1440, 900)
-	p.open("/staff?lang=en#settings")
-	p.until(`document.querySelectorAll('.index button').length > 12`)
-	p.until(`[...document.querySelectorAll('.index button')].some(b => b.innerText === 'Webhooks' && (b.click(), true))`)
-	p.until(`document.activeElement.innerText === 'Webhooks' && document.activeElement.getBoundingClientRect().top < innerHeight`)
-	p.accessible("the settings with their index")
-}

@@ -138,17 +138,17 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.saved()
 	h.must(401, "GET", "/v1/queue-status", nil, key)
 
-	// Each section of the settings is saved separately, and leaves the others unchanged.
+	// One button saves the changed sections of the settings, and leaves the others unchanged.
 	p.open("/staff?lang=en#settings")
 	p.there("#phone")
 	p.run(`document.querySelector('#phone').select()`)
 	p.write("030 7654321")
-	p.click("#phone ~ *, form.setting [type=submit]")
+	p.click(".settings [type=submit]")
 	p.says("Saved.")
 	p.click("[data-hue=plum]")
 	p.run(`document.querySelector('[data-hue=plum]').closest('form').requestSubmit()`)
 	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.accent === 'plum')`)
-	p.there("form.setting .notice.warn") // no public address is set
+	p.there(".setting .notice.warn") // no public address is set
 	p.set("#baseurl", "https://book.example.org/")
 	p.run(`document.querySelector('#baseurl').closest('form').requestSubmit()`)
 	p.until(`document.querySelector('#snippet').value.includes('https://book.example.org/embed.js')`)

@@ -6,15 +6,22 @@ import (
 	"holdfast/store"
 )
 
+// openedCard books Lena Vogt with Dr Brandt and opens the appointment on the board of a small screen.
+func (h *house) openedCard(t *testing.T, clock string) (p *tab, id string) {
+	t.Helper()
+	p = h.desk(t, store.RoleReception)
+	p.size(1280, 720)
+	id = p.appointment("Lena Vogt", "ada", clock)
+	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p.there("dialog .attendance")
+	return p, id
+}
+
 // TestMoveFindsNextFreeTime: the move form lists the next free times, and one press chooses one.
 func TestMoveFindsNextFreeTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	p := h.desk(t, store.RoleReception)
-	p.size(1280, 720)
-	id := p.appointment("Lena Vogt", "ada", "09:00")
-	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
-	p.there("dialog .attendance")
+	p, id := h.openedCard(t, "09:00")
 	p.click("dialog .actions .btn")
 	p.there(".nextfree .btn:nth-of-type(3)")
 	p.accessible("the next free times of a move")
@@ -36,10 +43,7 @@ func TestMoveFindsNextFreeTime(t *testing.T) {
 func TestCardWaitsForEarlierTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	p := h.desk(t, store.RoleReception)
-	p.size(1280, 720)
-	id := p.appointment("Lena Vogt", "ada", "15:00")
-	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p, id := h.openedCard(t, "15:00")
 	p.click("dialog .sooner")
 	p.there("dialog #wl-from")
 	p.accessible("a wish for an earlier time")

@@ -1,5 +1,7 @@
 // The data that the server puts into the page: the clinic, its types and specialists, and the settings that a patient
 // may see. Missing parts get harmless defaults, so that an incomplete boot block breaks no page.
+import { isColour, wear } from './accent.js'
+
 const read = () => {
   try {
     return JSON.parse(document.getElementById('boot').textContent)
@@ -17,10 +19,16 @@ boot.appointmentTypes ||= []
 boot.specialists ||= []
 boot.typeGroups ||= []
 boot.places ||= []
-if (boot.settings.accent) document.documentElement.dataset.accent = boot.settings.accent
 
 export const query = new URLSearchParams(location.search)
 export const embedded = document.documentElement.dataset.page === 'embed'
+
+// In the preview of the settings, the page around this one fills in what is not saved yet.
+if (query.has('preview') && !embedded) /** @type {any} */ (parent).preview?.(boot)
+
+const { accent } = boot.settings
+if (isColour(accent)) wear(accent)
+else if (accent) document.documentElement.dataset.accent = accent
 
 export const typeOf = id => boot.appointmentTypes.find(t => t.id === id)
 export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || boot.names?.[id] || ''

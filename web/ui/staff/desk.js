@@ -108,7 +108,7 @@ export function createDesk(me) {
   let settling, settled
   function settle() {
     const s = store.get()
-    if (settling || (!(s.scope && s.stale.length) && !s.staleHours.length && !s.staleNews)) return
+    if (settling || !s.ready || (!(s.scope && s.stale.length) && !s.staleHours.length && !s.staleNews)) return
     settling = setTimeout(
       () => {
         settling = 0
@@ -172,6 +172,11 @@ export function createDesk(me) {
   const begun = new Promise(done => {
     begin = done
   })
+  // drawn is fulfilled when the first page has its data. What no page needs to appear is fetched after that.
+  let draw
+  const drawn = new Promise(done => {
+    draw = done
+  })
   async function start() {
     live.start()
     // The stream is opened before the appointments are loaded, so that no change between the answer and the first
@@ -185,10 +190,16 @@ export function createDesk(me) {
       })
       setTimeout(done, 1500)
     })
-    await Promise.all([loadSchedule(), connected])
-    send({ type: 'asking' })
-    begin()
-    patch({ ready: true })
+    try {
+      await Promise.all([loadSchedule(), connected])
+      send({ type: 'asking' })
+      send({ type: 'asking news' })
+      begin()
+      patch({ ready: true })
+      await settled
+    } finally {
+      draw()
+    }
     await loadNews()
   }
 
@@ -234,6 +245,7 @@ export function createDesk(me) {
     signedIn,
     show,
     start,
+    drawn,
     load,
     loadSchedule,
     stop: live.stop,

@@ -3,9 +3,7 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 
 const headings = () =>
-  /** @type {HTMLElement[]} */ ([
-    ...document.querySelectorAll('.office-in > .plate > h2, .office-in > .plate > header h2'),
-  ])
+  /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.office-in .plate > h2, .office-in .plate > header h2')])
 
 export function Index() {
   const [list, setList] = useState([]),

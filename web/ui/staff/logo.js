@@ -1,25 +1,34 @@
-// The clinic's logo in the settings: a PNG image of at most 100 KB.
-import { html } from '../lib/html.js'
+// The clinic's logo in the settings: a PNG or SVG image of at most 100 KB. A page shows it as an image, so nothing in an
+// SVG image runs.
+import { html, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 
 const maxLogo = 100 * 1024
 
-export function Logo({ value, set, refuse }) {
+export function Logo({ value, set }) {
+  const [refused, refuse] = useState(false)
   const read = async file => {
     if (!file) return
-    const bytes = new Uint8Array(await file.arrayBuffer())
-    if (file.size > maxLogo || bytes[0] !== 0x89 || bytes[1] !== 0x50) return refuse({ logo: t('set.logo.err') })
+    const bytes = new Uint8Array(await file.arrayBuffer()),
+      drawn = file.type === 'image/svg+xml'
+    if (file.size > maxLogo || (!drawn && (bytes[0] !== 0x89 || bytes[1] !== 0x50))) return refuse(true)
     const reader = new FileReader()
     reader.onload = () => {
-      refuse({})
-      set('data:image/png;base64,' + String(reader.result).split(',')[1])
+      refuse(false)
+      set(`data:image/${drawn ? 'svg+xml' : 'png'};base64,` + String(reader.result).split(',')[1])
     }
     reader.readAsDataURL(file)
   }
   return html`
-    <div class="field">
+    <div class=${'field' + (refused ? ' bad' : '')}>
       <label for="logo">${t('set.logo')}</label>
       <p class="hint" id="logo-hint">${t('set.logo.hint')}</p>
+      ${
+        refused &&
+        html`
+          <p class="error" id="logo-error" role="alert">${t('set.logo.err')}</p>
+        `
+      }
       <div class="logo">
         ${
           value
@@ -33,8 +42,9 @@ export function Logo({ value, set, refuse }) {
         <input
           id="logo"
           type="file"
-          accept="image/png"
-          aria-describedby="logo-hint"
+          accept="image/png,image/svg+xml"
+          aria-describedby=${'logo-hint' + (refused ? ' logo-error' : '')}
+          aria-invalid=${refused ? 'true' : undefined}
           onChange=${e => read(e.currentTarget.files[0])}
         />
         ${

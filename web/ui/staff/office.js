@@ -9,7 +9,7 @@ import { Toolbar } from './shell.js'
 
 export { Trouble }
 
-export function Office({ desk, name, lead, tools, wide, ask, index, children }) {
+export function Office({ desk, name, lead, tools, wide, ask, index, aside, children }) {
   return html`
     <${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>
       ${
@@ -45,6 +45,7 @@ export function Office({ desk, name, lead, tools, wide, ask, index, children }) 
             : children
         }
       </div>
+      ${aside}
     </div>
   `
 }

@@ -4,6 +4,7 @@
 // id.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
+import { boot } from '../lib/boot.js'
 import { ready as client } from '../lib/client.js'
 import { ready as words, t } from '../lib/i18n.js'
 import { loadTypeface } from '../lib/typeface.js'
@@ -52,7 +53,7 @@ function Console({ desk, idle }) {
     return () => removeEventListener('hashchange', move)
   }, [])
   // The navigation shows on every page how many bookings, callers and outbound calls wait for the desk. The board is
-  // drawn before the numbers other than the bookings are fetched.
+  // drawn before the numbers are fetched.
   useEffect(() => {
     const ask = () => {
       if (!document.hidden)
@@ -71,13 +72,9 @@ function Console({ desk, idle }) {
       ])
       desk.patch({ counts: { waitlist, queue, sessions } })
     }
-    const timers = [setInterval(ask, 20000), setInterval(count, 30000)],
-      first = setTimeout(count, 3000)
-    ask()
-    return () => {
-      timers.forEach(clearInterval)
-      clearTimeout(first)
-    }
+    const timers = [setInterval(ask, 20000), setInterval(count, 30000)]
+    desk.drawn.then(ask).then(() => timers.push(setTimeout(count, 3000)))
+    return () => timers.forEach(clearInterval)
   }, [])
   useEffect(() => {
     if (page.Page) return
@@ -133,8 +130,11 @@ function open(me) {
     idle = createIdle(desk)
   desk.start().catch(problem => desk.patch({ problem }))
   idle.start()
-  // Load the downtime plan after the first screen is visible.
-  setTimeout(() => import('../staff/keep.js').then(x => x.keep(desk)).catch(() => {}), 3000)
+  // The first screen needs neither the typeface nor the downtime plan.
+  desk.drawn.then(() => {
+    loadTypeface()
+    setTimeout(() => import('../staff/keep.js').then(x => x.keep(desk)).catch(() => {}), 3000)
+  })
   render(
     html`
       <${Console} desk=${desk} idle=${idle} />
@@ -144,11 +144,11 @@ function open(me) {
 }
 
 await Promise.all([words, client])
-loadTypeface()
-const me = await get('/v1/auth/me').catch(problem => problem)
+const me = boot.me || (await get('/v1/auth/me').catch(problem => problem))
 if (me.user) open(me)
 else if (me.code === 'unauthorized') {
   import('../staff/keep.js').then(x => x.ended()).catch(() => {})
+  loadTypeface()
   render(
     html`
       <${SignInPage} done=${open} />

@@ -1,32 +1,91 @@
-// One section of the settings: a form that saves separately.
-import { html, useEffect, useState } from '../lib/html.js'
+// The sections of a page that one button saves together. Each section has its own input; only those that changed are
+// saved.
+import { html, useRef, useState } from '../lib/html.js'
 import { ErrorSummary } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
 import { Busy, listed, Trouble, useSend } from './office.js'
 
-// Section is one form. save gets the draft. ids maps the server's field names to ids on the page.
-export function Section({ desk, title, lead, start, save, ids = {}, check, children }) {
-  const [draft, setDraft] = useState(start)
-  const sending = useSend(desk)
-  useEffect(() => {
-    setDraft(start)
-  }, [JSON.stringify(start)])
-  const set = name => value => setDraft(d => ({ ...d, [name]: value }))
+// useForm stores the input of the sections, by their names. save gets the changed ones, each with its name, its draft
+// and its part, which turns the draft into the server's fields.
+export function useForm(desk, save) {
+  const [drafts, setDrafts] = useState({}),
+    sections = useRef(/** @type {Record<string, any>} */ ({})).current,
+    sending = useSend(desk)
+  const changed = () =>
+    Object.entries(sections)
+      .map(([name, x]) => ({ ...x, name, draft: drafts[name] || x.start }))
+      .filter(x => JSON.stringify(x.draft) !== JSON.stringify(x.start))
   const submit = async e => {
     e.preventDefault()
-    const wrong = check?.(draft) || {}
+    const list = changed(),
+      wrong = Object.assign({}, ...list.map(x => x.check?.(x.draft)))
     if (Object.keys(wrong).length) return sending.refuse(wrong)
-    if (await sending.send(() => save(draft))) {
-      desk.toast('office.done')
-      say(t('office.done'))
-    }
+    if (!(await sending.send(() => save(list)))) return
+    // Input that was typed in the meantime stays.
+    const saved = x => list.some(s => s.draft === x)
+    setDrafts(all => Object.fromEntries(Object.entries(all).filter(([, draft]) => !saved(draft))))
+    desk.toast('office.done')
+    say(t('office.done'))
   }
-  const errors = listed(sending.errors, ids)
-  const error = id => errors.find(e => e.id === id)?.message
-  const changed = JSON.stringify(draft) !== JSON.stringify(start)
+  const ids = Object.assign({}, ...Object.values(sections).map(x => x.ids))
+  return {
+    sections,
+    changed,
+    submit,
+    busy: sending.busy,
+    problem: sending.problem,
+    n: sending.n,
+    errors: listed(sending.errors, ids),
+    draft: (name, start) => drafts[name] || start,
+    change: (name, change) =>
+      setDrafts(all => ({ ...all, [name]: { ...(all[name] || sections[name].start), ...change } })),
+    reset: () => {
+      sending.clear()
+      setDrafts({})
+    },
+  }
+}
+
+export const Form = ({ form, children }) => html`
+  <form class="settings" onSubmit=${form.submit} novalidate>
+    <${ErrorSummary} errors=${form.errors} n=${form.n} />
+    ${children}
+    <${SaveBar} form=${form} />
+  </form>
+`
+
+function SaveBar({ form }) {
+  const list = form.changed()
   return html`
-    <form class="plate setting" onSubmit=${submit} novalidate>
+    <div class="savebar actions">
+      <${Busy} busy=${form.busy}>${t('office.save')}</${Busy}>
+      ${
+        list.length > 0 &&
+        html`
+          <button type="button" class="btn" onClick=${form.reset}>${t('office.undo')}</button>
+        `
+      }
+      <span class="muted" role="status">
+        ${list.length > 0 && `${t('office.unsaved')}: ${list.map(x => x.title).join(', ')}`}
+      </span>
+      ${
+        !form.errors.length &&
+        html`
+          <${Trouble} problem=${form.problem} />
+        `
+      }
+    </div>
+  `
+}
+
+// Section is one part of the form. ids maps the server's field names to ids on the page.
+export function Section({ form, name, title, lead, start, part, ids = {}, check, children }) {
+  form.sections[name] = { title, start, part, ids, check }
+  const set = field => value => form.change(name, { [field]: value })
+  const error = id => form.errors.find(e => e.id === id)?.message
+  return html`
+    <section class="plate setting">
       <h2>${title}</h2>
       ${
         lead &&
@@ -34,23 +93,7 @@ export function Section({ desk, title, lead, start, save, ids = {}, check, child
           <p class="muted">${lead}</p>
         `
       }
-      <${ErrorSummary} errors=${errors} n=${sending.n} />
-      ${
-        !errors.length &&
-        html`
-          <${Trouble} problem=${sending.problem} />
-        `
-      }
-      ${children({ draft, set, error, refuse: sending.refuse })}
-      <div class="actions">
-        <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
-        ${
-          changed &&
-          html`
-            <span class="muted">${t('office.unsaved')}</span>
-          `
-        }
-      </div>
-    </form>
+      ${children({ draft: form.draft(name, start), set, error })}
+    </section>
   `
 }

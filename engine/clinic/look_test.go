@@ -1,0 +1,50 @@
+package clinic
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"holdfast/engine/record"
+)
+
+func TestSettingsCheckAccentAndLogo(t *testing.T) {
+	svg := func(text string) string {
+		return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	const open = `<svg xmlns="http://www.w3.org/2000/svg">`
+	for _, c := range []struct {
+		name         string
+		accent, logo string
+		wrong        string // the field that is refused; empty: none
+	}{
+		{"a hue", "plum", "", ""},
+		{"a dark colour", "#3a4f9a", "", ""},
+		{"black", "#000000", "", ""},
+		{"an unknown hue", "mauve", "", "accent"},
+		{"a light colour", "#ff8800", "", "accent"},
+		{"a colour that is almost dark enough", "#696969", "", "accent"},
+		{"a short colour", "#123", "", "accent"},
+		{"no digits", "#+12345", "", "accent"},
+		{"a drawing", "", svg(`<?xml version="1.0"?><!-- a logo -->` + open + `<path d="M0 0"/></svg>`), ""},
+		{"a PNG", "", "data:image/png;base64,iVBORw0KGgo=", ""},
+		{"a script", "", svg(open + `<script>alert(1)</script></svg>`), "logo"},
+		{"a handler", "", svg(open + `<path onload="alert(1)"/></svg>`), "logo"},
+		{"a link that runs", "", svg(open + `<a href=" JavaScript:alert(1)"/></svg>`), "logo"},
+		{"foreign markup", "", svg(open + `<foreignObject/></svg>`), "logo"},
+		{"entities", "", svg(`<!DOCTYPE svg [<!ENTITY a "b">]>` + open + `</svg>`), "logo"},
+		{"another root", "", svg(`<html/>`), "logo"},
+		{"an open element", "", svg(open), "logo"},
+		{"no text", "", svg(""), "logo"},
+		{"a large drawing", "", svg(open + strings.Repeat(" ", maxLogo) + `</svg>`), "logo"},
+		{"a GIF", "", "data:image/gif;base64,R0lGODdh", "logo"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var m record.Mistakes
+			checkLook(&m, &Settings{Accent: c.accent, Logo: c.logo})
+			if got := m.Err(); (got != nil) != (c.wrong != "") || got != nil && !strings.Contains(got.Error(), c.wrong) {
+				t.Errorf("the check says %v, want a mistake in %q", got, c.wrong)
+			}
+		})
+	}
+}
