@@ -12,6 +12,7 @@ type tx struct {
 	reads   reads
 	conn    *conn
 	over    bool // its function has returned
+	wrote   bool // a statement has succeeded; a refused one leaves nothing behind
 	changes []store.Change
 	end     *chainEnd // of the audit chain; the writer owns it
 }
@@ -33,7 +34,9 @@ func (t *tx) Exec(query string, args ...any) (int64, error) {
 	if t.over {
 		return 0, errTxOver
 	}
-	return t.conn.exec(query, args...)
+	n, err := t.conn.exec(query, args...)
+	t.wrote = t.wrote || err == nil
+	return n, err
 }
 
 // Later implements table.Writer. A statement costs no round trip here, so it runs at once.

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,14 +19,15 @@ import (
 // the fsync with more makes no noticeable difference.
 const maxBatch = 256
 
-// writer changes the database with group commit. One goroutine takes all queued requests, runs each in its own
-// savepoint of one transaction, and answers all of them after the one fsync. It never waits for further requests, so
-// a lone caller waits for no other request. If the turn is free, the caller takes it and does not even wait for the
-// goroutine.
+// writer changes the database with group commit. One goroutine takes all queued requests, runs them in one
+// transaction, and answers all of them after the one fsync. It never waits for further requests, so a lone caller waits
+// for no other request. If the turn is free, the caller takes it and does not even wait for the goroutine.
 //
-// Two rules isolate the requests in a batch from each other. If a constraint or the request's own error refuses it,
-// the writer rolls back to the request's savepoint. Any other error may have undone more than one statement, so it
-// ends the batch: nothing more runs, everything is rolled back, and every request in it returns the error.
+// Two rules isolate the requests in a batch from each other. If a constraint or the request's own error refuses a
+// request, the writer undoes that request: most have written nothing by then. If one has, the writer rolls the batch
+// back and runs it again with a savepoint for each request, because a savepoint copies every page that the request
+// changes, and refusals are rare. Any other error may have undone more than one statement, so it ends the batch:
+// nothing more runs, everything is rolled back, and every request in it returns the error.
 type writer struct {
 	conn    *conn
 	log     *slog.Logger
@@ -47,17 +50,20 @@ type writer struct {
 	changes []store.Change // the changes of the batch, in order
 	chain   chainEnd       // the head of the audit chain, including the batch
 	current *request       // the request whose function runs now
+	careful bool           // each request of this batch has a savepoint
+	again   []*request     // those of the batch that repeat has not run yet
 }
 
 // request is one call of Write.
 type request struct {
 	*store.WriteCall
-	then func() error // runs after the commit, before the next write; its error is the answer
+	isTrial bool         // it is undone, so it gets a savepoint from the beginning
+	then    func() error // runs after the commit, before the next write; its error is the answer
 }
 
 // write runs fn immediately if no other request writes. Otherwise it queues fn and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
-	return w.do(ctx, &request{WriteCall: store.NewWriteCall(fn)})
+	return w.do(ctx, &request{WriteCall: store.NewWriteCall(fn), isTrial: store.Trial(ctx) != nil})
 }
 
 // do is write for an existing request.
@@ -158,7 +164,7 @@ func (w *writer) run() {
 // commit runs one batch: first, and then the requests that next returns, until it returns nil.
 func (w *writer) commit(first *request, next func() *request) {
 	clear(w.batch)
-	w.batch, w.changes = w.batch[:0], nil
+	w.batch, w.changes, w.careful = w.batch[:0], nil, false
 	for r := first; r != nil; r = next() {
 		if !r.Start() {
 			continue
@@ -168,7 +174,11 @@ func (w *writer) commit(first *request, next func() *request) {
 			continue
 		}
 		w.batch = append(w.batch, r)
-		if err := w.runOne(r); err != nil {
+		err := w.runOne(r)
+		if err == errRepeat {
+			err = w.repeat()
+		}
+		if err != nil {
 			w.abort(err)
 			return
 		}
@@ -232,47 +242,74 @@ func (w *writer) waiting() *request {
 	}
 }
 
-// runOne runs r in the open transaction and stores its outcome in r.Err. It returns an error that ends the batch.
+// errRepeat reports that a refused request has to be undone, and has no savepoint.
+var errRepeat = errors.New("the batch must run again")
+
+// runOne runs r in the open transaction and stores its outcome in r.Err. It returns errRepeat, or an error that ends
+// the batch.
 //
-// The first request of a batch opens the transaction and needs no savepoint: until the second starts, a rollback
+// The first request of a batch opens the transaction and never needs a savepoint: until the second starts, a rollback
 // undoes only the first. So a lone caller runs in a plain transaction.
 func (w *writer) runOne(r *request) error {
 	first := len(w.batch) == 1
-	begin, undo, keep := "SAVEPOINT request", "ROLLBACK TO request", "RELEASE request"
-	if first {
-		begin = "BEGIN IMMEDIATE"
-	}
-	if _, err := w.conn.exec(begin); err != nil {
-		return err
+	saved := !first && (w.careful || r.isTrial)
+	switch {
+	case first:
+		if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+	case saved:
+		if _, err := w.conn.exec("SAVEPOINT request"); err != nil {
+			return err
+		}
 	}
 	w.current = r
 	known, chain := len(w.changes), w.chain
-	r.Err = w.call(r)
+	wrote, err := w.call(r)
+	r.Err = err
 	w.current = nil
 	if r.Err != nil {
 		w.changes, w.chain = w.changes[:known], chain
 	}
-	if w.conn.fault != nil {
+	switch {
+	case w.conn.fault != nil:
 		return w.conn.fault
-	}
-	if r.Err == nil && first {
-		return nil
-	}
-	if r.Err != nil && first {
+	case r.Err != nil && first:
 		if _, err := w.conn.exec("ROLLBACK"); err != nil {
 			return err
 		}
 		w.batch = w.batch[:0]
 		r.Answer()
 		return nil
-	}
-	if r.Err != nil {
-		if _, err := w.conn.exec(undo); err != nil {
+	case !saved && (r.Err == nil || !wrote):
+		return nil
+	case !saved:
+		return errRepeat
+	case r.Err != nil:
+		if _, err := w.conn.exec("ROLLBACK TO request"); err != nil {
 			return err
 		}
 	}
-	_, err := w.conn.exec(keep)
+	_, err = w.conn.exec("RELEASE request")
 	return err
+}
+
+// repeat rolls the batch back and runs its requests again, each with a savepoint.
+func (w *writer) repeat() error {
+	if _, err := w.conn.exec("ROLLBACK"); err != nil {
+		return err
+	}
+	w.again = slices.Clone(w.batch)
+	w.batch, w.changes, w.chain, w.careful = w.batch[:0], nil, chainEnd{}, true
+	for len(w.again) > 0 {
+		r := w.again[0]
+		w.again = w.again[1:]
+		w.batch = append(w.batch, r)
+		if err := w.runOne(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit starts
@@ -300,13 +337,15 @@ func (w *writer) finish() error {
 	return w.conn.close()
 }
 
-func (w *writer) call(r *request) error {
+// call runs the function of r. It also reports whether a statement of it may have changed the database.
+func (w *writer) call(r *request) (wrote bool, err error) {
 	t := newTx(w.conn, &w.chain)
 	defer func() {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
 	}()
-	return r.Run(t, w.log)
+	err = r.Run(t, w.log)
+	return t.wrote, err
 }
 
 // abort ends the batch: it undoes everything and answers every request in it with cause.
@@ -322,10 +361,10 @@ func (w *writer) abort(cause error) {
 	if fatal(cause) {
 		w.die(cause)
 	}
-	for _, r := range w.batch {
+	for _, r := range slices.Concat(w.batch, w.again) {
 		r.answer(cause)
 	}
-	w.batch, w.changes, w.chain = w.batch[:0], nil, chainEnd{}
+	w.batch, w.again, w.changes, w.chain = w.batch[:0], nil, nil, chainEnd{}
 }
 
 // die stops all writes. Reads continue. The process should end so that the next start recovers the log.

@@ -227,6 +227,97 @@ func TestBatchSharesOneCommit(t *testing.T) {
 	})
 }
 
+// A request that has written and is refused leaves nothing behind. The others of its batch run again and are committed.
+func TestRefusalAfterWriteSparesBatch(t *testing.T) {
+	inBubble(t, Options{}, func(b *testStore) {
+		var wg sync.WaitGroup
+		b.hold(&wg)
+		refusal := errors.New("no")
+		want := []error{nil, refusal, nil, store.ErrSlotTaken, refusal, nil}
+		got := make([]error, len(want))
+		for n, err := range want {
+			wg.Go(func() {
+				got[n] = b.Write(context.Background(), func(tx store.Tx) error {
+					a := benchAppointment(int64(n))
+					if err == store.ErrSlotTaken {
+						a = benchAppointment(0)
+						a.ID = "another"
+					}
+					inserted := tx.InsertAppointment(context.Background(), a)
+					audited := tx.AppendAudit(context.Background(), store.AuditEntry{ID: a.ID, At: benchDay, Actor: "system"})
+					return errors.Join(inserted, audited, refusalOf(err))
+				})
+			})
+			synctest.Wait()
+		}
+		b.let()
+		wg.Wait()
+		for n, err := range want {
+			if !errors.Is(got[n], err) || (err == nil) != (got[n] == nil) {
+				t.Errorf("request %d: got %v, want %v", n, got[n], err)
+			}
+			found := store.ErrNotFound
+			if err == nil {
+				found = nil
+			}
+			b.wantRow(int64(n), found)
+		}
+		entries, _, err := b.Audit(context.Background(), store.AuditFilter{})
+		if err != nil || len(entries) != 3 {
+			t.Errorf("got %d audit entries and %v, want those of the 3 requests that succeeded", len(entries), err)
+		}
+	})
+}
+
+// refusalOf returns the request's own error; the database finds ErrSlotTaken itself.
+func refusalOf(err error) error {
+	if err == store.ErrSlotTaken {
+		return nil
+	}
+	return err
+}
+
+// A request that ends its goroutine while its batch runs again leaves no caller without an answer.
+func TestGoexitInRepeatedBatchAnswersAll(t *testing.T) {
+	inBubble(t, Options{}, func(b *testStore) {
+		var wg sync.WaitGroup
+		b.hold(&wg)
+		var errs [4]error
+		runs := 0
+		for n := range errs {
+			wg.Go(func() {
+				errs[n] = store.ErrWriteEnded // for the one that does not return
+				errs[n] = b.Write(context.Background(), func(tx store.Tx) error {
+					if err := tx.InsertAppointment(context.Background(), benchAppointment(int64(n))); err != nil {
+						return err
+					}
+					switch {
+					case n == 1 && runs == 1:
+						runtime.Goexit()
+					case n == 1:
+						runs++
+					case n == 2:
+						return errors.New("no")
+					}
+					return nil
+				})
+			})
+			synctest.Wait()
+		}
+		b.let()
+		wg.Wait()
+		for n, err := range errs[:3] {
+			if !errors.Is(err, store.ErrWriteEnded) {
+				t.Errorf("request %d of the batch: got %v, want ErrWriteEnded", n, err)
+			}
+			b.wantRow(int64(n), store.ErrNotFound)
+		}
+		if errs[3] != nil {
+			t.Errorf("the request after the batch: %v", errs[3])
+		}
+	})
+}
+
 // In the queue, a function runs on the writer's goroutine, which it can end as t.FailNow does.
 func TestWriterSurvivesGoexit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
