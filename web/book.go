@@ -119,6 +119,6 @@ func (s *Server) answerBooking(c *call, r booking.Request, start string, say fun
 		return err
 	}
 	c.rw.Header()["Etag"] = []string{versionTag(&a)}
-	c.status, c.out = render(a)
+	c.leave(render, a)
 	return nil
 }

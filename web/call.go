@@ -31,9 +31,13 @@ type call struct {
 	client holds.ClientID // the client secret, once the header and the body have agreed on it; may be empty
 	denied error          // an invalid manage link; a repeat under its idempotency key still gets its answer
 
-	once   *record.Once // the idempotency of this request, until a use case has taken it
-	status int          // of the answer left here to be written; 0: the handler has written it
-	out    []byte       // its body
+	once      *record.Once // the idempotency of this request, until a use case has taken it
+	committed struct {     // the answer that the last run of the write stored; answering sets it
+		status int
+		body   []byte
+	}
+	status int    // of the answer left here to be written; 0: the handler has written it
+	out    []byte // its body
 
 	warnings []string // unknown fields that an agent sent
 	// mistakes in the body so far; if there are any, the request is refused, and ctx is that of a trial

@@ -126,10 +126,22 @@ func (c *call) replay(once *record.Once, recall func(context.Context,
 func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	once := c.once
 	if once != nil {
-		once.Answer = render
+		once.Answer = func(result any) (int, []byte) {
+			c.committed.status, c.committed.body = render(result)
+			return c.committed.status, c.committed.body
+		}
 		c.once = nil
 	}
 	return once
+}
+
+// leave leaves the answer that answering committed with the write. Without a key it renders the result of the write.
+func (c *call) leave(render func(result any) (int, []byte), result any) {
+	if c.committed.body == nil {
+		c.status, c.out = render(result)
+		return
+	}
+	c.status, c.out = c.committed.status, c.committed.body
 }
 
 // answerChange calls do, whose result is the answer. do passes the Once on to a use case, which commits the answer with

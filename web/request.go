@@ -69,11 +69,11 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 		return err
 	}
 	if booked.Request != nil {
-		c.status, c.out = render(*booked.Request)
+		c.leave(render, *booked.Request)
 		return nil
 	}
 	c.rw.Header()["Etag"] = []string{versionTag(&booked.Appointment)}
-	c.status, c.out = render(booked.Appointment)
+	c.leave(render, booked.Appointment)
 	return nil
 }
 
