@@ -57,7 +57,7 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 	// was faster.
 	p.until(`(async () => {
 		const said = left.contentDocument.body.innerText
-		if (said.includes('has just gone')) return true
+		if (said.includes('has just been taken')) return true
 		const { holds } = await (await fetch('/v1/holds')).json()
 		return said.includes('We are holding this time for you again') && holds.some(x => x.slotStartDate === start)
 	})()`)
