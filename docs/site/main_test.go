@@ -114,3 +114,11 @@ func TestReferenceDescribesEveryOperation(t *testing.T) {
 		t.Errorf("the pages show %d of %d operations", shown, count)
 	}
 }
+
+// TestMapHasNoEmptySection: a heading of the menu has pages below it.
+func TestMapHasNoEmptySection(t *testing.T) {
+	got := readMap("## Run\n| [Install](install.md) | text |\n## Tasks\n| Restore | [Restore](backup.md#restore) |\n")
+	if len(got) != 1 || got[0].title != "Run" {
+		t.Errorf("got %v, want only Run", got)
+	}
+}

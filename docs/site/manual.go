@@ -83,7 +83,7 @@ func addressOf(name string) string {
 
 var mapLine = regexp.MustCompile(`\[([^\]]+)\]\(([\w/-]+\.md)\)`)
 
-// readMap reads the headings and tables of docs/README.md.
+// readMap reads the tables of docs/README.md that begin with a page, and their headings.
 func readMap(text string) (sections []section) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -100,7 +100,7 @@ func readMap(text string) (sections []section) {
 			}
 		}
 	}
-	return sections
+	return slices.DeleteFunc(sections, func(s section) bool { return len(s.entries) == 0 })
 }
 
 // markdown renders GitHub's tables in addition to the standard. Alignment becomes an attribute, because the policy of
