@@ -143,6 +143,11 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 
 // follow receives the changes of other nodes until ctx ends, first on the given connection.
 func (s *Store) follow(ctx context.Context, c *conn) {
+	defer func() {
+		if c != nil { // ctx had ended before the first use of c, which holds aloneLock
+			c.close()
+		}
+	}()
 	for failing := false; ctx.Err() == nil; {
 		err := error(nil)
 		if c == nil {

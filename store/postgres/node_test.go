@@ -360,3 +360,21 @@ func TestLoneNodeRefusesAnother(t *testing.T) {
 		t.Error("the node that lost its place was not told")
 	}
 }
+
+// TestFollowClosesConnectionAfterStop: a store that is closed right after it was opened stops before it follows. Its
+// connection holds the lock of the only node, and no later node could open the database.
+func TestFollowClosesConnectionAfterStop(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, Options{URL: migrated(t)})
+	t.Cleanup(func() { _ = s.Close() })
+	c, err := s.attach(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	s.follow(stopped, c)
+	if !c.pg.IsClosed() {
+		t.Error("the connection is open, want it closed")
+	}
+}
