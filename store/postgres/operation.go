@@ -23,15 +23,16 @@ const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
 // addAll inserts the missing operations in one statement, in the order of their ids, and after them, by the trigger,
 // the counts in their order. With one statement for each, two nodes that add the same operations could deadlock.
 //
-// The wait of an operation counts from its creation. If the clock of the node that created it was ahead, the wait counts
-// from the time of the server instead.
+// The wait of an operation counts from its creation. If the clock of the node that created it was ahead, the wait
+// counts from the time of the server instead.
 var addAll = `
 	WITH wanted AS (SELECT x FROM json_array_elements($1::json) AS list(x) ORDER BY (x->>0) COLLATE "C"),
 	added AS (
 		INSERT INTO operations (` + table.OperationColumns + `)
 		SELECT x->>0, x->>1, x->>2, x->>3, (x->>4)::boolean, (x->>5)::boolean, (x->>6)::bigint, (x->>7)::bigint, (x->>8)::bigint,
-			(x->>9)::bigint, CASE WHEN x->>3 = 'pending' THEN least((x->>10)::bigint, ` + clock + ` + (x->>10)::bigint - (x->>9)::bigint)
-				ELSE (x->>10)::bigint END, (x->>11)::bigint, (x->>12)::bigint, (x->>13)::bigint, (x->>14)::bigint,
+			(x->>9)::bigint,
+			(x->>10)::bigint - CASE WHEN x->>3 = 'pending' THEN greatest(0, (x->>9)::bigint - ` + clock + `) ELSE 0 END,
+			(x->>11)::bigint, (x->>12)::bigint, (x->>13)::bigint, (x->>14)::bigint,
 			x->>15, x->>16, x->>17
 		FROM wanted
 		ON CONFLICT (id) DO NOTHING RETURNING id, kind)
@@ -125,8 +126,8 @@ func (q *Queue) Take(ctx context.Context, now time.Time,
 const skewAllowed = `2000`
 
 // Change implements store.Queue. ErrVersion: another node is attempting the operation, or has taken it over from this
-// one. If the clock of this node is ahead, the next attempt is stored by the clock of the server: otherwise the operation
-// would wait longer on every node, also after the clock is right again.
+// one. If the clock of this node is ahead, the next attempt is stored by the clock of the server: otherwise the
+// operation would wait longer on every node, also after the clock is right again.
 func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
 	if err := op.Validate(); err != nil {
 		return err
