@@ -189,9 +189,8 @@ func TestErrorOfEachCallOfCommand(t *testing.T) {
 			}
 			for _, one := range list {
 				if got := command(t, nil, "", "verify", one); got.code != 0 {
-					t.Errorf("backup with %s of call %d (exit code %d) left %s, which is damaged: "+
-						"%s", errno, n, code, one,
-						got.stderr)
+					t.Errorf("backup with %s of call %d (exit code %d) left %s, which is damaged: %s", errno, n, code,
+						one, got.stderr)
 				}
 				if err := os.RemoveAll(one); err != nil {
 					t.Fatal(err)
@@ -214,8 +213,7 @@ func TestErrorOfEachCallOfCommand(t *testing.T) {
 			}
 			ring, err := token.ParseKeyring(after)
 			if err != nil {
-				t.Fatalf("keys rotate with %s of call %d (exit code %d) left a damaged key file: "+
-					"%v", errno, n, code, err)
+				t.Fatalf("keys rotate with %s of call %d (exit code %d) left a damaged key file: %v", errno, n, code, err)
 			}
 			if changed := !bytes.Equal(before, after); code == 0 && !changed {
 				t.Errorf("keys rotate with %s of call %d succeeded and changed nothing: %s", errno, n, said)

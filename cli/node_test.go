@@ -272,8 +272,8 @@ func (c *nodes) clients() *rollingClients {
 	return r
 }
 
-// book repeats the request at the next node while no node answers, or only with 502 or 503: a node that starts, stops or
-// waits for the database may answer so, and the key makes the repeat safe.
+// book repeats the request at the next node while no node answers, or only with 502 or 503: a node that starts, stops
+// or waits for the database may answer so, and the key makes the repeat safe.
 func (r *rollingClients) book(n int) {
 	for began := time.Now(); time.Since(began) < neverAfter; <-time.After(10 * time.Millisecond) {
 		for try := range r.bases {

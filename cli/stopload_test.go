@@ -74,7 +74,7 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 		booking.Go(func() {
 			for ; !exited.Load(); <-time.After(20 * time.Millisecond) { // no reader may fall behind the events
 				slot := int(next.Add(1))
-				id, err := bookSlotWith(patients, s.base, slot)
+				id, err := bookSlot(patients, s.base, slot)
 				switch {
 				case errors.Is(err, syscall.ECONNREFUSED) && stopping.Load():
 					return
@@ -135,10 +135,10 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 		took.Round(time.Millisecond))
 }
 
-// bookSlotWith books a slot, and returns the appointment's id.
-func bookSlotWith(client *http.Client, base string, slot int) (id string, err error) {
-	body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
-		slot, slotAt(slot))
+// bookSlot books a slot, and returns the appointment's id.
+func bookSlot(client *http.Client, base string, slot int) (id string, err error) {
+	body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,`+
+		`"patient":{"name":"Jo Doe","phone":"030 1234567"}}`, slot, slotAt(slot))
 	reply, err := client.Post(base+"/v1/appointment-types/checkup/book", "application/json", strings.NewReader(body))
 	if err != nil {
 		return "", err

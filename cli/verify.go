@@ -199,9 +199,8 @@ func checkStore(ctx context.Context, s store.Store, noted string) (link string, 
 			return "", err
 		}
 		if got != want {
-			return "", fmt.Errorf("audit: the chain does not contain %s: it was truncated before that link, or "+
-				"rewritten",
-				noted)
+			return "", fmt.Errorf(
+				"audit: the chain does not contain %s: it was truncated before that link, or rewritten", noted)
 		}
 	}
 	last, err := s.ChainLink(ctx, 0)

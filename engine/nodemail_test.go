@@ -87,9 +87,8 @@ func TestEmailsKeepTheirOrderUnderSkew(t *testing.T) {
 	}
 	for n, ids := range want {
 		if first, second := at(ids[0]), at(ids[1]); first < 0 || second < first {
-			t.Errorf("appointment %d: the confirmation arrived as %d and the move as %d, want the confirmation "+
-				"first", n,
-				first, second)
+			t.Errorf("appointment %d: the confirmation arrived as %d and the move as %d, want the confirmation first",
+				n, first, second)
 		}
 	}
 }

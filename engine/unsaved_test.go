@@ -96,8 +96,8 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 	}
 }
 
-// showsStuckDelivery fails unless the figure of the alert HoldfastDeliveryStuck is over its limit. The limit itself must
-// be longer than the longest call (15 s) with the lease of a lost node (15 s), and the next look of the others (5 s).
+// showsStuckDelivery fails unless the figure of the alert HoldfastDeliveryStuck is over its limit. The limit itself
+// must be longer than the longest call (15 s) with the lease of a lost node (15 s), and the next look of the others (5 s).
 func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
 	t.Helper()
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yml")

@@ -210,9 +210,8 @@ func (s *Server) fhirMetadata(c *call) error {
 				{"Slot", "Free and held times of up to 20 schedules over up to 31 days.", reading, "no-version",
 					[]param{{"schedule", "reference"}, {"service-type", "token"}, {"start", "date"},
 						{"status", "token"}}},
-				{"Appointment", "Appointments with their patients. create books; update only " +
-					"cancels.", writing, "versioned",
-					[]param{{"date", "date"}, {"status", "token"}}},
+				{"Appointment", "Appointments with their patients. create books; update only cancels.", writing,
+					"versioned", []param{{"date", "date"}, {"status", "token"}}},
 			},
 		}},
 	})

@@ -145,8 +145,7 @@ func (s *Server) document(c *call, name, file string) error {
 	h["Content-Security-Policy"] = []string{
 		"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
 			"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; " +
-			"frame-ancestors " +
-			ancestors,
+			"frame-ancestors " + ancestors,
 	}
 	h["Vary"] = []string{"Accept-Language"}
 	place := &s.engine.Clinic.Schedule().Clinic

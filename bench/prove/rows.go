@@ -540,7 +540,7 @@ func storm(name, env string) row {
 		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",
 		counted: `(\d+) faults struck`, asked: 80, onlyLong: true, build: ".ci/steppable",
 		longEnv: "HOLDFAST_FAULTS=20 HOLDFAST_STORM_EVERY=6s HOLDFAST_STORM_CLOCKS=on HOLDFAST_STORM_SEED={seed} " +
-			"" + env,
+			env,
 	}
 }
 

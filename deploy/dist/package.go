@@ -136,8 +136,7 @@ func (o *options) packages(ctx context.Context, t target, program string, parts 
 		"arch": t.machine, "section": "net", "priority": "optional", "license": "Apache-2.0", "mtime": o.at,
 		"maintainer": "The Holdfast authors <holdfast@localhost>", "recommends": []string{"ca-certificates"},
 		"description": "appointment server in one binary\nPatients book on a live page, and the database makes " +
-			"double " +
-			"bookings\nimpossible. It needs no other package to run.",
+			"double bookings\nimpossible. It needs no other package to run.",
 		"contents": contents, "scripts": scripts,
 		"rpm": map[string]string{"buildhost": "localhost", "summary": "appointment server in one binary"},
 	})

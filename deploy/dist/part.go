@@ -42,8 +42,8 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 	parts := []part{std}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
-			return nil, fmt.Errorf("%s is replaced by %s: a release must contain the modules that go.mod "+
-				"names", m.Path, m.Replace.Path)
+			return nil, fmt.Errorf("%s is replaced by %s: a release must contain the modules that go.mod names",
+				m.Path, m.Replace.Path)
 		}
 		p := part{path: m.Path, version: m.Version, sum: m.Sum}
 		if p.licences, err = readLicences(dirs[m.Path]); err != nil {

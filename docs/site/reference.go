@@ -42,8 +42,8 @@ func readReference(description []byte) (*reference, error) {
 		item := doc.Paths.Value(path)
 		for method, o := range item.Operations() {
 			if len(o.Tags) != 1 || o.OperationID == "" || doc.Tags.Get(o.Tags[0]) == nil {
-				return nil, fmt.Errorf("%s %s needs an operationId and one tag that the description "+
-					"defines", method, path)
+				return nil, fmt.Errorf("%s %s needs an operationId and one tag that the description defines",
+					method, path)
 			}
 			o.Parameters = append(slices.Clone(item.Parameters), o.Parameters...)
 			r.operations[o.Tags[0]] = append(r.operations[o.Tags[0]], operation{o, method, path})

@@ -54,8 +54,8 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 			func(head incrementHead) error { return requireNext(head, before, end, n) })
 		if broken == nil && !until.IsZero() && head.Made.After(until) {
 			if n == 0 {
-				return r, fmt.Errorf("%s starts at %s, which is too late. Name an older "+
-					"one", called, head.Made.Format(time.RFC3339))
+				return r, fmt.Errorf("%s starts at %s, which is too late. Name an older one", called,
+					head.Made.Format(time.RFC3339))
 			}
 			break
 		}

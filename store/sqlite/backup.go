@@ -103,8 +103,8 @@ func Verify(ctx context.Context, path string) (Summary, error) {
 		return found, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return found, fmt.Errorf("%w: %s is not a backup: it does not exist, is empty or is not a "+
-			"file", store.ErrInvalid, path)
+		return found, fmt.Errorf(
+			"%w: %s is not a backup: it does not exist, is empty or is not a file", store.ErrInvalid, path)
 	}
 	u := url.URL{Scheme: "file", Path: path}
 	c, err := openConn(u.String() + "?mode=ro&_pragma=query_only(1)&_pragma=cell_size_check(1)")

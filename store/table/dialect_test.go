@@ -1,9 +1,10 @@
 package table
 
 import (
-	"holdfast/store"
 	"testing"
 	"time"
+
+	"holdfast/store"
 )
 
 func TestDialectTranslatesWordsAndArguments(t *testing.T) {
