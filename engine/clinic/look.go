@@ -13,8 +13,32 @@ import (
 	"holdfast/engine/record"
 )
 
-// accents are the page's hues, each tested for contrast in both themes.
-var accents = []string{"kelp", "ocean", "plum", "amber", "rose", "olive"}
+// hues are the accents that have a name, with their colours in the light theme. web/ui/holdfast.css has the other
+// colours of each. The first one is the default.
+var hues = []struct{ name, colour string }{
+	{"kelp", "#0A655A"}, {"ocean", "#1F56A6"}, {"plum", "#7A3F93"}, {"amber", "#8A4608"}, {"rose", "#98304F"},
+	{"olive", "#4F5D16"},
+}
+
+func hueNames() (names []string) {
+	for _, hue := range hues {
+		names = append(names, hue.name)
+	}
+	return names
+}
+
+// Colour returns the accent as a colour such as #0A655A. White text on it is readable.
+func (s *Settings) Colour() string {
+	if strings.HasPrefix(s.Accent, "#") {
+		return s.Accent
+	}
+	for _, hue := range hues {
+		if hue.name == s.Accent {
+			return hue.colour
+		}
+	}
+	return hues[0].colour
+}
 
 const (
 	// minContrast is the least contrast of white text on an accent, as defined by WCAG 2. Each of the hues has it.
@@ -24,11 +48,11 @@ const (
 
 // checkLook checks the colour and the logo of the pages.
 func checkLook(m *record.Mistakes, s *Settings) {
-	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
+	if s.Accent != "" && !slices.Contains(hueNames(), s.Accent) {
 		contrast, isColour := contrastOnWhite(s.Accent)
 		switch {
 		case !isColour:
-			m.Add("accent", "must be one of %s, or a colour such as #3a4f9a", strings.Join(accents, ", "))
+			m.Add("accent", "must be one of %s, or a colour such as #3a4f9a", strings.Join(hueNames(), ", "))
 		case contrast < minContrast:
 			m.Add("accent", "must be darker: white text on it has a contrast of %.1f:1, and needs %.1f:1",
 				math.Floor(contrast*10)/10, minContrast)

@@ -2,6 +2,8 @@ package clinic
 
 import (
 	"encoding/base64"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,5 +48,32 @@ func TestSettingsCheckAccentAndLogo(t *testing.T) {
 				t.Errorf("the check says %v, want a mistake in %q", got, c.wrong)
 			}
 		})
+	}
+}
+
+// TestColourIsThatOfThePages: emails have the colours that the pages have in the light theme.
+func TestColourIsThatOfThePages(t *testing.T) {
+	css, err := os.ReadFile("../../web/ui/holdfast.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, rule := range regexp.MustCompile(`(?s):root(?:\[data-accent=(\w+)\])? \{[^}]*?--accent: (#\w+);`).
+		FindAllSubmatch(css, len(hues)) { // the light theme comes first
+		want[string(rule[1])] = string(rule[2])
+	}
+	for i, hue := range hues {
+		name := hue.name
+		if i == 0 {
+			name = "" // the default has no rule of its own
+		}
+		for _, accent := range []string{name, hue.name} {
+			if got := (&Settings{Accent: accent}).Colour(); got == "" || got != want[name] {
+				t.Errorf("%q: got %s, want %s", accent, got, want[name])
+			}
+		}
+		if contrast, isColour := contrastOnWhite(hue.colour); !isColour || contrast < minContrast {
+			t.Errorf("%s: got a contrast of %.2f:1, want at least %.1f:1", hue.name, contrast, minContrast)
+		}
 	}
 }

@@ -85,8 +85,8 @@ func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []Ty
 	if p.Group != "" && !slices.ContainsFunc(groups, func(g TypeGroup) bool { return g.ID == p.Group }) {
 		m.Add(at+"group", "no group has the id %q; the settings list them as typeGroups", record.Clip(p.Group))
 	}
-	if p.Color != "" && !slices.Contains(accents, p.Color) {
-		m.Add(at+"color", "must be one of %s", strings.Join(accents, ", "))
+	if p.Color != "" && !slices.Contains(hueNames(), p.Color) {
+		m.Add(at+"color", "must be one of %s", strings.Join(hueNames(), ", "))
 	}
 	record.CheckText(m, at+"price", p.Price, 100, false)
 	record.CheckText(m, at+"cancelText", p.CancelText, 1000, true)

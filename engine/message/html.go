@@ -1,7 +1,6 @@
 package message
 
 import (
-	"cmp"
 	"html"
 	"slices"
 	"strings"
@@ -17,19 +16,10 @@ type look struct {
 	cancelled      bool   // the date is struck through
 }
 
-// accents are the colours of the pages' hues. White text on each of them has a contrast of at least 5.8:1.
-var accents = map[string]string{
-	"kelp": "#0A655A", "ocean": "#1F56A6", "plum": "#7A3F93", "amber": "#8A4608", "rose": "#98304F", "olive": "#4F5D16",
-}
-
 // newLook returns the design with the clinic's name and colour.
 func (ms *Messages) newLook() look {
 	s := ms.clinic.Current()
-	accent := s.Settings.Accent
-	if !strings.HasPrefix(accent, "#") { // a colour of the clinic's own
-		accent = cmp.Or(accents[accent], accents["kelp"])
-	}
-	return look{clinic: s.Clinic.Name, accent: accent}
+	return look{clinic: s.Clinic.Name, accent: s.Settings.Colour()}
 }
 
 // asHTML returns a text as an HTML page with the same content and without a card.
