@@ -10,7 +10,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,21 +20,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
-)
 
-// port finds a free port below the range from which the system assigns ports.
-func port(b *testing.B) int {
-	b.Helper()
-	for p := 20000 + os.Getpid()%5000; p < 32000; p++ {
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(p))
-		if err == nil {
-			l.Close()
-			return p
-		}
-	}
-	b.Fatal("no free port")
-	return 0
-}
+	"holdfast/cli/clitest"
+)
 
 // start runs a server until the benchmark ends. As root, it runs as the named user, because PostgreSQL refuses
 // root.
@@ -81,7 +68,7 @@ func redisServer(b *testing.B) *redis.Client {
 	if err != nil {
 		b.Skip("SKIPPED: redis-server is not installed; apt-get install redis-server")
 	}
-	p := port(b)
+	p := clitest.Port(b)
 	start(b, "", path, "--bind", "127.0.0.1", "--port", strconv.Itoa(p), "--save", "", "--appendonly", "no", "--dir",
 		b.TempDir())
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + strconv.Itoa(p), PoolSize: 32})
@@ -113,7 +100,7 @@ func postgresServer(b *testing.B) (connect func(conns int) *pgxpool.Pool) {
 	if out, err := exec.Command(initdb[0], initdb[1:]...).CombinedOutput(); err != nil {
 		b.Fatalf("initdb: %v\n%s", err, out)
 	}
-	p := port(b)
+	p := clitest.Port(b)
 	start(b, "postgres", filepath.Join(bin, "postgres"), "-D", dir, "-p", strconv.Itoa(p), "-c",
 		"listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories="+dir, "-c", "max_connections=200", "-c", "logging_collector=off", "-c",
