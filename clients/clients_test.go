@@ -55,7 +55,13 @@ func run(t *testing.T, folder string, env []string, program string, arguments ..
 // drives runs a client's example against a server and checks what it prints.
 func drives(t *testing.T, folder, program string, arguments ...string) {
 	t.Helper()
-	out := run(t, folder, []string{"HOLDFAST_URL=" + serve(t), "HOLDFAST_KEY=" + adminKey}, program, arguments...)
+	at := "HOLDFAST_URL=" + serve(t)
+	out := run(t, folder, []string{at, "HOLDFAST_KEY=" + adminKey}, program, arguments...)
+	refused := exec.CommandContext(t.Context(), program, arguments...)
+	refused.Dir, refused.Env = folder, append(os.Environ(), at, "HOLDFAST_KEY=unknown")
+	if said, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(said), "401 unauthorized: This") {
+		t.Errorf("with an unknown key: %v, %s; want the server's reason", err, said)
+	}
 	for _, want := range []string{"heard hold\n", "booked ", "heard confirm\n", "heard cancel\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the example printed\n%s\nwant %q in it", out, want)

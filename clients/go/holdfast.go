@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -55,6 +56,10 @@ func Refused(r *http.Response, body []byte) error {
 	if r.StatusCode < 300 {
 		return nil
 	}
+	return refusalOf(r, body)
+}
+
+func refusalOf(r *http.Response, body []byte) *Refusal {
 	refusal := &Refusal{Status: r.StatusCode}
 	_ = json.Unmarshal(body, &refusal.Problem) // an answer of something between the two has no such body
 	return refusal
@@ -68,12 +73,13 @@ type Frame struct {
 }
 
 // Frames returns the messages of a stream until it ends, and then closes it. If the stream did not end properly, the
-// last element has the error.
+// last element has the error: a *Refusal if the server refused the request.
 func Frames(r *http.Response) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		defer r.Body.Close()
 		if r.StatusCode != http.StatusOK {
-			yield(Frame{}, &Refusal{Status: r.StatusCode})
+			body, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // without a body, the status is the reason
+			yield(Frame{}, refusalOf(r, body))
 			return
 		}
 		var f Frame
