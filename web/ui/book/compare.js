@@ -7,15 +7,15 @@ import { write } from '../lib/time.js'
 import { Parts, timesOf } from './times.js'
 
 const wide = matchMedia('(min-width: 900px)')
+const fit = () => (wide.matches ? 12 : 3)
 
 export function Compare({ calendar, mine }) {
   const s = useStore(calendar.store)
-  const [most, setMost] = useState(0)
+  const [most, setMost] = useState(fit)
   useEffect(() => {
-    const fit = () => setMost(wide.matches ? 12 : 3)
-    fit()
-    wide.addEventListener('change', fit)
-    return () => wide.removeEventListener('change', fit)
+    const change = () => setMost(fit())
+    wide.addEventListener('change', change)
+    return () => wide.removeEventListener('change', change)
   }, [])
   useEffect(() => {
     calendar.ahead()
