@@ -14,8 +14,8 @@ type namedAgentSession struct {
 	name string
 }
 
-var agentSessions = nounOf("agent_sessions", "name",
-	column[namedAgentSession]{name: "notes"},
+var agentSessions = nounOf[namedAgentSession]("agent_sessions", "name",
+	column{name: "notes"},
 	derived("patient_search", func(s *namedAgentSession) any { return store.SearchText(s.Patient) }),
 )
 

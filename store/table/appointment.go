@@ -12,7 +12,7 @@ import (
 
 // appointments has one row for each field of an appointment. Its insert is the hottest statement of the server: a plain
 // prepared INSERT without RETURNING.
-var appointments = nounOf("appointments", "id",
+var appointments = nounOf[store.Appointment]("appointments", "id",
 	derived("patient_search", func(a *store.Appointment) any { return store.SearchText(a.Patient) }),
 )
 

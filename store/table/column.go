@@ -13,28 +13,29 @@ import (
 	"holdfast/store"
 )
 
-// column is one field of a noun: text, instant, or value and scan.
-type column[T any] struct {
+// column is one field of a noun. It is text, instant, or value and scan. Its functions get a pointer to the struct.
+type column struct {
 	name    string
-	text    func(*T) *string    // a text that is not NULL
-	instant func(*T) *time.Time // in milliseconds
-	null    bool                // the zero instant is NULL
+	offset  uintptr // of the field of a text or an instant
+	text    bool    // a text that is not NULL
+	instant bool    // in milliseconds
+	null    bool    // the zero instant is NULL
 
-	value func(*T) any  // the argument of an INSERT or UPDATE
-	scan  func(*T, Row) // nil for a column that is written and not read
-	merge string        // the value that an upsert sets; empty: the new value
+	value func(unsafe.Pointer) any  // the argument of an INSERT or UPDATE
+	scan  func(unsafe.Pointer, Row) // nil for a column that is written and not read
+	merge string                    // the value that an upsert sets; empty: the new value
 }
 
 // argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no
 // allocation.
-func (c *column[T]) argument(v *T) any {
+func (c *column) argument(v unsafe.Pointer) any {
 	switch {
-	case c.text != nil:
-		return c.text(v)
-	case c.instant == nil:
+	case c.text:
+		return (*string)(unsafe.Add(v, c.offset))
+	case !c.instant:
 		return c.value(v)
 	}
-	at := c.instant(v)
+	at := (*time.Time)(unsafe.Add(v, c.offset))
 	if c.null && at.IsZero() {
 		return nil
 	}
@@ -42,41 +43,48 @@ func (c *column[T]) argument(v *T) any {
 }
 
 // isRead reports whether a SELECT reads the column.
-func (c *column[T]) isRead() bool { return c.text != nil || c.instant != nil || c.scan != nil }
+func (c *column) isRead() bool { return c.text || c.instant || c.scan != nil }
 
 // into reads the column into v.
-func (c *column[T]) into(v *T, r Row) {
+func (c *column) into(v unsafe.Pointer, r Row) {
 	switch {
-	case c.text != nil:
-		*c.text(v) = r.Text()
-	case c.instant != nil:
-		*c.instant(v) = r.Time()
+	case c.text:
+		*(*string)(unsafe.Add(v, c.offset)) = r.Text()
+	case c.instant:
+		*(*time.Time)(unsafe.Add(v, c.offset)) = r.Time()
 	default:
 		c.scan(v, r)
 	}
 }
 
 // derived is a column that is written from others and not read, such as the text that a search looks into.
-func derived[T any](name string, value func(*T) any) column[T] {
-	return column[T]{name: name, value: value}
+func derived[T any](name string, value func(*T) any) column {
+	return column{name: name, value: func(v unsafe.Pointer) any { return value((*T)(v)) }}
 }
 
-// columnsOf returns one column for each field of a struct that begins at an offset of T. A column has the name of its
-// field in snake case and the kind of its type. A tag of the field changes this:
+// merged is a derived column whose value in an upsert is an expression.
+func merged[T any](name string, value func(*T) any, merge string) column {
+	c := derived(name, value)
+	c.merge = merge
+	return c
+}
+
+// columnsOf returns one column for each field of a struct that begins at an offset. A column has the name of its field
+// in snake case and the kind of its type. A tag of the field changes this:
 //
 //	column:"client_id"        another name
 //	column:",null"            the zero instant or the empty text is NULL
 //	column:"patient_,inline"  the fields of the struct are columns, whose names begin with that prefix
 //	column:"-"                no column
-func columnsOf[T any](t reflect.Type, offset uintptr, prefix string) (all []column[T]) {
+func columnsOf(t reflect.Type, offset uintptr, prefix string) (all []column) {
 	for f := range t.Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("column"), ",")
 		switch at := offset + f.Offset; {
 		case name == "-":
 		case f.Anonymous, option == "inline":
-			all = append(all, columnsOf[T](f.Type, at, name)...)
+			all = append(all, columnsOf(f.Type, at, name)...)
 		default:
-			all = append(all, columnOf[T](cmp.Or(name, prefix+snake(f.Name)), f.Type, at, option == "null"))
+			all = append(all, columnOf(cmp.Or(name, prefix+snake(f.Name)), f.Type, at, option == "null"))
 		}
 	}
 	return all
@@ -95,55 +103,50 @@ func snake(name string) string {
 	return strings.ToLower(b.String())
 }
 
-// columnOf returns the column of the field at an offset of T.
-func columnOf[T any](name string, t reflect.Type, offset uintptr, null bool) column[T] {
-	c := column[T]{name: name, null: null}
+// columnOf returns the column of the field at an offset.
+func columnOf(name string, t reflect.Type, offset uintptr, null bool) column {
+	c := column{name: name, offset: offset, null: null}
 	switch {
 	case t.Kind() == reflect.String && !null:
-		c.text = field[T, string](offset)
+		c.text = true
 	case t.Kind() == reflect.String: // the id of another row: an empty id would refer to nothing
-		stores(&c, offset, func(id string) any { return orNil(id != "", id) }, Row.Text)
+		stores(&c, func(id string) any { return orNil(id != "", id) }, Row.Text)
 	case t == reflect.TypeFor[time.Time]():
-		c.instant = field[T, time.Time](offset)
+		c.instant = true
 	case t == reflect.TypeFor[json.RawMessage](): // an empty text is not JSON
-		stores(&c, offset, func(b []byte) any { return orNil(len(b) > 0, string(b)) }, Row.JSON)
+		stores(&c, func(b []byte) any { return orNil(len(b) > 0, string(b)) }, Row.JSON)
 	case t == reflect.TypeFor[store.Intake](): // it has its own zero
-		stores(&c, offset, func(i store.Intake) any { return i.Packed() }, func(r Row) store.Intake {
+		stores(&c, func(i store.Intake) any { return i.Packed() }, func(r Row) store.Intake {
 			return store.Unpacked[store.Intake](r.Text())
 		})
 	case t == reflect.TypeFor[[]byte](): // nil is NULL
-		stores(&c, offset, asIs, Row.Bytes)
+		stores(&c, asIs, Row.Bytes)
 	case t == reflect.TypeFor[[32]byte]():
-		stores(&c, offset, asIs, Row.Hash)
+		stores(&c, asIs, Row.Hash)
 	case t.Kind() == reflect.Int:
-		stores(&c, offset, asIs, Row.Int)
+		stores(&c, asIs, Row.Int)
 	case t.Kind() == reflect.Int64:
-		stores(&c, offset, asIs, Row.Int64)
+		stores(&c, asIs, Row.Int64)
 	case t.Kind() == reflect.Bool:
-		stores(&c, offset, asIs, Row.Bool)
+		stores(&c, asIs, Row.Bool)
 	default: // a struct or a list in one text; the zero value is the empty text
-		at := field[T, byte](offset)
-		c.value = func(v *T) any { return store.Packed(reflect.NewAt(t, unsafe.Pointer(at(v))).Elem().Interface()) }
-		c.scan = func(v *T, r Row) {
+		field := func(v unsafe.Pointer) reflect.Value { return reflect.NewAt(t, unsafe.Add(v, offset)) }
+		c.value = func(v unsafe.Pointer) any { return store.Packed(field(v).Elem().Interface()) }
+		c.scan = func(v unsafe.Pointer, r Row) {
 			if text := r.Text(); text != "" {
-				_ = json.Unmarshal([]byte(text), reflect.NewAt(t, unsafe.Pointer(at(v))).Interface())
+				_ = json.Unmarshal([]byte(text), field(v).Interface())
 			}
 		}
 	}
 	return c
 }
 
-// field returns the function that finds the field at an offset of T. The field's type has the layout of F. A look-up
+// stores sets how the field at the column's offset is written and read. The field's type has the layout of F. A look-up
 // by package reflect at each row would slow down every list.
-func field[T, F any](offset uintptr) func(*T) *F {
-	return func(v *T) *F { return (*F)(unsafe.Add(unsafe.Pointer(v), offset)) }
-}
-
-// stores sets how the field at an offset is written and read.
-func stores[T, F any](c *column[T], offset uintptr, value func(F) any, scan func(Row) F) {
-	at := field[T, F](offset)
-	c.value = func(v *T) any { return value(*at(v)) }
-	c.scan = func(v *T, r Row) { *at(v) = scan(r) }
+func stores[F any](c *column, value func(F) any, scan func(Row) F) {
+	offset := c.offset
+	c.value = func(v unsafe.Pointer) any { return value(*(*F)(unsafe.Add(v, offset))) }
+	c.scan = func(v unsafe.Pointer, r Row) { *(*F)(unsafe.Add(v, offset)) = scan(r) }
 }
 
 func asIs[F any](v F) any { return v }
@@ -155,11 +158,11 @@ func orNil(isThere bool, v any) any {
 	return v
 }
 
-// noun is a table of columns and the texts made from it.
-type noun[T any] struct {
+// definition is a table of columns and the texts made from it.
+type definition struct {
 	name    string
-	columns []column[T]
-	read    []column[T] // the columns that are read
+	columns []column
+	read    []column // the columns that are read
 
 	names     string // the columns that are read
 	qualified string // the same, with the table's name, for a join
@@ -169,22 +172,22 @@ type noun[T any] struct {
 	update    string // of the row with an id and a version, which it moves on
 }
 
-// nounOf makes the columns of a struct and the texts of its table. keys are the names of the columns of its key. Each
+// define makes the columns of a struct and the texts of its table. keys are the names of the columns of its key. Each
 // further column replaces the one with its name, or comes after all others; without a value, it removes that column.
-func nounOf[T any](name, keys string, further ...column[T]) *noun[T] {
-	n := &noun[T]{name: name, columns: columnsOf[T](reflect.TypeFor[T](), 0, "")}
+func define(t reflect.Type, name, keys string, further []column) definition {
+	d := definition{name: name, columns: columnsOf(t, 0, "")}
 	for _, c := range further {
-		n.columns = slices.DeleteFunc(n.columns, func(x column[T]) bool { return x.name == c.name })
+		d.columns = slices.DeleteFunc(d.columns, func(x column) bool { return x.name == c.name })
 		if c.value != nil {
-			n.columns = append(n.columns, c)
+			d.columns = append(d.columns, c)
 		}
 	}
 	var all, names, qualified, marks, sets, changes []string
 	key := strings.Split(keys, ", ")
-	for _, c := range n.columns {
+	for _, c := range d.columns {
 		all, marks = append(all, c.name), append(marks, "?")
 		if c.isRead() {
-			n.read = append(n.read, c)
+			d.read = append(d.read, c)
 			names, qualified = append(names, c.name), append(qualified, name+"."+c.name)
 		}
 		if slices.Contains(key, c.name) {
@@ -193,29 +196,44 @@ func nounOf[T any](name, keys string, further ...column[T]) *noun[T] {
 		changes = append(changes, c.name+" = ?")
 		sets = append(sets, c.name+" = "+cmp.Or(c.merge, "excluded."+c.name))
 	}
-	n.names, n.qualified = strings.Join(names, ", "), strings.Join(qualified, ", ")
-	n.from = "SELECT " + n.names + " FROM " + name + " "
-	n.insert = "INSERT INTO " + name + " (" + strings.Join(all, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
-	n.put = n.insert + " ON CONFLICT (" + keys + ") DO UPDATE SET " + strings.Join(sets, ", ")
-	n.update = "UPDATE " + name + " SET " + strings.Join(changes, ", ") + " WHERE id = ? AND version = ?"
-	return n
+	d.names, d.qualified = strings.Join(names, ", "), strings.Join(qualified, ", ")
+	d.from = "SELECT " + d.names + " FROM " + name + " "
+	d.insert = "INSERT INTO " + name + " (" + strings.Join(all, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
+	d.put = d.insert + " ON CONFLICT (" + keys + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	d.update = "UPDATE " + name + " SET " + strings.Join(changes, ", ") + " WHERE id = ? AND version = ?"
+	return d
 }
 
-// values are the arguments of insert and put.
-func (n *noun[T]) values(v *T) []any {
-	args := make([]any, len(n.columns), len(n.columns)+2)
-	for i := range n.columns {
-		args[i] = n.columns[i].argument(v)
+// values are the arguments of insert and put for the struct at v.
+func (d *definition) values(v unsafe.Pointer) []any {
+	args := make([]any, len(d.columns), len(d.columns)+2)
+	for i := range d.columns {
+		args[i] = d.columns[i].argument(v)
 	}
 	return args
 }
 
-// into reads a row into v.
-func (n *noun[T]) into(v *T, r Row) {
-	for i := range n.read {
-		n.read[i].into(v, r)
+// into reads a row into the struct at v.
+func (d *definition) into(v unsafe.Pointer, r Row) {
+	for i := range d.read {
+		d.read[i].into(v, r)
 	}
 }
+
+// noun is the table of a struct. It holds no code of its own: the compiler writes each method of it once for each T,
+// which made the program a megabyte larger.
+type noun[T any] struct{ definition }
+
+// nounOf makes the noun of a struct; see define.
+func nounOf[T any](name, keys string, further ...column) *noun[T] {
+	return &noun[T]{define(reflect.TypeFor[T](), name, keys, further)}
+}
+
+// values are the arguments of insert and put.
+func (n *noun[T]) values(v *T) []any { return n.definition.values(unsafe.Pointer(v)) }
+
+// into reads a row into v.
+func (n *noun[T]) into(v *T, r Row) { n.definition.into(unsafe.Pointer(v), r) }
 
 // scan reads a row.
 func (n *noun[T]) scan(r Row) (v T) {

@@ -43,7 +43,7 @@ type thing struct {
 }
 
 func TestColumnsComeFromFields(t *testing.T) {
-	n := nounOf("things", "id", column[thing]{name: "of_phone"})
+	n := nounOf[thing]("things", "id", column{name: "of_phone"})
 	const want = "id, version, client_id, of_name, of_email, of_birth_date, ended_at, hold_ttl"
 	if n.names != want {
 		t.Errorf("columns: got %s, want %s", n.names, want)
@@ -66,9 +66,8 @@ func TestNounWritesItsStatements(t *testing.T) {
 		ID      string
 		Version int64
 	}
-	n := nounOf("things", "id", column[thing]{
-		name: "largest", value: func(v *thing) any { return v.Version }, merge: "max(largest, excluded.largest)",
-	})
+	n := nounOf[thing]("things", "id",
+		merged("largest", func(v *thing) any { return v.Version }, "max(largest, excluded.largest)"))
 	for _, test := range []struct{ got, want string }{
 		{n.from, "SELECT id, version FROM things "},
 		{n.qualified, "things.id, things.version"},

@@ -103,7 +103,7 @@ func (r Reads) Patients(ctx context.Context, specialistID string, each func(stor
 		WHERE patient_search <> '' AND (CAST(?1 AS TEXT) = '' OR specialist_id = ?1)`, specialistID)
 }
 
-var notes = nounOf("person_notes", "id",
+var notes = nounOf[store.PersonNote]("person_notes", "id",
 	derived("name_key", func(n *store.PersonNote) any { return store.Fold(n.Of.Name) }),
 )
 
@@ -127,7 +127,7 @@ func (t *Tx) DeletePersonNote(_ context.Context, id string) error {
 	return t.mustChange(`DELETE FROM person_notes WHERE id = ?`, id)
 }
 
-var links = nounOf("person_links", "id",
+var links = nounOf[store.PersonLink]("person_links", "id",
 	derived("a_name_key", func(l *store.PersonLink) any { return store.Fold(l.A.Name) }),
 	derived("b_name_key", func(l *store.PersonLink) any { return store.Fold(l.B.Name) }),
 )

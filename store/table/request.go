@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-var requests = nounOf("booking_requests", "id",
+var requests = nounOf[store.BookingRequest]("booking_requests", "id",
 	derived("patient_search", func(q *store.BookingRequest) any { return store.SearchText(q.Patient) }),
 )
 

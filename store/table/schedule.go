@@ -9,20 +9,18 @@ import (
 	"holdfast/store"
 )
 
-var clinics = nounOf("clinic", "id",
+var clinics = nounOf[store.Clinic]("clinic", "id",
 	derived("id", func(*store.Clinic) any { return 1 }),
 )
 
-var appointmentTypes = nounOf("appointment_types", "id",
+var appointmentTypes = nounOf[store.AppointmentType]("appointment_types", "id",
 	derived("archived", func(*store.AppointmentType) any { return false }),
 	// A seat that was booked before the capacity was lowered stays valid.
-	column[store.AppointmentType]{
-		name: "largest_capacity", value: func(a *store.AppointmentType) any { return a.Capacity },
-		merge: "{greatest}(appointment_types.largest_capacity, excluded.largest_capacity)",
-	},
+	merged("largest_capacity", func(a *store.AppointmentType) any { return a.Capacity },
+		"{greatest}(appointment_types.largest_capacity, excluded.largest_capacity)"),
 )
 
-var specialists = nounOf("specialists", "id",
+var specialists = nounOf[store.Specialist]("specialists", "id",
 	derived("archived", func(*store.Specialist) any { return false }),
 )
 

@@ -12,7 +12,7 @@ var users = nounOf[store.User]("users", "id")
 
 var signIns = nounOf[store.SignIn]("sign_ins", "id")
 
-var setupToken = nounOf("setup_token", "id",
+var setupToken = nounOf[store.SetupToken]("setup_token", "id",
 	derived("id", func(*store.SetupToken) any { return 1 }),
 )
 

@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-var waitlistEntries = nounOf("waitlist_entries", "id",
+var waitlistEntries = nounOf[store.WaitlistEntry]("waitlist_entries", "id",
 	derived("patient_search", func(e *store.WaitlistEntry) any { return store.SearchText(e.Patient) }),
 )
 
