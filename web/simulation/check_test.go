@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"time"
 
+	"holdfast/store"
 	"holdfast/web/simulation/referee"
 )
 
@@ -26,6 +27,9 @@ func (l *life) check() error {
 	}
 	if l.faults.isOff() {
 		return nil // detected at the next action
+	}
+	if err := l.checkAttempts(); err != nil {
+		return err
 	}
 	a, err := l.asks(&request{method: "GET", path: "/v1/holds", admin: true})
 	if err != nil || a.status != 200 {
@@ -102,6 +106,29 @@ func (l *life) checkRows(all bool) error {
 		return err
 	}
 	return l.Recorded(found, all)
+}
+
+// attemptEnds is the time after which the queue must have the outcome of an attempt: its longest calls, and the
+// repeated writes of its outcome while the disk is full.
+const attemptEnds = 2 * time.Minute
+
+// checkAttempts checks that no operation stays in its attempt. After a restart, the time counts from the start of the
+// server: while the power was off, no attempt was running.
+func (l *life) checkAttempts() error {
+	list, err := l.queue.Operations(context.Background(),
+		store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		took := min(time.Since(list[i].AttemptedAt), time.Since(l.opened))
+		if took > attemptEnds {
+			return fmt.Errorf("operation %s, %s, has been processing for %v, and its attempt can last %v", list[i].ID,
+				list[i].Kind, took.Round(time.Second), attemptEnds)
+		}
+		l.counts["longest attempt, seconds"] = max(l.counts["longest attempt, seconds"], int(took.Seconds()))
+	}
+	return nil
 }
 
 // checkMail checks that every patient who booked on a page and did not cancel got an email.

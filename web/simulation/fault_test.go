@@ -17,15 +17,17 @@ var errPower = errors.New("the power was cut")
 // faults injects failures into everything durable. Each commit, each change of the queue and each outbound call is a
 // step. The power can be cut before or after any step, after which nothing has any effect, and the disk can be full.
 type faults struct {
-	mu     sync.Mutex
-	armed  bool
-	after  bool // the step still takes effect, but its caller gets no answer
-	left   int  // steps until the cut
-	off    bool
-	full   int // the number of next writes that fail because the disk is full
-	failed int // writes that failed so far
-	cut    time.Time
-	dead   time.Time // until then external systems accept calls and answer none
+	mu    sync.Mutex
+	armed bool
+	after bool // the step still takes effect, but its caller gets no answer
+	left  int  // steps until the cut
+	off   bool
+	full  int // the number of next writes that fail because the disk is full
+	// the number of next outcomes of calls that the queue cannot store for the same reason
+	unsaved int
+	failed  int // writes that failed so far
+	cut     time.Time
+	dead    time.Time // until then external systems accept calls and answer none
 }
 
 // arm cuts the power at the n-th step from now, counted from 1.
@@ -58,7 +60,7 @@ func (f *faults) turnOff() {
 func (f *faults) setFull(writes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.full = writes
+	f.full, f.unsaved = writes, writes
 }
 
 // isFull uses up one of the writes that fail because the disk is full, and reports whether there was one.
@@ -67,6 +69,14 @@ func (f *faults) isFull() bool {
 	defer f.mu.Unlock()
 	f.full--
 	return f.full >= 0
+}
+
+// isQueueFull is isFull for the queue.
+func (f *faults) isQueueFull() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unsaved--
+	return f.unsaved >= 0
 }
 
 // failedWrites returns the number of writes that have failed so far.
@@ -145,7 +155,12 @@ func (q faultyQueue) Take(ctx context.Context, now time.Time,
 }
 
 func (q faultyQueue) Change(ctx context.Context, op store.Operation, event, detail string) error {
-	return q.step(func() error { return q.Queue.Change(ctx, op, event, detail) })
+	return q.step(func() error {
+		if q.isQueueFull() {
+			return store.ErrFull
+		}
+		return q.Queue.Change(ctx, op, event, detail)
+	})
 }
 
 // line is the connection to the practice-management system. It can be cut, so that nothing is sent, or dead, so that

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	_ "modernc.org/sqlite" // the referee reads the file directly
 
@@ -41,7 +42,8 @@ type house struct {
 	http   *http.Client
 	wire   *careless
 	fatal  error
-	rows   *sql.DB // of the referee
+	rows   *sql.DB   // of the referee
+	opened time.Time // when the server started
 
 	stopServing, stopEngine context.CancelFunc
 	serving, running        sync.WaitGroup
@@ -52,7 +54,7 @@ type house struct {
 // the keys and the emails outlive it.
 func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, told *receiver) (*house, error) {
 	ctx := context.Background()
-	h := &house{dir: dir, faults: &faults{}}
+	h := &house{dir: dir, faults: &faults{}, opened: time.Now()}
 	var err error
 	if h.store, err = sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "holdfast.db")}); err != nil {
 		return nil, err

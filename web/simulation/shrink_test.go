@@ -37,10 +37,9 @@ func shrink(t *testing.T, seed uint64, plan []action, broken *failure) (numbers 
 		}
 	}
 	t.Logf("%d of %d actions are enough (%d tries): %v", len(keep), len(plan), tries, broken)
-	for _, n := range keep {
-		a := plan[n]
-		t.Logf("  %d %s", n, a.kind)
-		numbers = append(numbers, fmt.Sprint(n))
+	for _, a := range only(plan, keep) {
+		t.Logf("  %d %s", a.n, a.kind)
+		numbers = append(numbers, fmt.Sprint(a.n))
 	}
 	return numbers
 }
