@@ -372,8 +372,13 @@ func (s *storm) checkPages() {
 // checkHooks compares the webhooks with the appointments: each event once, and in order. It waits, because a
 // node may still add operations to the queue that it committed before a fault.
 func (s *storm) checkHooks(list []here) {
+	noted := time.Now().Add(slowAfter)
 	for began := time.Now(); ; <-time.After(100 * time.Millisecond) {
 		wrong := s.hooks.compare(list)
+		if len(wrong) > 0 && time.Now().After(noted) {
+			noted = time.Now().Add(slowAfter)
+			s.note("the webhooks differ from the appointments: %s", wrong[0])
+		}
 		if len(wrong) > 0 && time.Since(began) < neverAfter {
 			continue
 		}
@@ -387,7 +392,8 @@ func (s *storm) checkHooks(list []here) {
 	s.note("%d webhooks arrived, %d of them again with the same id", len(s.hooks.byID), s.hooks.repeated)
 }
 
-// compare returns the differences between the webhooks that arrived and those that the appointments need.
+// compare returns the differences between the webhooks that arrived and those that the appointments need. If a node is
+// killed while it adds a patient upstream, a person must review that operation, and upstream.needs_review says so, once.
 func (h *hooks) compare(list []here) (wrong []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -397,12 +403,16 @@ func (h *hooks) compare(list []here) (wrong []string) {
 		if a.Status == "cancelled" {
 			want = append(want, "appointment.cancelled")
 		}
+		reviews := 0
 		got := slices.DeleteFunc(slices.Clone(h.types[a.ID]), func(kind string) bool {
-			return kind == "upstream.completed"
+			if kind == "upstream.needs_review" {
+				reviews++
+			}
+			return kind == "upstream.completed" || kind == "upstream.needs_review"
 		})
-		if !slices.Equal(got, want) {
-			wrong = append(wrong, fmt.Sprintf("webhooks of %s, which is %s: got %v, want %v", a.ID, a.Status, got,
-				want))
+		if !slices.Equal(got, want) || reviews > 1 || reviews == 0 && a.UpstreamState == "needs_review" {
+			wrong = append(wrong, fmt.Sprintf("webhooks of %s, which is %s and upstream %q: got %v, want %v", a.ID,
+				a.Status, a.UpstreamState, h.types[a.ID], want))
 		}
 		delete(left, a.ID)
 	}
@@ -410,4 +420,31 @@ func (h *hooks) compare(list []here) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("webhooks %v of %s, which does not exist", kinds, id))
 	}
 	return wrong
+}
+
+// TestStormComparesWebhooks: the comparison accepts an operation that a person must review, and finds each difference.
+func TestStormComparesWebhooks(t *testing.T) {
+	const created, cancelled = "appointment.created", "appointment.cancelled"
+	const completed, review = "upstream.completed", "upstream.needs_review"
+	for name, c := range map[string]struct {
+		status, upstream string
+		arrived          []string
+		isWrong          bool
+	}{
+		"written upstream":          {"confirmed", "confirmed", []string{created, completed}, false},
+		"to be reviewed":            {"confirmed", "needs_review", []string{created, review}, false},
+		"reviewed and cancelled":    {"cancelled", "cancelled", []string{created, review, cancelled}, false},
+		"no webhook":                {"confirmed", "confirmed", nil, true},
+		"wrong order":               {"cancelled", "", []string{cancelled, created}, true},
+		"announced twice":           {"confirmed", "confirmed", []string{created, created, completed}, true},
+		"review announced twice":    {"confirmed", "needs_review", []string{created, review, review}, true},
+		"review not announced":      {"confirmed", "needs_review", []string{created}, true},
+		"webhook of another status": {"confirmed", "failed", []string{created, "upstream.failed"}, true},
+	} {
+		h := &hooks{types: map[string][]string{"a": c.arrived}}
+		wrong := h.compare([]here{{ID: "a", Status: c.status, UpstreamState: c.upstream}})
+		if (len(wrong) > 0) != c.isWrong {
+			t.Errorf("%s: got %q, want a difference: %v", name, wrong, c.isWrong)
+		}
+	}
 }
