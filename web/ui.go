@@ -67,6 +67,9 @@ func (s *Server) page(c *call) error {
 		return errMethodNotAllowed.with("This address answers GET and HEAD.")
 	case isManual:
 		return s.manualPage(c)
+	case name == "/" && wantsPage(c.r) && s.notSetUp(c):
+		c.is(name)
+		return s.setupPage(c)
 	case isPage:
 		c.is(name)
 		return s.document(c, name, p.file)

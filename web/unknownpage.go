@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"crypto/rand"
 	"html"
 	"net/http"
 	"strings"
@@ -16,12 +17,44 @@ func wantsPage(r *http.Request) bool {
 // unknownPage answers an address that does not exist.
 func (s *Server) unknownPage(c *call) error { return s.refusedPage(c, "notfound", errNotFound) }
 
-// refusedPage answers a page that the server does not show: a browser gets a page with the clinic's head, one sentence
-// and one button, other callers get the problem. key is the first part of its texts. The page has no script.
+// refusedPage answers a page that the server does not show: a browser gets a page that leads to the booking page, and
+// other callers get the problem.
 func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	if !wantsPage(c.r) {
 		return refused
 	}
+	words := s.engine.Clinic.Words().Find(s.language(c.r))
+	s.plainPage(c, refused.Status, key, "/?lang="+words.Tag, words.Text("notfound.button"))
+	return nil
+}
+
+// notSetUp reports whether this server has neither an owner nor an active appointment type, so it has no booking page
+// yet.
+func (s *Server) notSetUp(c *call) bool {
+	if s.options.Demo || len(s.bootTypes()) > 0 {
+		return false
+	}
+	needsSetup, err := s.engine.Account.NeedsSetup(c.ctx())
+	return err == nil && needsSetup
+}
+
+// setupPage explains how to set up the clinic. Patients read that they cannot book yet.
+func (s *Server) setupPage(c *call) error {
+	words := s.engine.Clinic.Words().Find(s.language(c.r))
+	s.plainPage(c, http.StatusOK, "notsetup", "/docs/install", words.Text("notsetup.button"))
+	return nil
+}
+
+// ownAccent is the style of an accent colour that is not one of the tested hues. White text on it is readable. A dark
+// page mixes a bright colour from it, unless the browser cannot mix colours.
+const ownAccent = `:root:root:root{--accent:{own};--accent-strong:{own};--accent-ink:#fff}` +
+	`@media (prefers-color-scheme:dark){@supports (color:color-mix(in srgb,red,red)){:root:root:root{` +
+	`--accent:color-mix(in srgb,{own} 40%,#fff);--accent-strong:color-mix(in srgb,{own} 25%,#fff);` +
+	`--accent-ink:color-mix(in srgb,{own} 15%,#000)}}}`
+
+// plainPage answers a page without a script: the clinic's head, one sentence and one button that opens an address. key
+// is the first part of its texts.
+func (s *Server) plainPage(c *call, status int, key, to, button string) {
 	words := s.engine.Clinic.Words().Find(s.language(c.r))
 	language, title := words.Tag, words.Text(key+".title")
 	settings, name := s.engine.Clinic.Settings(), cmp.Or(s.engine.Clinic.Schedule().Clinic.Name, "Holdfast")
@@ -29,24 +62,25 @@ func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	if settings.Logo != "" {
 		mark = `<img src="` + html.EscapeString(settings.Logo) + `" alt="">`
 	}
-	accent := ""
-	if settings.Accent != "" {
+	accent, style, nonce := "", "", rand.Text()
+	if own := settings.OwnAccent(); own != "" {
+		style = `<style nonce="` + nonce + `">` + strings.ReplaceAll(ownAccent, "{own}", own) + `</style>`
+	} else if settings.Accent != "" {
 		accent = ` data-accent="` + html.EscapeString(settings.Accent) + `"`
 	}
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Vary"] = htmlType, noCache, []string{"Accept-Language, Accept"}
 	h["Content-Security-Policy"] = []string{
-		"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
-			"frame-ancestors 'none'",
+		"default-src 'none'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; base-uri 'none'; " +
+			"form-action 'none'; frame-ancestors 'none'",
 	}
-	c.status, c.out = refused.Status, []byte(`<!doctype html><html lang="`+language+`"`+accent+
+	c.status, c.out = status, []byte(`<!doctype html><html lang="`+language+`"`+accent+
 		`><head><meta charset="utf-8">`+
 		`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`+
 		`<title>`+title+` – `+html.EscapeString(name)+`</title><link rel="icon" href="`+s.files.Base+
 		`/favicon.svg" type="image/svg+xml">`+`<link rel="stylesheet" href="`+s.files.Base+
-		`/holdfast.css"></head><body><div id="app">`+`<header class="top"><div><div class="brand">`+mark+`<bdi>`+
+		`/holdfast.css">`+style+`</head><body><div id="app">`+`<header class="top"><div><div class="brand">`+mark+`<bdi>`+
 		html.EscapeString(name)+`</bdi></div></div></header>`+`<div class="page"><main><h1>`+title+
-		`</h1><p class="lead">`+words.Text(key+".sentence")+`</p>`+`<p><a class="btn primary" href="/?lang=`+
-		language+`">`+words.Text("notfound.button")+`</a></p></main></div></div></body></html>`)
-	return nil
+		`</h1><p class="lead">`+words.Text(key+".sentence")+`</p>`+`<p><a class="btn primary" href="`+
+		to+`">`+button+`</a></p></main></div></div></body></html>`)
 }

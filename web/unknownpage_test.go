@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/engine/account"
 	"holdfast/store"
 )
 
@@ -63,4 +64,64 @@ func TestEmbedOffShowsPage(t *testing.T) {
 		t.Errorf("a browser: got %d %s", got.StatusCode, page)
 	}
 	h.do("GET", "/embed", nil).problem(404, "not_found")
+}
+
+// TestUnknownAddressHasOwnAccent: the page has no script that mixes colours, so its style has the clinic's own accent.
+func TestUnknownAddressHasOwnAccent(t *testing.T) {
+	h := newHouse(t)
+	for accent, wants := range map[string]bool{"#3a4f9a": true, "ocean": false} {
+		if got := h.do("PATCH", "/v1/settings", map[string]any{"accent": accent}, asAdmin); got.status != 200 {
+			t.Fatalf("accent %s: got %d %s", accent, got.status, got.raw)
+		}
+		got, body := h.raw("GET", "/nowhere", header{"Accept": "text/html"})
+		page, policy := string(body), got.Header.Get("Content-Security-Policy")
+		if has := strings.Contains(page, "--accent:"+accent); has != wants {
+			t.Errorf("accent %s: its colour is in the page: %v, want %v:\n%s", accent, has, wants, page)
+		}
+		_, nonce, _ := strings.Cut(page, `<style nonce="`)
+		nonce, _, _ = strings.Cut(nonce, `"`)
+		if wants && (nonce == "" || !strings.Contains(policy, "'nonce-"+nonce+"'")) {
+			t.Errorf("the policy %q does not allow the style with nonce %q", policy, nonce)
+		}
+	}
+}
+
+// TestRootExplainsSetup: a browser that opens a server without an owner and without an appointment type reads how to
+// set it up. The clinic file alone is enough for the booking page.
+func TestRootExplainsSetup(t *testing.T) {
+	h := newHouse(t)
+	const invitation = "holdfast setup-url"
+	open := func() string {
+		got, body := h.raw("GET", "/", header{"Accept": "text/html", "Accept-Language": "en"})
+		if got.StatusCode != 200 {
+			t.Fatalf("got %d %s", got.StatusCode, body)
+		}
+		return string(body)
+	}
+	if page := open(); strings.Contains(page, invitation) || !strings.Contains(page, `id="boot"`) {
+		t.Errorf("with types: want the booking page, got\n%s", page)
+	}
+	for _, id := range []string{"checkup", "surgery", "class", "cooling"} {
+		if got := h.do("DELETE", "/v1/appointment-types/"+id, nil, asAdmin); got.status/100 != 2 {
+			t.Fatalf("archiving %s: got %d %s", id, got.status, got.raw)
+		}
+	}
+	if page := open(); !strings.Contains(page, invitation) || !strings.Contains(page, `href="/docs/install"`) ||
+		strings.Contains(page, "<script") {
+		t.Errorf("without types and owner: want the way to set up, got\n%s", page)
+	}
+	if _, body := h.raw("GET", "/", header{"Accept": "*/*"}); !strings.Contains(string(body), `id="boot"`) {
+		t.Error("a program: want the booking page")
+	}
+	token, err := h.engine.Account.NewSetupToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := account.NewUser{Name: "Ada Brandt", Email: "ada@clinic.example", Password: "tide and harbour"}
+	if _, err := h.engine.Account.Setup(t.Context(), token, owner, func(*store.Clinic) {}); err != nil {
+		t.Fatal(err)
+	}
+	if page := open(); strings.Contains(page, invitation) {
+		t.Errorf("with an owner: want the booking page, got\n%s", page)
+	}
 }

@@ -63,6 +63,14 @@ func checkLook(m *record.Mistakes, s *Settings) {
 	}
 }
 
+// OwnAccent returns the accent if it is a colour such as #3a4f9a; empty: it is one of the hues.
+func (s *Settings) OwnAccent() string {
+	if _, isColour := contrastOnWhite(s.Accent); isColour {
+		return s.Accent
+	}
+	return ""
+}
+
 // contrastOnWhite returns the contrast between a colour such as #3a4f9a and white, from 1 to 21.
 func contrastOnWhite(colour string) (contrast float64, isColour bool) {
 	digits, found := strings.CutPrefix(colour, "#")

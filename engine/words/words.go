@@ -9,6 +9,7 @@
 //	en/date.json      dates, times and spoken dates
 //	en/notfound.json  the page at an unknown address
 //	en/embedoff.json  the embedded page where embedding is off
+//	en/notsetup.json  the page of a server that is not set up yet
 //	en/pages/*.json   the texts of the browser pages; web/pages/join builds the pages' scripts from them
 //
 // A file is one flat JSON object: a key and its text. A text of a page may instead be an object with plural forms, such

@@ -1,8 +1,10 @@
 package browsertest
 
 import (
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // stranger books a time without the browser and returns the path of its manage link.
@@ -103,4 +105,45 @@ func TestManagePageRefusesLateChange(t *testing.T) {
 	if n := p.count(".btn.danger"); n != 0 {
 		t.Error("it is too late, and there is still a button")
 	}
+}
+
+// TestPageLinksToWebCalendars: the page of an appointment has plain links that add it to Google Calendar and Outlook.
+// They contain the time and the clinic, and nothing about the patient.
+func TestPageLinksToWebCalendars(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	link := h.stranger("10:00")
+	p := h.tab(t)
+	p.open(link)
+	p.booked()
+	google := ask[string](p, `document.querySelector('a[href^="https://calendar.google.com/"]').href`)
+	outlook := ask[string](p, `document.querySelector('a[href^="https://outlook.live.com/"]').href`)
+	for _, href := range []string{google, outlook} {
+		u, err := url.Parse(href)
+		if err != nil {
+			t.Fatal(err)
+		}
+		title := u.Query().Get("text") + u.Query().Get("subject")
+		if !strings.HasPrefix(title, "Check-up, ") || u.Query().Get("location") == "" {
+			t.Errorf("the link has the title %q and the place %q", title, u.Query().Get("location"))
+		}
+		for _, secret := range []string{"Lena", "lena", "manage", link[len("/manage#"):]} {
+			if strings.Contains(href, secret) {
+				t.Errorf("the link contains %q: %s", secret, href)
+			}
+		}
+	}
+	start, err := time.Parse(time.RFC3339, h.at("10:00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dates := start.UTC().Format("20060102T150405Z") + "/" + start.Add(30*time.Minute).UTC().Format("20060102T150405Z")
+	if u, _ := url.Parse(google); u.Query().Get("dates") != dates {
+		t.Errorf("Google's link has the times %q, want %q", u.Query().Get("dates"), dates)
+	}
+	if u, _ := url.Parse(outlook); u.Query().Get("startdt") != h.at("10:00") {
+		t.Errorf("Outlook's link starts at %q, want %q", u.Query().Get("startdt"), h.at("10:00"))
+	}
+	p.accessible("an appointment with calendar links")
+	p.shot("calendar-links")
 }

@@ -15,7 +15,9 @@ import { say } from '../lib/say.js'
 import { range, write } from '../lib/time.js'
 import { ProblemNotice } from '../book/problem.js'
 import { Name, PhoneLink, Shell } from '../book/shell.js'
+import { Calendars } from './calendars.js'
 import { Change } from './change.js'
+import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
 
 // The code for requests and for the waiting list is loaded when it is needed.
@@ -41,44 +43,6 @@ const about = a => ({
   range: range(a.slotStartDate, a.slotEndDate),
   who: nameOf(a.specialistId),
 })
-
-function CopyLink({ url }) {
-  const [done, setDone] = useState(false)
-  const box = useRef()
-  const full = new URL(url, location.href).href
-  const copy = async () => {
-    // A plain-HTTP address has no clipboard API. Then select the text, so that the person can copy it.
-    try {
-      await navigator.clipboard.writeText(full)
-      setDone(true)
-      say(t('manage.copied'))
-    } catch {
-      box.current?.focus()
-      box.current?.select()
-    }
-  }
-  return html`
-    <div class="copy field">
-      <label for="link">${t('manage.link')}</label>
-      <p class="hint" id="link-hint">${t('manage.link.hint')}</p>
-      <div class="copy-row">
-        <input
-          id="link"
-          ref=${box}
-          readonly
-          dir="ltr"
-          value=${full}
-          aria-describedby="link-hint"
-          onFocus=${e => e.currentTarget.select()}
-        />
-        <button type="button" class="btn" onClick=${copy}>
-          <${Icon} name=${done ? 'check' : 'link'} />
-          ${t(done ? 'manage.copied' : 'manage.copy')}
-        </button>
-      </div>
-    </div>
-  `
-}
 
 // The mail server accepts an email some seconds after a booking or a change, so ask for its state again then.
 function useSent(a, link, fresh, known) {
@@ -249,6 +213,12 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
                 <${Icon} name="pin" />
                 ${t('manage.directions')}
               </a>
+            `
+          }
+          ${
+            !over &&
+            html`
+              <${Calendars} a=${a} address=${address} />
             `
           }
         </div>

@@ -1,0 +1,53 @@
+// Links that add an appointment to a web calendar. They are plain links: the page loads nothing from these sites, and
+// they receive the appointment only if the patient opens one. They contain neither the patient's data nor the link that
+// changes the appointment, nor the address of a video call.
+import { html } from '../lib/html.js'
+import { boot, typeOf } from '../lib/boot.js'
+import { t } from '../lib/i18n.js'
+import { words as rich } from '../lib/notice.js'
+
+// short writes an instant like 20261123T090000Z.
+const short = at => new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')
+
+const Open = ({ at, params, name }) => html`
+  <a class="textlink" href=${at + new URLSearchParams(params)} target="_blank" rel="noopener noreferrer">${name}</a>
+`
+
+export function Calendars({ a, address }) {
+  const type = typeOf(a.appointmentTypeId),
+    title = [type?.name, boot.clinic.name].filter(Boolean).join(', '),
+    remote = type?.remote || a.videoLink,
+    location = remote ? t('type.remote') : address || ''
+  return html`
+    <p class="muted calendars">
+      ${rich('manage.calendars', {
+        google: html`
+          <${Open}
+            name="Google"
+            at="https://calendar.google.com/calendar/render?"
+            params=${{
+              action: 'TEMPLATE',
+              text: title,
+              dates: `${short(a.slotStartDate)}/${short(a.slotEndDate)}`,
+              location,
+            }}
+          />
+        `,
+        outlook: html`
+          <${Open}
+            name="Outlook"
+            at="https://outlook.live.com/calendar/0/deeplink/compose?"
+            params=${{
+              path: '/calendar/action/compose',
+              rru: 'addevent',
+              subject: title,
+              startdt: a.slotStartDate,
+              enddt: a.slotEndDate,
+              location,
+            }}
+          />
+        `,
+      })}
+    </p>
+  `
+}
