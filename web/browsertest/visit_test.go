@@ -67,9 +67,9 @@ func TestDeskBooksVisitOfThree(t *testing.T) {
 	}
 }
 
-// TestVisitLinkShowsPhone: the page of a link shows one appointment, so it cannot cancel an appointment of a visit:
-// it shows the phone number to call.
-func TestVisitLinkShowsPhone(t *testing.T) {
+// TestVisitLinkCancelsVisit: the page of a link shows everyone who comes to the visit, and cancels it for all of them.
+// For everything else it shows the phone number to call.
+func TestVisitLinkCancelsVisit(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
@@ -80,13 +80,23 @@ func TestVisitLinkShowsPhone(t *testing.T) {
 	last := made.get("appointments").([]any)[1].(map[string]any)
 	p := h.tab(t)
 	p.open(last["manageUrl"].(string)[strings.Index(last["manageUrl"].(string), "/manage"):])
-	p.there(".btn.danger")
+	p.says("Your visit of 2 people")
+	p.says("Lena Vogt")
+	p.says("Mia Vogt")
+	p.says("To change the time, or to cancel for one person only, please call")
+	if ask[bool](p, `[...document.querySelectorAll('.btn')].some(b => /Change time/.test(b.innerText))`) {
+		t.Error("the page offers to move one appointment of a visit")
+	}
+	p.accessible("the link of a visit")
+	p.look("visit-link")
 	p.click(".btn.danger")
-	p.there("#reason")
+	p.says("Cancel the visit of 2 people?")
+	p.accessible("cancelling a visit")
+	p.look("visit-link-cancel")
 	p.run(`document.querySelector('form').requestSubmit()`)
-	p.says("This appointment can no longer be changed online. Please call")
-	if n := len(h.bookings()); n != 2 {
-		t.Errorf("%d appointments are left, want both", n)
+	p.says("Cancelled. The time is free for someone else.")
+	if n := len(h.bookings()); n != 0 {
+		t.Errorf("%d appointments are left, want none", n)
 	}
 }
 

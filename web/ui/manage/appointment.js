@@ -19,6 +19,7 @@ import { Calendars } from './calendars.js'
 import { Change } from './change.js'
 import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
+import { People } from './visit.js'
 
 // The code for requests and for the waiting list is loaded when it is needed.
 const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
@@ -133,7 +134,7 @@ function Proposed({ link, proposal, set, done, fail }) {
   `
 }
 
-function Overview({ proposed, list, a, link, url, booked, moved, late, over, go, mailed }) {
+function Overview({ proposed, list, visit, a, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
   const cancelled = a.status === 'cancelled',
@@ -194,6 +195,7 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
     ${
       !cancelled &&
       html`
+        <${People} visit=${visit} />
         <div class="row">
           <a class="btn primary" href=${ics} download="appointment.ics">
             <${Icon} name="calendar" />
@@ -240,10 +242,10 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
                 `
               : html`
                   ${
-                    (late || type?.approval) &&
+                    (late || visit?.length > 1 || type?.approval) &&
                     html`
                       <${Notice}
-                        text="manage.late"
+                        text=${visit?.length > 1 && !late ? 'manage.visit.call' : 'manage.late'}
                         params=${{
                           phone: html`
                             <${PhoneLink} />
@@ -259,6 +261,7 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
                         ${
                           type &&
                           !type.approval &&
+                          !(visit?.length > 1) &&
                           html`
                             <button type="button" class="btn" onClick=${() => go('change')}>
                               <${Icon} name="change" />
@@ -274,6 +277,7 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
                       ${
                         list &&
                         type &&
+                        !(visit?.length > 1) &&
                         html`
                           <${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />
                         `
@@ -300,7 +304,8 @@ function Overview({ proposed, list, a, link, url, booked, moved, late, over, go,
   `
 }
 
-function Cancel({ a, link, done, back, fail }) {
+function Cancel({ a, visit, link, done, back, fail }) {
+  const all = visit?.length > 1
   const heading = useHeading('cancel')
   const [reason, setReason] = useState('')
   const [busy, setBusy] = useState(false)
@@ -310,19 +315,22 @@ function Cancel({ a, link, done, back, fail }) {
     if (busy) return
     setBusy(true)
     try {
-      const { appointment } = await post(path(link, '/cancel'), reason.trim() ? { reason: reason.trim() } : {}, {
+      await post(path(link, all ? '/visit/cancel' : '/cancel'), reason.trim() ? { reason: reason.trim() } : {}, {
         ...auth(link),
         key: key.current,
       })
-      done(appointment || { ...a, status: 'cancelled' })
+      done({ ...a, status: 'cancelled' })
     } catch (problem) {
       setBusy(false)
       fail(problem)
     }
   }
   return html`
-    <h1 tabindex="-1" ref=${heading}>${t('manage.cancel.title')}</h1>
+    <h1 tabindex="-1" ref=${heading}>
+      ${t(all ? 'manage.visit.cancel' : 'manage.cancel.title', { n: visit?.length })}
+    </h1>
     <${Ticket} a=${a} />
+    <${People} visit=${visit} />
     <form onSubmit=${cancel} novalidate>
       <${Field}
         id="reason"
@@ -335,7 +343,7 @@ function Cancel({ a, link, done, back, fail }) {
       />
       <div class="actions">
         <button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>
-          ${t('manage.cancel')}${busy && '…'}
+          ${t(all ? 'manage.visit.do' : 'manage.cancel', { n: visit?.length })}${busy && '…'}
         </button>
         <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button>
       </div>
@@ -351,6 +359,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [moved, setMoved] = useState(false)
   const [mailed, setMailed] = useState('')
   const [proposal, setProposal] = useState(null)
+  const [visit, setVisit] = useState(null)
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null),
     [waiting, setWaiting] = useState(null),
@@ -362,8 +371,9 @@ export function Manage({ link: first, appointment, url: given }) {
   const load = async () => {
     setProblem(null)
     try {
-      const { appointment, emailSent, names, proposal } = await get(path(link), null, auth(link))
+      const { appointment, emailSent, names, proposal, visit } = await get(path(link), null, auth(link))
       setProposal(proposal || null)
+      setVisit(visit || null)
       boot.names = names
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
@@ -510,6 +520,7 @@ export function Manage({ link: first, appointment, url: given }) {
           ? html`
               <${Cancel}
                 a=${a}
+                visit=${visit}
                 link=${link}
                 back=${() => history.back()}
                 fail=${fail}
@@ -541,6 +552,7 @@ export function Manage({ link: first, appointment, url: given }) {
                     `
                   }
                   list=${list}
+                  visit=${visit}
                   a=${a}
                   link=${link}
                   url=${url}
