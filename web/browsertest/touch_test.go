@@ -51,6 +51,24 @@ func (p *tab) tap(selector string) {
 	p.touch(input.DispatchTouchEventTypeTouchEnd, x, y)
 }
 
+// tapUntilClick taps an element until the page receives the click. On a busy machine the finger can stay so long that
+// the browser takes it for one that rests, which clicks nothing.
+func (p *tab) tapUntilClick(selector string) {
+	p.t.Helper()
+	p.run(`window.clicked = false, addEventListener('click', () => { window.clicked = true }, true)`)
+	for began := time.Now(); time.Since(began) < patience; {
+		p.tap(selector)
+		if ask[bool](p, `new Promise(done => {
+			let looks = 0
+			const look = () => window.clicked ? done(true) : ++looks === 50 ? done(false) : setTimeout(look, 100)
+			look()
+		})`) {
+			return
+		}
+	}
+	p.t.Fatalf("no tap on %s clicks", selector)
+}
+
 // stroke puts a finger down in the middle of an element, moves it immediately, stops and lifts it. A finger that is
 // lifted while it moves keeps the page scrolling, and the next tap would only stop that.
 func (p *tab) stroke(selector string, dx, dy float64) {
@@ -126,7 +144,7 @@ func TestDeskByTouch(t *testing.T) {
 	if got := ask[[]string](p, "clicks"); len(got) > 0 {
 		t.Errorf("a tap on a card also clicks what lies there in the dialog that it opens: %q", got)
 	}
-	p.tap("dialog .actions .btn")
+	p.tapUntilClick("dialog .actions .btn")
 	p.there("#when-who")
 	p.set("#when-who", "karim")
 	p.there("dialog .ask .icon")
