@@ -12,6 +12,9 @@
 # make prove         one table of what proves the promises, with a count, a bad column and whether it sees; LONG=1 for hours of it,
 #                    MOST=5m to end each row of it by then, RESUME=proof.json to go on where the last run ended,
 #                    RECORD=1 to write what was seen into docs/proof.md
+# make fuzz          grows the inputs of every fuzz target, which testdata/fuzz.tar.gz stores: MINUTES=60 for all targets together,
+#                    TARGETS='engine/token' for some
+# make vulnerable    the known vulnerabilities of the functions in the program, from VULNDB, a copy of the Go vulnerability database
 # make cluster       two nodes, PostgreSQL, Redis and nginx on loopback, until Ctrl-C
 # make systemd       the life of the Debian package and of holdfast service under a real systemd, in a throwaway machine; root only
 # make dist          what is given away: an archive for each system in dist/, with licences, bills of materials and sums
@@ -51,7 +54,12 @@ MOST   ?=
 RECORD ?=
 RESUME ?=
 
-.PHONY: quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages clients pruned clean
+# How long make fuzz takes, and which targets match; where make vulnerable finds the database.
+MINUTES ?= 20
+TARGETS ?= .
+VULNDB  ?=
+
+.PHONY: fuzz vulnerable quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages clients pruned clean
 
 quick:
 	@.ci/quick
@@ -103,6 +111,12 @@ planted:
 
 prove:
 	@go run ./bench/prove $(if $(LONG),-long) $(if $(MOST),-most $(MOST)) $(if $(RESUME),-resume $(RESUME)) $(if $(SEED),-seed $(SEED)) $(if $(RECORD),-record docs/proof.md) -rows '$(ROWS)'
+
+fuzz:
+	@.ci/fuzz $(MINUTES) '$(TARGETS)'
+
+vulnerable:
+	@.ci/vulnerable '$(VULNDB)'
 
 # What is embedded is committed: after a change of web/ui, `make pages` comes first.
 build:
