@@ -126,5 +126,5 @@ func TestSetupRefusesWrongLink(t *testing.T) {
 	p.open(path + "?lang=en#" + token[1:] + "x")
 	p.says("holdfast setup-url")
 	p.open("/?lang=en")
-	p.says("Online booking is currently closed.")
+	p.says("This clinic does not take bookings here yet.")
 }
