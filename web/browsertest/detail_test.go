@@ -107,8 +107,8 @@ func TestFieldErrorEndsWithCorrection(t *testing.T) {
 	p.until(`!document.querySelector('#name-error')`)
 	p.run(`document.querySelector('#name').select()`)
 	p.key(kb.Delete)
-	p.run(`document.querySelector('form').requestSubmit()`)
-	p.there("#name-error")
+	// On a busy machine the page renders the empty field after the first attempt to submit it.
+	p.until(`document.querySelector('#name-error') || (document.querySelector('form').requestSubmit(), false)`)
 
 	desk := h.desk(t, store.RoleReception)
 	desk.open("/staff?lang=en#waitlist")
