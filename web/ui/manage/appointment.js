@@ -1,7 +1,7 @@
 // One appointment, opened by its link /manage#<token>. The token is in the fragment, which browsers send to no
 // server, so it is in no log. The page sends the token to the API in a header. Opening the link changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
-import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
+import { boot, embedded, nameOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { need, t } from '../lib/i18n.js'
 import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -15,14 +15,13 @@ import { say } from '../lib/say.js'
 import { range, write } from '../lib/time.js'
 import { ProblemNotice } from '../book/problem.js'
 import { Name, PhoneLink, Shell } from '../book/shell.js'
-import { Calendars } from './calendars.js'
 import { Change } from './change.js'
 import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
-import { People } from './visit.js'
 
-// The code for requests and for the waiting list is loaded when it is needed.
+// The code for requests, for the waiting list, and for what is below the appointment is loaded when it is needed.
 const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
+const after = async () => (await Promise.all([import('../book/after.js'), need('after'), sheet('some.css')]))[0]
 const waitlist = async () => (await Promise.all([import('../book/waiting.js'), need('waiting')]))[0]
 
 // "managed" is the server's name for the appointment that a token opens. The fragment may have an id before the
@@ -134,7 +133,7 @@ function Proposed({ link, proposal, set, done, fail }) {
   `
 }
 
-function Overview({ proposed, list, visit, a, link, url, booked, moved, late, over, go, mailed }) {
+function Overview({ proposed, list, visit, below, a, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
   const cancelled = a.status === 'cancelled',
@@ -195,7 +194,12 @@ function Overview({ proposed, list, visit, a, link, url, booked, moved, late, ov
     ${
       !cancelled &&
       html`
-        <${People} visit=${visit} />
+        ${
+          below &&
+          html`
+            <${below.People} visit=${visit} />
+          `
+        }
         <div class="row">
           <a class="btn primary" href=${ics} download="appointment.ics">
             <${Icon} name="calendar" />
@@ -219,8 +223,9 @@ function Overview({ proposed, list, visit, a, link, url, booked, moved, late, ov
           }
           ${
             !over &&
+            below &&
             html`
-              <${Calendars} a=${a} address=${address} />
+              <${below.Calendars} a=${a} address=${address} />
             `
           }
         </div>
@@ -245,7 +250,7 @@ function Overview({ proposed, list, visit, a, link, url, booked, moved, late, ov
                     (late || visit?.length > 1 || type?.approval) &&
                     html`
                       <${Notice}
-                        text=${visit?.length > 1 && !late ? 'manage.visit.call' : 'manage.late'}
+                        text=${visit?.length > 1 && !late ? 'after.visit.call' : 'manage.late'}
                         params=${{
                           phone: html`
                             <${PhoneLink} />
@@ -304,7 +309,7 @@ function Overview({ proposed, list, visit, a, link, url, booked, moved, late, ov
   `
 }
 
-function Cancel({ a, visit, link, done, back, fail }) {
+function Cancel({ a, visit, below, link, done, back, fail }) {
   const all = visit?.length > 1
   const heading = useHeading('cancel')
   const [reason, setReason] = useState('')
@@ -326,11 +331,14 @@ function Cancel({ a, visit, link, done, back, fail }) {
     }
   }
   return html`
-    <h1 tabindex="-1" ref=${heading}>
-      ${t(all ? 'manage.visit.cancel' : 'manage.cancel.title', { n: visit?.length })}
-    </h1>
+    <h1 tabindex="-1" ref=${heading}>${t(all ? 'after.visit.cancel' : 'manage.cancel.title', { n: visit?.length })}</h1>
     <${Ticket} a=${a} />
-    <${People} visit=${visit} />
+    ${
+      all &&
+      html`
+        <${below.People} visit=${visit} />
+      `
+    }
     <form onSubmit=${cancel} novalidate>
       <${Field}
         id="reason"
@@ -343,7 +351,7 @@ function Cancel({ a, visit, link, done, back, fail }) {
       />
       <div class="actions">
         <button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>
-          ${t(all ? 'manage.visit.do' : 'manage.cancel', { n: visit?.length })}${busy && '…'}
+          ${t(all ? 'after.visit.do' : 'manage.cancel', { n: visit?.length })}${busy && '…'}
         </button>
         <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button>
       </div>
@@ -360,6 +368,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [mailed, setMailed] = useState('')
   const [proposal, setProposal] = useState(null)
   const [visit, setVisit] = useState(null)
+  const [below, setBelow] = useState(null)
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null),
     [waiting, setWaiting] = useState(null),
@@ -373,6 +382,7 @@ export function Manage({ link: first, appointment, url: given }) {
     try {
       const { appointment, emailSent, names, proposal, visit } = await get(path(link), null, auth(link))
       setProposal(proposal || null)
+      if (visit) setBelow(await after())
       setVisit(visit || null)
       boot.names = names
       setMailed(emailSent ? appointment.patient.email : '')
@@ -394,6 +404,9 @@ export function Manage({ link: first, appointment, url: given }) {
   useEffect(() => {
     if (link && !a) load()
   }, [link])
+  useEffect(() => {
+    if (a) after().then(setBelow, () => {})
+  }, [Boolean(a)])
   useEffect(() => {
     if (boot.waitlist) waitlist().then(setList, () => {})
   }, [])
@@ -521,6 +534,7 @@ export function Manage({ link: first, appointment, url: given }) {
               <${Cancel}
                 a=${a}
                 visit=${visit}
+                below=${below}
                 link=${link}
                 back=${() => history.back()}
                 fail=${fail}
@@ -553,6 +567,7 @@ export function Manage({ link: first, appointment, url: given }) {
                   }
                   list=${list}
                   visit=${visit}
+                  below=${below}
                   a=${a}
                   link=${link}
                   url=${url}
