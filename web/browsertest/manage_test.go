@@ -116,6 +116,7 @@ func TestPageLinksToWebCalendars(t *testing.T) {
 	p := h.tab(t)
 	p.open(link)
 	p.booked()
+	p.there(".calendars a[href]")
 	google := ask[string](p, `document.querySelector('a[href^="https://calendar.google.com/"]').href`)
 	outlook := ask[string](p, `document.querySelector('a[href^="https://outlook.live.com/"]').href`)
 	for _, href := range []string{google, outlook} {
