@@ -20,6 +20,7 @@ func small(more map[string]string) map[string][]byte {
 		"book/waiting.js": "",
 		"book/online.js":  "",
 		"book/compare.js": "",
+		"book/after.js":   "",
 		"manage/page.js":  "import { form } from '../book/details.js'\nform()",
 		"staff/page.js":   "import { say } from '../lib/say.js'\nsay",
 		"staff/keep.js":   "",
