@@ -56,24 +56,22 @@ export function Calendars({ a, address }) {
   `
 }
 
-// People lists everyone who comes, with the time of each. It shows nothing for an appointment without a visit.
-export const People = ({ visit }) =>
-  visit?.length > 1 &&
-  html`
-    <section class="visit" aria-labelledby="visit">
-      <h2 id="visit">${t('after.visit', { n: visit.length })}</h2>
-      <ul>
-        ${visit.map(
-          x => html`
-            <li key=${x.slotStartDate}>
-              <b>${range(x.slotStartDate, x.slotEndDate)}</b>
-              <${Name} of=${x.name} />
-              <span class="muted">
-                <${Name} of=${typeOf(x.appointmentTypeId)?.name || nameOf(x.appointmentTypeId)} />
-              </span>
-            </li>
-          `,
-        )}
-      </ul>
-    </section>
-  `
+// People lists everyone who comes, with the time of each.
+export const People = ({ visit }) => html`
+  <section class="visit" aria-labelledby="visit">
+    <h2 id="visit">${t('after.visit', { n: visit.length })}</h2>
+    <ul>
+      ${visit.map(
+        x => html`
+          <li key=${x.slotStartDate}>
+            <b>${range(x.slotStartDate, x.slotEndDate)}</b>
+            <${Name} of=${x.name} />
+            <span class="muted">
+              <${Name} of=${typeOf(x.appointmentTypeId)?.name || nameOf(x.appointmentTypeId)} />
+            </span>
+          </li>
+        `,
+      )}
+    </ul>
+  </section>
+`

@@ -195,7 +195,7 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
       !cancelled &&
       html`
         ${
-          below &&
+          visit &&
           html`
             <${below.People} visit=${visit} />
           `
@@ -247,10 +247,10 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
                 `
               : html`
                   ${
-                    (late || visit?.length > 1 || type?.approval) &&
+                    (late || visit || type?.approval) &&
                     html`
                       <${Notice}
-                        text=${visit?.length > 1 && !late ? 'after.visit.call' : 'manage.late'}
+                        text=${visit && !late ? 'after.visit.call' : 'manage.late'}
                         params=${{
                           phone: html`
                             <${PhoneLink} />
@@ -266,7 +266,7 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
                         ${
                           type &&
                           !type.approval &&
-                          !(visit?.length > 1) &&
+                          !visit &&
                           html`
                             <button type="button" class="btn" onClick=${() => go('change')}>
                               <${Icon} name="change" />
@@ -282,7 +282,7 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
                       ${
                         list &&
                         type &&
-                        !(visit?.length > 1) &&
+                        !visit &&
                         html`
                           <${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />
                         `
@@ -310,7 +310,6 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
 }
 
 function Cancel({ a, visit, below, link, done, back, fail }) {
-  const all = visit?.length > 1
   const heading = useHeading('cancel')
   const [reason, setReason] = useState('')
   const [busy, setBusy] = useState(false)
@@ -320,21 +319,27 @@ function Cancel({ a, visit, below, link, done, back, fail }) {
     if (busy) return
     setBusy(true)
     try {
-      await post(path(link, all ? '/visit/cancel' : '/cancel'), reason.trim() ? { reason: reason.trim() } : {}, {
-        ...auth(link),
-        key: key.current,
-      })
-      done({ ...a, status: 'cancelled' })
+      const { appointment } = await post(
+        path(link, visit ? '/visit/cancel' : '/cancel'),
+        reason.trim() ? { reason: reason.trim() } : {},
+        {
+          ...auth(link),
+          key: key.current,
+        },
+      )
+      done(appointment || { ...a, status: 'cancelled' })
     } catch (problem) {
       setBusy(false)
       fail(problem)
     }
   }
   return html`
-    <h1 tabindex="-1" ref=${heading}>${t(all ? 'after.visit.cancel' : 'manage.cancel.title', { n: visit?.length })}</h1>
+    <h1 tabindex="-1" ref=${heading}>
+      ${t(visit ? 'after.visit.cancel' : 'manage.cancel.title', { n: visit?.length })}
+    </h1>
     <${Ticket} a=${a} />
     ${
-      all &&
+      visit &&
       html`
         <${below.People} visit=${visit} />
       `
@@ -351,7 +356,7 @@ function Cancel({ a, visit, below, link, done, back, fail }) {
       />
       <div class="actions">
         <button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>
-          ${t(all ? 'after.visit.do' : 'manage.cancel', { n: visit?.length })}${busy && '…'}
+          ${t(visit ? 'after.visit.do' : 'manage.cancel', { n: visit?.length })}${busy && '…'}
         </button>
         <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button>
       </div>
@@ -382,8 +387,9 @@ export function Manage({ link: first, appointment, url: given }) {
     try {
       const { appointment, emailSent, names, proposal, visit } = await get(path(link), null, auth(link))
       setProposal(proposal || null)
-      if (visit) setBelow(await after())
-      setVisit(visit || null)
+      const together = visit?.length > 1 ? visit : null
+      if (together) setBelow(await after())
+      setVisit(together)
       boot.names = names
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
