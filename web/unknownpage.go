@@ -62,16 +62,18 @@ func (s *Server) plainPage(c *call, status int, key, to, button string) {
 	if settings.Logo != "" {
 		mark = `<img src="` + html.EscapeString(settings.Logo) + `" alt="">`
 	}
-	accent, style, nonce := "", "", rand.Text()
+	accent, style, permitted := "", "", "'self'"
 	if own := settings.OwnAccent(); own != "" {
+		nonce := rand.Text()
 		style = `<style nonce="` + nonce + `">` + strings.ReplaceAll(ownAccent, "{own}", own) + `</style>`
+		permitted += " 'nonce-" + nonce + "'"
 	} else if settings.Accent != "" {
 		accent = ` data-accent="` + html.EscapeString(settings.Accent) + `"`
 	}
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Vary"] = htmlType, noCache, []string{"Accept-Language, Accept"}
 	h["Content-Security-Policy"] = []string{
-		"default-src 'none'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; base-uri 'none'; " +
+		"default-src 'none'; style-src " + permitted + "; img-src 'self' data:; base-uri 'none'; " +
 			"form-action 'none'; frame-ancestors 'none'",
 	}
 	c.status, c.out = status, []byte(`<!doctype html><html lang="`+language+`"`+accent+
