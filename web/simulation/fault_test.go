@@ -17,14 +17,13 @@ var errPower = errors.New("the power was cut")
 // faults injects failures into everything durable. Each commit, each change of the queue and each outbound call is a
 // step. The power can be cut before or after any step, after which nothing has any effect, and the disk can be full.
 type faults struct {
-	mu    sync.Mutex
-	armed bool
-	after bool // the step still takes effect, but its caller gets no answer
-	left  int  // steps until the cut
-	off   bool
-	full  int // the number of next writes that fail because the disk is full
-	// the number of next outcomes of calls that the queue cannot store for the same reason
-	unsaved int
+	mu      sync.Mutex
+	armed   bool
+	after   bool // the step still takes effect, but its caller gets no answer
+	left    int  // steps until the cut
+	off     bool
+	full    int // the number of next writes that fail because the disk is full
+	unsaved int // the number of next outcomes that the queue cannot store because the disk is full
 	failed  int // writes that failed so far
 	cut     time.Time
 	dead    time.Time // until then external systems accept calls and answer none
@@ -64,19 +63,16 @@ func (f *faults) setFull(writes int) {
 }
 
 // isFull uses up one of the writes that fail because the disk is full, and reports whether there was one.
-func (f *faults) isFull() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.full--
-	return f.full >= 0
-}
+func (f *faults) isFull() bool { return f.uses(&f.full) }
 
-// isQueueFull is isFull for the queue.
-func (f *faults) isQueueFull() bool {
+// isQueueFull is isFull for the outcomes in the queue.
+func (f *faults) isQueueFull() bool { return f.uses(&f.unsaved) }
+
+func (f *faults) uses(left *int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unsaved--
-	return f.unsaved >= 0
+	*left--
+	return *left >= 0
 }
 
 // failedWrites returns the number of writes that have failed so far.
