@@ -393,7 +393,7 @@ func (s *storm) checkHooks(list []here) {
 }
 
 // compare returns the differences between the webhooks that arrived and those that the appointments need. If a node is
-// killed while it adds a patient upstream, a person must review that operation, and upstream.needs_review says so, once.
+// killed while it adds a patient upstream, a person must review that operation. Then one upstream.needs_review arrives.
 func (h *hooks) compare(list []here) (wrong []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

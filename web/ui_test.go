@@ -245,8 +245,8 @@ func (h *house) loaded(page string, all bool) map[string]int {
 const typeface = "vendor/figtree.woff2"
 
 // onlySome are the files that a page loads only in some cases: for clinics with many types, specialists or groups of
-// types and for those with questions; for the waiting list; for bookings that must be confirmed; for sessions on demand;
-// and what the page of an appointment adds after it has shown the appointment.
+// types and for those with questions; for the waiting list; for bookings that must be confirmed; for sessions on
+// demand; for several days next to each other; and after the page of an appointment has shown the appointment.
 var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}, {"online"}, {"compare"}, {"after"}}
 
 // TestPatientPageStaysInBudget: the patient's page has at most 45 KB on the wire, including the form and the page of

@@ -220,8 +220,8 @@ func (d *definition) into(v unsafe.Pointer, r Row) {
 	}
 }
 
-// noun is the table of a struct. It holds no code of its own: the compiler writes each method of it once for each T,
-// which made the program a megabyte larger.
+// noun is the table of a struct. The compiler writes each of its methods once for each T, so they only call those of
+// definition where they can: with all of that code here, the program was a megabyte larger.
 type noun[T any] struct{ definition }
 
 // nounOf makes the noun of a struct; see define.
