@@ -319,14 +319,9 @@ function Cancel({ a, visit, below, link, done, back, fail }) {
     if (busy) return
     setBusy(true)
     try {
-      const { appointment } = await post(
-        path(link, visit ? '/visit/cancel' : '/cancel'),
-        reason.trim() ? { reason: reason.trim() } : {},
-        {
-          ...auth(link),
-          key: key.current,
-        },
-      )
+      const at = path(link, visit ? '/visit/cancel' : '/cancel'),
+        said = reason.trim()
+      const { appointment } = await post(at, said ? { reason: said } : {}, { ...auth(link), key: key.current })
       done(appointment || { ...a, status: 'cancelled' })
     } catch (problem) {
       setBusy(false)
