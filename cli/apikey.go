@@ -36,8 +36,9 @@ func apikeyCreateCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --name NAME --scope admin|agent|presence|metrics",
 		Short: "Create an API key (printed once)",
-		Long:  "Creates an API key and prints it on standard output. The server stores only its hash, so it is shown only once.",
-		Args:  noArguments,
+		Long: "Creates an API key and prints it on standard output. The server stores only its hash, so the key\n" +
+			"cannot be shown again.",
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {

@@ -26,38 +26,38 @@ func backupSettings() []setting {
 	return []setting{
 		{
 			name: "backup-at", fallback: "03:00", audience: forServing,
-			group: "Backups", value: "HH:MM|off", help: "time of the daily backup, on the clinic's clock",
+			group: "Backups", value: "HH:MM|off", help: "time of the daily backup, in the clinic's time zone",
 			more: "A missed backup is made one minute after the next start.",
 			set:  func(c *config, v string) error { return c.backups.ParseAt(v) },
 		}, {
 			name: "backup-keep", fallback: "7,4,12", audience: forServing,
-			group: "Backups", value: "D,W,M", help: "how many daily, weekly and monthly backups are kept",
-			more: "Older ones are deleted. Backups that a person made are never deleted.",
+			group: "Backups", value: "D,W,M", help: "number of daily, weekly and monthly backups to keep",
+			more: "Older ones are deleted. Backups made with `holdfast backup` are never deleted.",
 			set:  func(c *config, v string) (err error) { c.backups.Keep, err = backup.ParseKeep(v); return err },
 		}, {
 			name: "backup-to", audience: forServing,
 			common: true, group: "Backups", value: "DIR|URL",
 			help: "backup destination: a directory on another disk, or s3://bucket/prefix",
-			more: "The directory must exist, so that the server does not write next to a disk that is not mounted. Copies are sealed once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
+			more: "The directory must already exist: if it were created automatically, copies could end up on the wrong disk while a disk is not mounted. Copies are encrypted once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
 			set: func(c *config, v string) (err error) {
 				c.backups.Destination, err = backup.ParseDestination(v)
 				return err
 			},
 		}, {
 			name: "backup-every", fallback: "1m", audience: forServing,
-			group: "Backups", value: "DURATION|off", help: "how often changes are copied to --backup-to; SQLite only",
+			group: "Backups", value: "DURATION|off", help: "interval between incremental backups to --backup-to; SQLite only",
 			more: "See [incremental backups](backup.md#incremental-backups).",
 			set:  func(c *config, v string) (err error) { c.backups.Every, err = backup.ParseEvery(v); return err },
 		}, {
 			name: "after-rollback", fallback: "false", yes: true, audience: forServing,
-			group: "Backups", value: "true|false", help: "start after a snapshot of the data directory was put back",
-			more: "For one start. Every earlier booking is looked up in the practice-management system before it is " +
-				"written, and copies at " +
-				"`--backup-to` may be newer. See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
+			group: "Backups", value: "true|false", help: "use once, after restoring a snapshot of the data directory",
+			more: "Set it for one start only. The server looks up every earlier booking in the practice-management system " +
+				"before writing it. Copies at `--backup-to` may be newer than the data directory. " +
+				"See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
 			set: func(c *config, v string) error { c.afterRollback = v == "true"; return oneOf(v, "true", "false") },
 		}, {
 			name: "backup-s3-endpoint", audience: forServing | forCopies,
-			group: "Backups", value: "URL", help: "address of the S3 storage, such as https://s3.example.net; " +
+			group: "Backups", value: "URL", help: "S3 endpoint, such as https://s3.example.net; " +
 				"default: AWS",
 			set: func(c *config, v string) (err error) {
 				c.backups.Access.Endpoint, err = backup.ParseEndpoint(v)
@@ -99,9 +99,9 @@ func backupCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup",
 		Short: "Back up the database and the keys",
-		Long: "Writes a verified copy of the database and the keys into a new directory, and prints its path. The " +
-			"server may be running.\n" +
-			"The copy contains personal data and the keys that sign links, so protect it like the original.",
+		Long: "Writes a verified copy of the database and the keys to a new directory, and prints its path. The\n" +
+			"server may be running. The copy contains personal data and the keys that sign links, so protect it\n" +
+			"like the original.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -127,7 +127,7 @@ func backupCommand(p process) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "directory to create; default: a new one in backups of the data directory")
+	c.Flags().StringVar(&to, "to", "", "directory to create; default: a new one in the data directory's backups")
 	completesDirectories(c, "to")
 	defineSettings(c, forData)
 	return c
@@ -198,12 +198,10 @@ func backupKeyCommand(p process) *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
 		Use:   "backup-key",
-		Short: "Create the key that seals backup copies (printed once)",
-		Long: "Creates a key and prints its private half. From then on, the copies at the backup destination " +
-			"(--backup-to) are sealed. The\n" +
-			"server stores only the public half, so the copies can be read only with the printed key. The server " +
-			"may be running.\n" +
-			"Backups in the data directory do not change.",
+		Short: "Create the encryption key for backup copies (printed once)",
+		Long: "Creates a key pair and prints the private key. From then on, copies at the backup destination\n" +
+			"(--backup-to) are encrypted. The server stores only the public key, so the copies can be read only\n" +
+			"with the printed key. The server may be running. Backups in the data directory are not encrypted.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -228,11 +226,11 @@ func backupKeyCommand(p process) *cobra.Command {
 
 // keyText is the text that the clinic prints.
 func keyText(key backup.Key) string {
-	return "# The key of this clinic's backups. Print it, and store it away from the server. It is shown only once. " +
+	return "# The key for this clinic's backups. Print it, and do not store it on the server. It is shown only once. " +
 		"Without\n" +
 		"# it, the copies at the backup destination cannot be opened. To restore one on any machine:\n" +
 		"#   holdfast restore --key FILE auto-…           FILE has these lines, or - to type the key\n" +
-		"# The program age opens the copies too. The key in groups, for typing:\n#   " + key.Groups() + "\n" +
+		"# You can also decrypt the copies with the program age. The key in groups, for typing:\n#   " + key.Groups() + "\n" +
 		key.String() + "\n"
 }
 

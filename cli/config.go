@@ -344,8 +344,9 @@ func configCommand(p process) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "print",
 		Short: "Print every setting, its value and its source",
-		Long:  "Prints every setting, its value and where the value comes from. Secrets are not printed. The output can be given to --config.",
-		Args:  noArguments,
+		Long: "Prints every setting with its value and where the value comes from. Secrets are not printed. You can\n" +
+			"pass the output to --config.",
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {

@@ -26,16 +26,15 @@ func demoCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a demo clinic with simulated visitors",
-		Long: "Serves an invented clinic on a loopback address, in the middle of its day, whatever hour it is. Simulated visitors " +
-			"hold, book and cancel, and\n" +
-			"a simulated practice-management system accepts five appointments a minute, so that you can watch the " +
-			"queue. The data is in a\n" +
-			"temporary directory, which is deleted at the end. The command does not change --data. It ends on " +
-			"SIGINT or SIGTERM.\n" +
-			"On Linux, the server is a separate process. The page /demo has a button that kills it, and it " +
-			"restarts on its data.\n" +
-			"With --cluster, the demo has two nodes, PostgreSQL and Redis, started from the programs of this " +
-			"machine, and its page has\n" + "buttons that kill them.",
+		Long: "Serves a fictional clinic on a loopback address. For the demo, it is always the middle of the\n" +
+			"clinic's day. Simulated visitors hold, book and cancel, and a simulated practice-management system\n" +
+			"accepts five appointments a minute, so that you can watch the queue. The data is in a temporary\n" +
+			"directory, which is deleted when the demo ends; --data is not touched. To stop the demo, send SIGINT\n" +
+			"or SIGTERM.\n" +
+			"On Linux, the server is a separate process. A button on the page /demo kills it, and it restarts\n" +
+			"with its data.\n" +
+			"With --cluster, the demo runs two nodes with the PostgreSQL and Redis installed on this machine, and\n" +
+			"has buttons that kill them.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -67,7 +66,7 @@ func demoCommand(p process) *cobra.Command {
 			return errors.Join(p.demo(c.Context(), cfg, cluster), os.RemoveAll(cfg.data))
 		},
 	}
-	c.Flags().BoolVar(&cluster, "cluster", false, "two nodes with PostgreSQL and Redis, and buttons that kill them")
+	c.Flags().BoolVar(&cluster, "cluster", false, "run two nodes with PostgreSQL and Redis, and show buttons that kill them")
 	defineSettings(c, forServing)
 	c.AddCommand(demoNodeCommand(p))
 	return c

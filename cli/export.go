@@ -12,11 +12,10 @@ import (
 func exportCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Export the clinic as a file for import",
-		Long: "Prints the clinic as a clinic file: settings, specialists, hours, overrides, blocks and appointment " +
-			"types. It reads\n" +
-			"the running server of the data directory, or the directory itself. The file has no appointments and " +
-			"no credentials: see backup.",
+		Short: "Export the clinic to a file",
+		Long: "Prints the clinic as a clinic file: settings, specialists, hours, overrides, blocks and appointment\n" +
+			"types. The file contains no appointments and no credentials; to save those, use backup. The command\n" +
+			"works whether or not the server is running.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
 			b, err := admin.do(ctx, http.MethodGet, "/v1/export", nil)

@@ -19,9 +19,8 @@ func healthcheckCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Check whether the local server is ready",
-		Long: "Asks the server at --listen whether it is ready (GET /readyz), for at most 2 seconds. Exits with 0 " +
-			"if it is ready, and\n" +
-			"with 1 otherwise. For containers and supervisors.",
+		Long: "Asks the server at --listen whether it is ready (GET /readyz), and waits at most 2 seconds. Exits\n" +
+			"with 0 if it is ready and with 1 otherwise. Intended for containers and supervisors.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

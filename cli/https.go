@@ -39,17 +39,17 @@ func httpsSettings() []setting {
 			name: "domain", audience: forServing,
 			common: true, group: "HTTPS", value: "NAMES",
 			help: "serve HTTPS for these DNS names, comma-separated, with automatic certificates",
-			more: "The names must lead to this machine. Using it means that you agree to the terms of Let's Encrypt, or of `--acme-directory`. See [HTTPS](https.md).",
+			more: "The names must resolve to this machine. By using this setting, you agree to the terms of Let's Encrypt, or of the CA in `--acme-directory`. See [HTTPS](https.md).",
 			set:  func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
 		}, {
 			name: "https-listen", fallback: ":443", audience: forServing,
-			group: "HTTPS", value: "HOST:PORT", help: "address for HTTPS, with --domain",
-			more: "If you use another port, something in front must forward port 443 to it.",
+			group: "HTTPS", value: "HOST:PORT", help: "address to serve HTTPS on, with --domain",
+			more: "If you use another port, a router or proxy must forward port 443 to it.",
 			set:  func(c *config, v string) (err error) { c.https.listen, err = parseListen(v); return err },
 		}, {
 			name: "http-listen", fallback: ":80", audience: forServing,
-			group: "HTTPS", value: "HOST:PORT", help: "address that redirects browsers to HTTPS, with --domain",
-			more: "If you use another port, something in front must forward port 80 to it.",
+			group: "HTTPS", value: "HOST:PORT", help: "address to redirect HTTP to HTTPS on, with --domain",
+			more: "If you use another port, a router or proxy must forward port 80 to it.",
 			set:  func(c *config, v string) (err error) { c.https.plain, err = parseListen(v); return err },
 		}, {
 			name: "acme-directory", with: []string{"domain"}, audience: forServing,
@@ -57,7 +57,7 @@ func httpsSettings() []setting {
 			set: func(c *config, v string) (err error) { c.https.directory, err = parseDirectory(v); return err },
 		}, {
 			name: "acme-email", with: []string{"domain"}, audience: forServing,
-			group: "HTTPS", value: "EMAIL", help: "contact address for the ACME directory",
+			group: "HTTPS", value: "EMAIL", help: "contact email address for the ACME account",
 			set: func(c *config, v string) (err error) { c.https.email, err = parseEmail(v); return err },
 		}, {
 			name: "acme-ca", with: []string{"domain"}, audience: forServing,

@@ -21,10 +21,9 @@ func importCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a clinic from a file",
-		Long: "Imports a clinic file (JSON; - reads standard input) into the running server of the data directory, " +
-			"or into the directory\n" +
-			"itself. Entries with the same id are replaced, so a second import of the same file changes nothing. " +
-			"Appointments do not change.",
+		Long: "Imports a clinic file (JSON; - reads standard input). If a server is running on the data directory,\n" +
+			"it does the import; otherwise the command writes to the directory itself. Entries with the same id\n" +
+			"are replaced, so importing the same file twice changes nothing. Appointments do not change.",
 		Args: oneArgument("the clinic file, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)

@@ -19,9 +19,8 @@ func keysCommand(p process) *cobra.Command {
 	rotate := &cobra.Command{
 		Use:   "rotate",
 		Short: "Rotate the signing key",
-		Long: "Signs manage links and agents' tokens with a new key from now on. Links and tokens signed with the " +
-			"old key stay valid\n" +
-			"until they expire, so you do not need to notify anyone.",
+		Long: "Creates a new key for signing manage links and agents' tokens. Links and tokens signed with the old\n" +
+			"key stay valid until they expire, so you do not need to notify anyone.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
 			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", nil, nil); err != nil {

@@ -21,11 +21,10 @@ const maxMessage = 1 << 20
 func mcpCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Speak the Model Context Protocol on standard input and output",
-		Long: "Lets an assistant on this machine book at the running server of the data directory: it speaks the " +
-			"Model Context Protocol\n" +
-			"on standard input and output. For assistants on other machines, use POST /mcp with an API key of " +
-			"scope agent.",
+		Short: "Serve the Model Context Protocol on standard input and output",
+		Long: "Lets an assistant on this machine book appointments: the command serves the Model Context Protocol\n" +
+			"on standard input and output, and connects to the running server of the data directory. For\n" +
+			"assistants on other machines, use POST /mcp with an API key of scope agent.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

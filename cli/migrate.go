@@ -12,14 +12,12 @@ func migrateCommand(p process) *cobra.Command {
 	var dry bool
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Move the clinic to another database, or migrate its schema",
-		Long: "With --to, the command moves the whole clinic into an empty PostgreSQL database " +
-			"(postgres://user@host/name), or from PostgreSQL\n" +
-			"into a data directory (sqlite:DIRECTORY): schedule, appointments, people, keys, audit log and queue. " +
-			"It compares every row.\n" +
-			"If it is interrupted, run it again: it continues. Until it has finished, the clinic stays at the old " +
-			"database. Afterwards the\n" +
-			"old database is stored but no server serves it.\n" +
+		Short: "Move the clinic to another database, or upgrade its schema",
+		Long: "With --to, the command moves the whole clinic to an empty PostgreSQL database\n" +
+			"(postgres://user@host/name), or from PostgreSQL to a data directory (sqlite:DIRECTORY): schedule,\n" +
+			"appointments, people, keys, audit log and queue. It compares every row.\n" +
+			"If the move is interrupted, run the command again to continue. Until it has finished, the clinic\n" +
+			"stays in the old database. After that, no server opens the old database, and you can delete it.\n" +
 			"Without --to, the command is the same as upgrade. No server may be running on either database.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -92,9 +92,9 @@ func adminResetCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reset-password --email ADDRESS",
 		Short: "Reset a user's password",
-		Long: "Sets a new password for a user and ends the user's sign-ins. At a terminal, the command asks for the password twice\n" +
-			"and does not show it. Otherwise it reads the first line of standard input. It turns one-time codes off and\n" +
-			"activates a deactivated account.",
+		Long: "Sets a new password for a user, and signs the user out everywhere. At a terminal, the command\n" +
+			"prompts for the password twice without showing it; otherwise it reads the first line of standard\n" +
+			"input. It also turns off two-factor authentication and reactivates a deactivated account.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" {
@@ -191,9 +191,9 @@ func setupURLCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup-url",
 		Short: "Print a new one-time setup link",
-		Long: "Prints a one-time link to set up the clinic and create its first owner. The link is valid for 30 minutes, and replaces\n" +
-			"earlier ones. It leads to the running server of the data directory, or to the address at which a server would listen\n" +
-			"with these settings.",
+		Long: "Prints a one-time link to set up the clinic and create its first owner. The link is valid for 30\n" +
+			"minutes and replaces earlier ones. It uses the address of the running server or, if none is running,\n" +
+			"the address in these settings.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, cfg config, _ []string) error {
 			var made setupBody
@@ -237,7 +237,7 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "\n  %s\n\n"+
-		"Open this link to set the clinic up. It works once and for 30 minutes. For a new one: holdfast setup-url\n\n",
+		"Open this link to set up the clinic. It works once, within 30 minutes. For a new one: holdfast setup-url\n\n",
 		setupURL(h.base(), token))
 	return err
 }

@@ -87,7 +87,7 @@ func queueListCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the queued operations",
-		Long:  "Lists the operations: running, failed, waiting, then completed. It shows no names.",
+		Long:  "Lists running, failed, waiting and completed operations, in this order. The list contains no names.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -141,7 +141,7 @@ func queueListCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().StringVar(&status, "status", "", "only this state: pending, processing, completed or failed")
+	c.Flags().StringVar(&status, "status", "", "show only this state: pending, processing, completed or failed")
 	completes(c, "status", "pending", "processing", "completed", "failed")
 	c.Flags().IntVar(&limit, "limit", 100, "maximum number of operations, up to 500")
 	defineSettings(c, forData)
@@ -154,10 +154,11 @@ func queueRetryCommand(p process) *cobra.Command {
 	one := oneArgument("the id of the operation, as queue list shows it, or --failed for all that failed")
 	c := &cobra.Command{
 		Use:   "retry ID | --failed",
-		Short: "Retry one operation, or all that failed",
-		Long: "Retries a failed operation from its first attempt, or a waiting one now. With --failed, it retries all failed operations\n" +
-			"except those that need review: for each of these, a person must decide whether it took effect. Without a server, the\n" +
-			"operations are attempted when one starts.",
+		Short: "Retry one operation, or all failed operations",
+		Long: "Retries a failed operation from its first attempt, or a waiting operation immediately. With\n" +
+			"--failed, it retries all failed operations except those that need review: a person must decide\n" +
+			"whether each of these took effect. If no server is running, the next one to start makes the\n" +
+			"attempts.",
 		Args: func(c *cobra.Command, args []string) error {
 			if failed {
 				return noArguments(c, args)

@@ -21,20 +21,20 @@ func restoreCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore BACKUP | restore --list [DESTINATION…]",
 		Short: "Restore a backup",
-		Long: "Verifies a copy of the backup, then replaces the database and the keys in the data directory. The " +
-			"replaced files are moved to\n" +
-			"backups/replaced-…, which the server deletes after some weeks. The server must not be running. All " +
-			"users are signed out, and\n" +
-			"the command lists the API keys that are valid again.\n\n" +
+		Long: "Verifies a copy of the backup, then replaces the database and the keys in the data directory. The\n" +
+			"server must not be running. The replaced files are moved to backups/replaced-…, which the server\n" +
+			"deletes after a few weeks. All users are signed out, and the command lists the API keys that are\n" +
+			"valid again.\n" +
+			"\n" +
 			"BACKUP is one of these:\n" +
-			"  a directory    made by backup, or each day by the server (auto-…)\n" +
-			"  a .db file     a snapshot from backups; the keys stay as they are\n" +
+			"  a directory    written by backup, or by the server every day (auto-…)\n" +
+			"  a .db file     a snapshot from backups; the keys are not replaced\n" +
 			"  trail-…        an incremental backup, restored up to its last intact increment, or up to --until\n" +
-			"  s3://…         one of these in a bucket, as --list prints it; set --backup-s3-endpoint and the " +
-			"settings that follow it\n\n" +
-			"A sealed copy (its files end in .age) needs the key that backup-key printed: name its file with --key, " +
-			"or type it with --key -.\n" +
-			"With --list, the command restores nothing. It prints the backups in the data directory and at each " +
+			"  s3://…         any of these in a bucket, as printed by --list; set the --backup-s3-… settings\n" +
+			"\n" +
+			"To restore an encrypted copy (its files end in .age), you need the key that backup-key printed. Pass\n" +
+			"the file that contains it with --key, or type it with --key -.\n" +
+			"With --list, the command restores nothing. It lists the backups in the data directory and at each\n" +
 			"DESTINATION, a directory or a bucket.",
 		Args: func(c *cobra.Command, args []string) error {
 			if list {
@@ -65,7 +65,7 @@ func restoreCommand(p process) *cobra.Command {
 	c.Flags().StringVar(&until, "until", "",
 		"leave out the increments made after this instant, such as 2026-11-23T09:30:00Z")
 	nameValue(c.Flags(), "until", "INSTANT")
-	c.Flags().StringVar(&keyFile, "key", "", "file with the key of a sealed copy, or - to type it")
+	c.Flags().StringVar(&keyFile, "key", "", "file with the key of an encrypted copy, or - to type it")
 	nameValue(c.Flags(), "key", "FILE")
 	c.Flags().BoolVar(&list, "list", false, "print the backups, newest first, without restoring one")
 	defineSettings(c, forData|forCopies)

@@ -19,12 +19,12 @@ func retentionSettings() []setting {
 		}
 	}
 	return []setting{
-		row("keep-sign-ins", "7d", "DAYS", "how long expired sign-ins of the staff are kept", "",
+		row("keep-sign-ins", "7d", "DAYS", "how long to keep expired staff sign-ins", "",
 			func(r *record.Retention) *time.Duration { return &r.SignIns }),
-		row("keep-records", "400d", "DAYS", "how long ended sessions, deliveries and the presence log are kept", "",
+		row("keep-records", "400d", "DAYS", "how long to keep ended sessions, deliveries and the presence log", "",
 			func(r *record.Retention) *time.Duration { return &r.Records }),
-		row("keep-operations", "30d", "DAYS", "how long delivered operations stay in the queue",
-			"At most the newest 10,000. A failed operation stays until a person decides.",
+		row("keep-operations", "30d", "DAYS", "how long to keep delivered operations in the queue",
+			"The queue keeps at most the newest 10,000. Failed operations stay until a person resolves them.",
 			func(r *record.Retention) *time.Duration { return &r.Operations }),
 	}
 }

@@ -34,9 +34,9 @@ func serveCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the clinic in the data directory",
-		Long: "Serves the clinic in the data directory until SIGINT or SIGTERM. Then it accepts no more " +
-			"connections, ends the live\n" +
-			"streams, completes the running requests and exits with 0. A second signal ends it immediately.",
+		Long: "Serves the clinic in the data directory until it receives SIGINT or SIGTERM. It then stops accepting\n" +
+			"connections, closes live streams, finishes the requests in progress and exits with 0. A second\n" +
+			"signal stops it immediately.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

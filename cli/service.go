@@ -65,7 +65,7 @@ func serviceCommand(p process) *cobra.Command {
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.install(c.Context(), domains) },
 	}
-	install.Flags().StringSliceVar(&domains, "domain", nil, "serve HTTPS under these names, on ports 80 and 443")
+	install.Flags().StringSliceVar(&domains, "domain", nil, "serve HTTPS for these names, on ports 80 and 443")
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop and remove the service; keep the data",

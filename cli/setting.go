@@ -122,21 +122,21 @@ func settings() []setting {
 		}, {
 			name: "rate-limit", fallback: "default", values: []string{"default", "off"}, audience: forServing,
 			group: "Limits", value: "MODE",
-			help: "limits per network address on public writes and live streams: default or off",
-			more: "`off` switches off every limit of this group except `--max-streams`.",
+			help: "rate limits per network address for public writes and live streams: default or off",
+			more: "`off` turns off every limit in this group except `--max-streams`.",
 			set:  func(c *config, v string) error { c.rateLimit = v == "default"; return oneOf(v, "default", "off") },
 		}, {
 			name: "admin-key", secret: true, audience: forServing, group: "Basics", value: "KEY",
-			help: "admin key for the first set-up, at least 24 characters; valid next to the API keys",
+			help: "admin key for the initial setup, at least 24 characters; works alongside the API keys",
 			set:  func(c *config, v string) (err error) { c.adminKey, err = parseAdminKey(v); return err },
 		}, {
 			name: "timeslots-cache-ttl", fallback: "300s", audience: forServing, group: "Basics", value: "DURATION",
-			help: "how long a computed list of time slots may be reused; 0 computes it every time",
+			help: "how long to cache a list of time slots; 0 turns the cache off",
 			set:  func(c *config, v string) (err error) { c.timeslotsCacheTTL, err = parseDuration(v); return err },
 		}, {
 			name: "owner-email", with: []string{"owner-password"}, audience: forServing,
-			group: "Basics", value: "EMAIL", help: "email address of the first owner, created without the setup page",
-			more: "Needs `--owner-password`. Ignored as soon as the clinic has an owner.",
+			group: "Basics", value: "EMAIL", help: "email address of the first owner, to create it without the setup page",
+			more: "Needs `--owner-password`. Ignored if the clinic already has an owner.",
 			set:  func(c *config, v string) (err error) { c.ownerEmail, err = parseOwnerEmail(v); return err },
 		}, {
 			name: "owner-password", secret: true, with: []string{"owner-email"}, audience: forServing,
@@ -144,11 +144,11 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) { c.ownerPassword, err = parseOwnerPassword(v); return err },
 		}, {
 			name: "presence-stale-after", fallback: "90s", audience: forServing,
-			group: "Presence", value: "DURATION", help: "age at which the heartbeat of an online specialist is stale",
+			group: "Presence", value: "DURATION", help: "age at which the heartbeat of an online specialist counts as stale",
 			set: func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
 		}, {
 			name: "presence-sweep", fallback: "30s", audience: forServing,
-			group: "Presence", value: "DURATION", help: "how often the server looks for stale heartbeats",
+			group: "Presence", value: "DURATION", help: "how often the server checks for missing heartbeats",
 			set: func(c *config, v string) (err error) { c.presence.Sweep, err = parsePositive(v); return err },
 		}, {
 			name: "presence-mirror", fallback: "60s", audience: forServing,
@@ -156,24 +156,24 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) { c.presence.Mirror, err = parsePositive(v); return err },
 		}, {
 			name: "presence-reconcile", fallback: "300s", audience: forServing,
-			group: "Presence", value: "DURATION", help: "how often live presence is corrected from the database",
+			group: "Presence", value: "DURATION", help: "how often the server reconciles live presence with the database",
 			set: func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
 		}, {
 			name: "queue-backoff", fallback: "10s", audience: forServing, group: "Mail", value: "DURATION",
-			help: "base of the wait after a failed delivery: base x 2^attempt, at most 300s",
+			help: "base delay after a failed delivery: base x 2^attempt, at most 300s",
 			set:  func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
 		}, {
 			name: "queue-max-attempts", fallback: "10", audience: forServing,
-			group: "Mail", value: "N", help: "attempts before a delivery needs a person",
+			group: "Mail", value: "N", help: "maximum number of attempts before a delivery fails",
 			set: func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
 			name: "notice-max-age", fallback: "24h", audience: forServing, group: "Mail", value: "DURATION",
-			help: "how long an email, a text message or a webhook is retried while its receiver is unreachable",
+			help: "how long to retry an email, a text message or a webhook while its receiver is unreachable",
 			set:  func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
 		}, {
 			name: "smtp-url", secret: true, audience: forServing, common: true, group: "Mail", value: "URL",
 			help: "mail server, as smtp://user:password@host:587 or smtps://host:465",
-			more: "Without it, every email becomes an `.eml` file in `mail/` of the data directory. The booking page then promises no email, and the setup page says so.",
+			more: "Without it, and without a mail server in the console, the server writes every email to an `.eml` file in `mail/` of the data directory, and the booking page does not mention email.",
 			set: func(c *config, v string) error {
 				c.smtpURL = v
 				_, err := notice.NewMailer(notice.MailOptions{URL: v})
@@ -182,7 +182,7 @@ func settings() []setting {
 		}, {
 			name: "mail-from", audience: forServing,
 			group: "Mail", value: "ADDRESS", help: "sender of emails, such as \"Harbour Clinic <post@example.org>\"",
-			more: "Without it, the clinic's own address. With `--smtp-url` and neither of the two, the server does not start.",
+			more: "If it is not set, the clinic's own email address is used. If the clinic has none either, the server does not start with `--smtp-url`.",
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
 			name: "sms-url", secret: true, audience: forServing, group: "Mail", value: "URL",
@@ -196,29 +196,29 @@ func settings() []setting {
 			},
 		}, {
 			name: "sms-method", fallback: "POST", values: []string{"POST", "PUT", "GET"}, audience: forServing,
-			group: "Mail", value: "METHOD", help: "method of a request to an SMS gateway at an https:// address",
+			group: "Mail", value: "METHOD", help: "HTTP method for an SMS gateway at an https:// address",
 			set: func(c *config, v string) error { c.sms.method = v; return oneOf(v, "POST", "PUT", "GET") },
 		}, {
 			name: "sms-headers", secret: true, with: []string{"sms-url"}, audience: forServing, group: "Mail",
 			value: "LINES",
-			help:  "headers of a request to an SMS gateway at an https:// address, separated by line feeds or |",
-			more:  "Example: `X-Api-Key: 123|Accept: application/json`.",
+			help:  "HTTP headers for an SMS gateway at an https:// address, separated by line feeds or vertical bars",
+			more:  "Example: `X-Api-Key: 123\\|Accept: application/json`.",
 			set:   func(c *config, v string) error { c.sms.headers = strings.ReplaceAll(v, "|", "\n"); return nil },
 		}, {
 			name: "sms-body", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEMPLATE",
-			help: "body of a request to an SMS gateway at an https:// address, with {to} and {text}",
+			help: "request body for an SMS gateway at an https:// address, with {to} and {text}",
 			more: "JSON if it begins with `{`, otherwise a form; the server escapes the values accordingly.",
 			set:  func(c *config, v string) error { c.sms.body = v; return nil },
 		}, {
 			name: "sms-success", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEXT",
-			help: "text in the answer of an SMS gateway at an https:// address to an accepted message",
-			more: "White space does not matter. Without it, every answer 2xx means success.",
+			help: "text that a successful response from an SMS gateway at an https:// address contains",
+			more: "White space is ignored. If it is not set, every 2xx response is a success.",
 			set:  func(c *config, v string) error { c.sms.success = v; return nil },
 		}, {
 			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing, group: "Mail",
 			value: "true|false",
 			help:  "allow webhooks, calendars and the SMS gateway on loopback and private addresses",
-			more:  "For receivers on the same machine or network. Calendars may then also be read without encryption.",
+			more:  "For receivers on the same machine or network. It also allows calendars without encryption.",
 			set: func(c *config, v string) error {
 				c.webhookAllowPrivate = v == "true"
 				return oneOf(v, "true", "false")
@@ -231,8 +231,8 @@ func settings() []setting {
 		}, {
 			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"},
 			audience: forServing, group: "Basics", value: "LEVEL",
-			help: "least severe messages of the log: debug, info, warn or error",
-			more: "`warn` leaves out the requests and keeps what needs an operator; [Log messages](log.md) lists it. The setup link is printed at every level.",
+			help: "minimum log level: debug, info, warn or error",
+			more: "`warn` omits the requests and keeps the messages that may need an operator; [Log messages](log.md) lists them. The setup link is printed at every level.",
 			set: func(c *config, v string) error {
 				if err := oneOf(v, "debug", "info", "warn", "error"); err != nil {
 					return err
@@ -241,14 +241,14 @@ func settings() []setting {
 			},
 		}, {
 			name: "log-client-address", fallback: "false", yes: true, audience: forServing, group: "Basics", value: "true|false",
-			help: "add the network address of the client to the log line of each request",
+			help: "log the network address of the client with each request",
 			more: "Network addresses are personal data: state in the privacy policy how long the log is stored. " +
 				"Behind a proxy, set `--trusted-proxies` as well.",
 			set: func(c *config, v string) error { c.logClientAddress = v == "true"; return oneOf(v, "true", "false") },
 		}, {
 			name: "redis", secret: true, audience: forServing, common: true, group: "Cluster", value: "URL",
-			help: "live state in Valkey or Redis, as redis://user:password@host:6379/0",
-			more: "`rediss://…` uses TLS, `unix:///path` a socket; a Sentinel is `redis://host:26379/0?master_name=main&addr=other:26379`. Without it, live state is in memory, or in the PostgreSQL of `--database`.",
+			help: "Valkey or Redis for live state, as redis://user:password@host:6379/0",
+			more: "`rediss://…` uses TLS, `unix:///path` a socket, and `redis://host:26379/0?master_name=main&addr=other:26379` Sentinel. Without `--redis`, live state is in memory, or in PostgreSQL if you use `--database`.",
 			set: func(c *config, v string) error {
 				c.redis = v
 				if v == "" {
@@ -259,9 +259,9 @@ func settings() []setting {
 		}, {
 			name: "database", secret: true, audience: forServing | forData,
 			common: true, group: "Cluster", value: "URL",
-			help: "durable state in PostgreSQL, as postgres://user@host/name; better given as a file",
-			more: "With `--database-file`, the password is not in the process list. Without either, SQLite in the directory of " +
-				"`--data`. Add `sslmode=verify-full` for a database on another host; the server warns without it. Without `--redis`, " +
+			help: "PostgreSQL for durable state, as postgres://user@host/name; prefer --database-file",
+			more: "With `--database-file`, the password does not appear in the process list. Without either, the server uses SQLite in " +
+				"the data directory. Add `sslmode=verify-full` for a database on another host; the server warns without it. Without `--redis`, " +
 				"and while Redis is unreachable, holds are in PostgreSQL too.",
 			set: func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},

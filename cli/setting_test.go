@@ -36,10 +36,10 @@ func TestSettingsPageComesFromTheTable(t *testing.T) {
 func TestDatabaseHelpRecommendsFile(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"migrate", "--help"}} {
-		contains(t, strings.Join(args, " "), command(t, nil, "", args...).stdout, "better given as a file")
+		contains(t, strings.Join(args, " "), command(t, nil, "", args...).stdout, "prefer --database-file")
 	}
 	contains(t, "help settings", strings.Join(strings.Fields(command(t, nil, "", "help", "settings").stdout), " "),
-		"better given as a file")
+		"prefer --database-file")
 }
 
 // TestHelpFitsOnOneScreen: every command in its group, ten flags, and how to list the others.

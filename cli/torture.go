@@ -30,11 +30,10 @@ func tortureCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "torture",
 		Short: "Stress-test the double-booking guarantee",
-		Long: "Lets 64 clients book, move and cancel at random in a temporary clinic, for all types and " +
-			"specialists at the same time,\n" +
-			"with and without holds. Then it searches the whole database for overlapping appointments. It shows " +
-			"the speed of this\n" +
-			"machine's disk, and that the guarantee holds on it. Exits with 1 if any appointments overlap.",
+		Long: "Simulates 64 clients that book, move and cancel at random in a temporary clinic, across all types\n" +
+			"and specialists, with and without holds. It then searches the whole database for overlapping\n" +
+			"appointments. The result shows how fast this machine's disk is, and that the guarantee holds on it.\n" +
+			"Exits with 1 if any appointments overlap.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if length <= 0 || length > time.Hour {
@@ -48,7 +47,7 @@ func tortureCommand(p process) *cobra.Command {
 			return errors.Join(p.torture(c.Context(), cfg, length), os.RemoveAll(dir))
 		},
 	}
-	c.Flags().DurationVar(&length, "for", length, "duration, such as 30s")
+	c.Flags().DurationVar(&length, "for", length, "how long to run, such as 30s")
 	return c
 }
 

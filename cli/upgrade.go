@@ -24,13 +24,12 @@ func upgradeCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the database schema",
-		Long: "Upgrades the schema of the database to this program's version. serve does the same when it starts. " +
-			"Before it changes a\n" +
-			"SQLite file, it writes a snapshot to backups. No server may be running on the database.\n" +
-			"With --check, the command changes nothing. It upgrades and verifies a copy of the database and prints " +
-			"the result. A server of\n" +
-			"the earlier version may be running. For PostgreSQL it lists the migrations that are due, and tries " +
-			"none.",
+		Long: "Upgrades the database schema to this program's version. serve does the same when it starts. Before\n" +
+			"changing a SQLite file, the command writes a snapshot to backups. No server may be running on the\n" +
+			"database.\n" +
+			"With --check, the command changes nothing: it upgrades and verifies a copy of the database and\n" +
+			"prints the result. A server of the earlier version may be running. For PostgreSQL, it only lists the\n" +
+			"pending migrations.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -57,7 +56,7 @@ func upgradeCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().BoolVar(&check, "check", false, "change nothing, and print what would happen")
+	c.Flags().BoolVar(&check, "check", false, "print what would happen, without changing anything")
 	defineSettings(c, forData)
 	return c
 }

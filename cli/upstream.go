@@ -39,60 +39,60 @@ func upstreamSettings() []setting {
 			audience: forServing,
 			common:   true, group: "Practice system", value: "URL",
 			help: "endpoint of the practice-management system, such as https://pms.example/GetData.ashx",
-			more: "Without it, appointments are only in Holdfast, and the other `--upstream-…` settings are errors.",
+			more: "Without it, appointments exist only in Holdfast, and the other `--upstream-…` settings are not allowed.",
 			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
 		}, {
 			name: "upstream-client-id", secret: true, with: []string{"upstream-url"}, audience: forServing,
-			group: "Practice system", value: "ID", help: "client id from the vendor of the practice-management system",
+			group: "Practice system", value: "ID", help: "client ID from the vendor of the practice-management system",
 			set: text(func(c *config) *string { return &c.upstream.clientID }),
 		}, {
 			name: "upstream-user", with: []string{"upstream-url"}, audience: forServing,
-			group: "Practice system", value: "NAME", help: "user name at the practice-management system",
+			group: "Practice system", value: "NAME", help: "user name for the practice-management system",
 			set: text(func(c *config) *string { return &c.upstream.user }),
 		}, {
 			name: "upstream-password", secret: true, with: []string{"upstream-url"}, audience: forServing,
-			group: "Practice system", value: "PASSWORD", help: "password at the practice-management system",
+			group: "Practice system", value: "PASSWORD", help: "password for the practice-management system",
 			set: text(func(c *config) *string { return &c.upstream.password }),
 		}, {
 			name: "upstream-vendor", with: []string{"upstream-url"}, audience: forServing,
 			group: "Practice system", value: "NAME",
-			help: "vendor user name of patients and appointments written there", more: "Without it, `--upstream-user`.",
+			help: "vendor user name to write patients and appointments with", more: "If it is not set, `--upstream-user` is used.",
 			set: text(func(c *config) *string { return &c.upstream.vendor }),
 		}, {
 			name: "upstream-spacing", fallback: "10s", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "least time between two appointments written there",
+			group: "Practice system", value: "DURATION", help: "minimum time between two appointment writes",
 			set: length(func(c *config) *time.Duration { return &c.upstream.spacing }),
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
 			group: "Practice system", value: "DURATION",
-			help: "wait before the one quick retry while an agent's caller waits",
+			help: "delay before the one quick retry while an agent's caller waits",
 			set:  length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "time limit of one call",
+			group: "Practice system", value: "DURATION", help: "timeout of one call",
 			set: length(func(c *config) *time.Duration { return &c.upstream.timeout }),
 		}, {
 			name: "upstream-quarantine", fallback: "90s", audience: forServing,
 			group: "Practice system", value: "DURATION",
-			help: "how long a write with unknown outcome waits before it is looked up",
-			more: "Keep it longer than `--upstream-timeout`.", set: length(func(c *config) *time.Duration {
+			help: "how long to wait before looking up a write with an unknown outcome",
+			more: "Set it to more than `--upstream-timeout`.", set: length(func(c *config) *time.Duration {
 				return &c.outbound.Quarantine
 			}),
 		}, {
 			name: "upstream-openings-every", fallback: "5m", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "how often the system's openings are fetched; 0 never",
-			more: "The booking page offers nothing else. With `0`, it offers Holdfast's own calendar.",
+			group: "Practice system", value: "DURATION", help: "how often to fetch the system's openings; 0 for never",
+			more: "The booking page offers only these openings. With `0`, it offers Holdfast's own calendar.",
 			set:  func(c *config, v string) (err error) { c.practice.OpeningsEvery, err = parseDuration(v); return err },
 		}, {
 			name: "upstream-openings-max-age", fallback: "1h", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "age at which fetched openings are no longer used",
+			group: "Practice system", value: "DURATION", help: "maximum age of fetched openings",
 			more: "After that, the booking page offers Holdfast's own calendar.",
 			set:  length(func(c *config) *time.Duration { return &c.practice.OpeningsMaxAge }),
 		}, {
 			name: "agent-bound", fallback: "12s", audience: forServing,
 			group: "Practice system", value: "DURATION",
-			help: "how long an agent's caller waits for the answer to a booking: 3s to 25s",
-			more: "Keep it longer than `--upstream-spacing`, so that a second child's booking waits its turn and is confirmed.",
+			help: "how long an agent's caller waits for the result of a booking: 3s to 25s",
+			more: "Set it to more than `--upstream-spacing`: the booking of a second child can then wait for its turn and still be confirmed.",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
 				if err == nil && (c.upstream.agentBound < practice.MinAgentBound ||
@@ -104,15 +104,15 @@ func upstreamSettings() []setting {
 		}, {
 			name: "agent-allow-legacy", fallback: "false", yes: true, audience: forServing,
 			group: "Practice system", value: "true|false",
-			help: "let agents book with a bare patientGUID, without a token",
+			help: "let agents book with only a patientGUID, without a token",
 			set: func(c *config, v string) error {
 				c.upstream.allowLegacy = v == "true"
 				return oneOf(v, "true", "false")
 			},
 		}, {
 			name: "debug-replies", fallback: "false", yes: true, audience: forServing,
-			group: "Practice system", value: "true|false", help: "add _debug to the answers to agents",
-			more: "For developing an agent.",
+			group: "Practice system", value: "true|false", help: "add _debug to responses to agents",
+			more: "Useful when you develop an agent.",
 			set: func(c *config, v string) error {
 				c.upstream.debugReplies = v == "true"
 				return oneOf(v, "true", "false")

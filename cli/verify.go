@@ -24,13 +24,11 @@ func verifyCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [BACKUP]",
 		Short: "Verify the integrity of the database or a backup",
-		Long: "Verifies the database in the data directory, while the server runs or not: no appointments overlap, " +
-			"all references\n" +
-			"exist, the indexes and the file are intact, and the audit log is unchanged. With an argument, it " +
-			"verifies that backup instead.\n" +
-			"It prints the last link of the audit chain. Store the link outside this machine: with --audit-link, a " +
-			"later run proves that\n" +
-			"the log up to that link is unchanged. Exits with 1 if anything is wrong.",
+		Long: "Verifies the database in the data directory, whether or not the server is running: no appointments\n" +
+			"overlap, all references exist, the indexes and the file are intact, and the audit log is unchanged.\n" +
+			"With an argument, it verifies that backup instead.\n" +
+			"The command prints the last link of the audit chain. Store it on another machine: with --audit-link,\n" +
+			"a later run proves that the log up to that link is unchanged. Exits with 1 if it finds a problem.",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) <= 1 {
 				return nil

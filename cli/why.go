@@ -18,10 +18,9 @@ func whyCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why --type ID --at 2026-11-23T09:30:00Z",
 		Short: "Explain why a time can or cannot be booked",
-		Long: "Explains, in one sentence per specialist, why a time of an appointment type can or cannot be " +
-			"booked. It asks the running\n" +
-			"server of the data directory, or reads the directory itself. With --listen, it asks the server that " +
-			"listens there.",
+		Long: "Explains, in one sentence per specialist, why an appointment type can or cannot be booked at a time.\n" +
+			"The command works whether or not a server is running on the data directory. With --listen, it asks\n" +
+			"the server at that address.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -54,8 +53,8 @@ func whyCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&kind, "type", "", "id of the appointment type")
-	c.Flags().StringVar(&at, "at", "", "start, such as 2026-11-23T09:00:00+01:00")
-	c.Flags().StringVar(&specialist, "specialist", "", "only this specialist")
+	c.Flags().StringVar(&at, "at", "", "start time, such as 2026-11-23T09:00:00+01:00")
+	c.Flags().StringVar(&specialist, "specialist", "", "ask only about this specialist")
 	defineSettings(c, forCalling|forData)
 	return c
 }
