@@ -79,7 +79,7 @@ function form({ method, path, parameters, body }) {
       const answer = await fetch(address, { method, headers, credentials: 'omit', body: text ? text.value : undefined, signal: stop.signal })
       let shown = await answer.text()
       try { shown = JSON.stringify(JSON.parse(shown), null, 2) } catch { /* not JSON: shown unchanged */ }
-      output.replaceChildren(make('p', {}, 'Answer: ' + answer.status + ' ' + answer.statusText), make('pre', { tabindex: '0' }, make('code', {}, shown || '(no body)')))
+      output.replaceChildren(make('p', {}, 'Response: ' + answer.status + ' ' + answer.statusText), make('pre', { tabindex: '0' }, make('code', {}, shown || '(no body)')))
     } catch (error) {
       output.replaceChildren(make('p', {}, 'No complete answer within 15 seconds: ' + error.message))
     }

@@ -117,7 +117,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
 	p.key("r")
-	p.until(`document.activeElement.innerText.startsWith('Remove the block 10:30')`)
+	p.until(`document.activeElement.innerText.startsWith('Remove the block from 10:30')`)
 	p.key(kb.Enter)
 	p.there("dialog .btn.primary:focus")
 	p.key(kb.Enter)

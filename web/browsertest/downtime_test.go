@@ -96,11 +96,11 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 		p.changeKept(change)
 		p.reload()
 		p.openPlan(password)
-		p.says("The plan is damaged or was changed")
+		p.says("The plan cannot be shown, because it is damaged")
 	}
 
 	h.restart()
-	p.says("The server can be reached.")
+	p.says("The server is reachable again.")
 	p.press("Enter paper bookings")
 	p.there("#byhand-date")
 	p.run(`location.hash = '#day/` + h.date + `'`)

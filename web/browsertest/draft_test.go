@@ -58,7 +58,7 @@ func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	p.signIn(email)
 	idle := ask[float64](p, `fetch('/v1/auth/me').then(r => r.json()).then(me => me.idleSeconds)`)
 	p.run(fmt.Sprintf(`window.later = %f * 1000 - 100e3`, idle))
-	p.says("Are you still here?")
+	p.says("Are you still there?")
 	p.accessible("the warning before the lock")
 	p.shot("desk-idle-warning")
 	p.click("dialog .btn.primary")
@@ -144,7 +144,7 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.key(kb.ArrowRight)
 	p.cursor("Dr Karim Haddad")
 	p.key("x")
-	p.says("You can change only your own.")
+	p.says("You can only change your own.")
 	p.drag(card(p.ofAda()), `[data-col=karim]`, 0)
 	p.moment()
 	if n := p.count("dialog"); n != 0 {

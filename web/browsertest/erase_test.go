@@ -31,7 +31,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	p.key(kb.Enter)
 	p.there("dialog.person #person-note")
 	p.press("Erase this person…")
-	p.says("1 appointment is still to come.")
+	p.says("1 upcoming appointment stays booked")
 	p.says("Others with the same phone number or email")
 	p.until(`document.activeElement.innerText === 'Keep'`) // Enter must not erase the person
 	p.accessible("erasing a person")

@@ -35,7 +35,7 @@ func TestReferenceFindsAndTriesOperation(t *testing.T) {
 	p.run(`[...document.querySelectorAll('article')].find(a => a.querySelector('#getClinic')).querySelector('.try details').open = true`)
 	p.until(`!!document.querySelector('.try form button')`)
 	p.click(".try form button")
-	p.until(`document.querySelector('.try form').textContent.includes('Answer: 200')`)
+	p.until(`document.querySelector('.try form').textContent.includes('Response: 200')`)
 	if shown := ask[string](p, `document.querySelector('.try form pre').textContent`); !strings.Contains(shown,
 		`"clinic"`) {
 		t.Errorf("the form shows %s", shown)

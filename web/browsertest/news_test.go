@@ -40,9 +40,9 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 		t.Errorf("the sound is off and the page played %d notes", n)
 	}
 
-	p.press("This screen")
+	p.press("Display")
 	p.click(`dialog label.check:nth-of-type(2)`)
-	p.says("Two short notes")
+	p.says("Two short tones")
 	p.until(`window.notes === 2`) // switching it on plays it once
 	p.accessible("the display settings with the sound")
 	p.run(`document.querySelector('dialog [aria-label=Close]').click()`)

@@ -37,7 +37,7 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	p.fill("#openid-secret", "wrong")
 	p.fill("#openid-domains", "clinic.example, other.example")
 	p.click("#openid [type=submit]")
-	p.says("The provider does not know this client, or the secret is wrong.")
+	p.says("The provider does not recognise this client, or the secret is wrong.")
 	p.says(h.url + "/v1/auth/openid/callback")
 	p.accessible("an identity provider that was refused")
 	p.run(`document.querySelector('#openid').scrollIntoView({ block: 'start', behavior: 'instant' })`)

@@ -18,7 +18,7 @@ func TestOwnerSetsBookingRule(t *testing.T) {
 	p.there("#rule-failure")
 	p.run(`(s => { s.value = 'refuse'; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('#rule-failure'))`)
 	p.press("Test")
-	p.says("It did not answer correctly. The reason: this server makes no outbound calls.")
+	p.says("It did not respond correctly. Reason: this server makes no outbound calls.")
 	p.run(`document.querySelector('#rule-url').form.requestSubmit()`)
 	p.until(`document.querySelector('#rule-url').form.querySelector('button.textlink')`) // the secret of the saved rule
 	saved := h.must(200, "GET", "/v1/settings", nil, asAdmin).raw

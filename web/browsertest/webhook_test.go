@@ -48,7 +48,7 @@ func TestOwnerSendsWebhookAgain(t *testing.T) {
 	p.open("/staff?lang=en#settings")
 	p.click(".deliveries > summary")
 	p.click(".deliveries .line summary")
-	p.says("Answer: 200")
+	p.says("Response: 200")
 	p.says("stored by the CRM")
 	p.says(`"type": "appointment.created"`)
 	p.accessible("the recent messages of a webhook")
