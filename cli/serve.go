@@ -215,7 +215,7 @@ func (h *house) openSQLite(ctx context.Context, _ config, _ houseOptions) error 
 	}
 	s, err := sqlite.Open(ctx, database)
 	if errors.Is(err, store.ErrFull) && h.dir.giveUpReserve() {
-		h.log.Warn("disk full; reserve released so that reading continues", "directory", h.dir.path)
+		h.log.Warn("disk full; reserved space freed so that reads continue", "directory", h.dir.path)
 		s, err = sqlite.Open(ctx, database)
 	} else if err == nil {
 		h.dir.keepReserve()
@@ -383,7 +383,7 @@ func (h *house) listens(addr net.Addr) {
 		return
 	}
 	if said, _ := h.engine.Clinic.BaseURL(); said == "" {
-		h.log.Warn("no public address set; emails carry no link to change or cancel an appointment. "+
+		h.log.Warn("no public address set; emails contain no link to change or cancel an appointment. "+
 			"Set it in the setup or in the settings, or start with --base-url", "listens", addr.String())
 	}
 }

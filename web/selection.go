@@ -230,7 +230,7 @@ func (s *Server) storage(ctx context.Context) storage {
 func (s *Server) getStorage(c *call) error {
 	stats, err := s.engine.Booking.HoldStats(c.ctx())
 	if err != nil {
-		s.log.Warn("holds not counted", "error", err)
+		s.log.Warn("failed to count holds", "error", err)
 	}
 	x := s.storage(c.ctx())
 	answer := map[string]any{

@@ -305,7 +305,7 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	ctx = context.WithoutCancel(ctx)
 	isThere, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
 	if err != nil {
-		bk.log.Warn("hold of a booked slot not ended; it expires on its own", "appointment", a.ID, "error", err)
+		bk.log.Warn("hold of a booked slot not released; it expires on its own", "appointment", a.ID, "error", err)
 	} else if !isThere {
 		bk.events.Publish(ctx, holds.Event{
 			Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner,

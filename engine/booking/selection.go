@@ -191,7 +191,7 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	}
 	if r.Client != "" {
 		if _, err := bk.holds.Renew(ctx, r.Client.Owner()); err != nil {
-			bk.log.Debug("selection not renewed", "error", err)
+			bk.log.Debug("failed to renew a selection", "error", err)
 		}
 	}
 	types := bk.clinic.Serves(r.SpecialistID)
@@ -311,7 +311,7 @@ func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType,
 		}
 	}
 	if err != nil {
-		bk.log.Debug("selection not renewed", "error", err)
+		bk.log.Debug("failed to renew a selection", "error", err)
 	}
 }
 

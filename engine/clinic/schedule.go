@@ -272,7 +272,7 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	if err := cl.ReadSchedule(ctx); err != nil {
 		// The next change tries again. Until then, this node decides on the basis of the previous schedule, and the
 		// database makes the final decision.
-		cl.log.Error("changed schedule not loaded", "error", err)
+		cl.log.Error("failed to load the changed schedule", "error", err)
 		return
 	}
 	after := cl.Current()

@@ -145,7 +145,7 @@ func (tm *Time) ReadClosures(ctx context.Context) error {
 // FollowClosures applies changed closures of these specialists, and notifies all pages to list their time again.
 func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	if err := tm.ReadClosures(ctx); err != nil {
-		tm.log.Error("closures not loaded; refused times may be listed", "error", err)
+		tm.log.Error("failed to load closures; refused times may be listed", "error", err)
 	}
 	for _, id := range specialistIDs {
 		generation := tm.clinic.MoveGenerations(tm.clinic.Serves(id)...)
@@ -177,7 +177,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 			return !believed(c, now)
 		}); err != nil && ctx.Err() == nil {
-			tm.log.Warn("expired closures not announced; open pages still show these times as closed", "error", err)
+			tm.log.Warn("failed to publish expired closures; open pages still show these times as closed", "error", err)
 			// the closure no longer counts; only open pages are not notified yet
 			pause := time.NewTimer(10 * time.Second)
 			select {

@@ -50,7 +50,7 @@ func (tm *Time) followBusy(change int64, before, after *store.Taken) {
 		return
 	}
 	if err := tm.holds.FollowBusy(context.Background(), change, freed, taken); err != nil {
-		tm.log.Warn("busy bits not updated", "error", err)
+		tm.log.Warn("failed to update the busy bitmaps", "error", err)
 	}
 }
 
@@ -60,7 +60,7 @@ func (tm *Time) fillBusy(list []store.Taken) {
 	for i := range list {
 		if t := &list[i]; s.Exclusive(t) && !s.IsResource(t.SpecialistID) {
 			if err := tm.holds.FollowBusy(context.Background(), 0, holds.Booked{}, booked(t)); err != nil {
-				tm.log.Warn("busy bits not filled", "error", err)
+				tm.log.Warn("failed to fill the busy bitmaps", "error", err)
 				return
 			}
 		}

@@ -145,10 +145,10 @@ func (pr *Practice) noteOpenings(err error) {
 	pr.mu.Unlock()
 	switch {
 	case err != nil && before.IsZero():
-		pr.log.Warn("openings not fetched; using the last ones until they are too old", "reason", why, "max_age",
+		pr.log.Warn("failed to fetch openings; using the last ones until they expire", "reason", why, "max_age",
 			pr.Options.Limits.OpeningsMaxAge)
 	case err == nil && !before.IsZero():
-		pr.log.Info("openings can be fetched again")
+		pr.log.Info("fetching openings works again")
 	}
 }
 

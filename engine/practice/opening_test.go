@@ -102,7 +102,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 		if since, _ := p.Practice.OpeningsFailed(); !since.IsZero() {
 			t.Error("it answers again, and is still said to be silent")
 		}
-		if n := strings.Count(p.Log.String(), "openings not fetched"); n != 1 {
+		if n := strings.Count(p.Log.String(), "failed to fetch openings"); n != 1 {
 			t.Errorf("the log says %d times that it does not answer, want once", n)
 		}
 	})

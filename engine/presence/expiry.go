@@ -34,7 +34,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 			return
 		case <-quiet.C:
 			if err := pr.endQuiet(ctx); err != nil && ctx.Err() == nil {
-				pr.log.Warn("quiet sessions not ended; retrying in a minute", "error", err)
+				pr.log.Warn("idle sessions not ended; retrying in a minute", "error", err)
 			}
 			continue
 		case <-pr.requested:
@@ -45,14 +45,14 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			if outage.Begins() {
-				pr.log.Warn("unanswered session requests not ended; retrying every second", "error", err)
+				pr.log.Warn("failed to end unanswered session requests; retrying every second", "error", err)
 			}
 			wait = time.Second
 		case due.IsZero():
 			wait = patience
 		}
 		if err == nil && outage.Ends() {
-			pr.log.Info("unanswered session requests ended again")
+			pr.log.Info("ending unanswered session requests works again")
 		}
 		next.Reset(max(0, wait))
 	}

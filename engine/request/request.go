@@ -424,7 +424,7 @@ func (rq *Requests) HoldAll(ctx context.Context) error {
 	for i := range open {
 		r := &open[i]
 		if _, _, err := rq.holdTime(ctx, r); err != nil {
-			rq.log.Warn("time of a booking request no longer held", "request", r.ID, "error", err)
+			rq.log.Warn("hold of a booking request not restored", "request", r.ID, "error", err)
 		}
 	}
 	return nil

@@ -253,7 +253,7 @@ func (b *Backend) takeOver() {
 	// before the fallback is filled: the ledger already contains what those events report
 	w, err := b.fallback.Watch(ctx)
 	if err != nil {
-		b.logger.Error("events of the fallback not received yet", "error", err)
+		b.logger.Error("events from the fallback not received yet", "error", err)
 	}
 	b.ledger.toFallback(ctx)
 	term := b.term

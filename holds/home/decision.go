@@ -176,9 +176,9 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	if d.Epoch == max(from, above)+1 && d.Epoch > b.logged {
 		b.logged = d.Epoch // the renewal of the lease may have read this decision first
 		if home == b.primary.Mode() {
-			b.logger.Info("Redis reachable from all nodes; live state moves back", "epoch", d.Epoch)
+			b.logger.Info("Redis reachable from all nodes; moving live state back", "epoch", d.Epoch)
 		} else {
-			b.logger.Warn("live state moves to PostgreSQL for all nodes", "epoch", d.Epoch, "reason", why)
+			b.logger.Warn("moving live state to PostgreSQL for all nodes", "epoch", d.Epoch, "reason", why)
 		}
 	}
 	if d.Epoch == max(from, above)+1 && d.Epoch > b.decision.Epoch {

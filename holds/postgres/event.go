@@ -97,7 +97,7 @@ func (b *Backend) listen() (heard bool, err error) {
 	b.ear.Set(true)
 	b.sweeper.NotLater(time.Now()) // the event of a hold that expires soon may have been missed
 	b.hasDecided()                 // a decision may have been made before the connection listened
-	b.logger.Info("events of PostgreSQL received")
+	b.logger.Info("PostgreSQL event subscription started")
 	defer func() {
 		b.ear.Set(false)
 		b.log.Break()

@@ -237,14 +237,14 @@ func TestOutageIsOneLineInTheLog(t *testing.T) {
 	behind, proxy := through(t, migrated(t))
 	var log nodetest.Log
 	open(t, behind, Options{Logger: log.Logger()})
-	log.Await(t, "events of PostgreSQL received", 1)
+	log.Await(t, "PostgreSQL event subscription started", 1)
 	for outages := 1; outages <= 2; outages++ {
 		proxy.Away(true)
 		log.Await(t, "PostgreSQL event subscription interrupted", outages)
 		attempts := time.NewTimer(5 * earRetry)
 		<-attempts.C
 		proxy.Away(false)
-		log.Await(t, "events of PostgreSQL received", outages+1)
+		log.Await(t, "PostgreSQL event subscription started", outages+1)
 		if n := log.Count("PostgreSQL event subscription interrupted"); n != outages {
 			t.Errorf("after %d outages: got %d lines, want one for each", outages, n)
 		}

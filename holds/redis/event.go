@@ -63,7 +63,7 @@ func (b *Backend) hear() {
 	for b.done.Err() == nil {
 		err := b.subscribed(func(p *redis.PubSub) error {
 			b.ear.Set(true)
-			b.logger.Info("events of Redis received")
+			b.logger.Info("Redis event subscription started")
 			hears = true
 			defer func() {
 				b.ear.Set(false)
@@ -73,7 +73,7 @@ func (b *Backend) hear() {
 		})
 		if b.done.Err() == nil {
 			if hears {
-				b.logger.Warn("events of Redis interrupted; watchers restart", "error", err)
+				b.logger.Warn("Redis event subscription interrupted; watchers restart", "error", err)
 			}
 			hears = false
 			select {

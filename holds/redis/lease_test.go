@@ -83,15 +83,15 @@ func TestOutageIsOneLineInTheLog(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		var log nodetest.Log
 		open(t, s, Options{Logger: log.Logger()})
-		log.Await(t, "events of Redis received", 1)
+		log.Await(t, "Redis event subscription started", 1)
 		for outages := 1; outages <= 2; outages++ {
 			s.Kill()
-			log.Await(t, "events of Redis interrupted", outages)
+			log.Await(t, "Redis event subscription interrupted", outages)
 			attempts := time.NewTimer(5 * earRetry)
 			<-attempts.C
 			s.Restart()
-			log.Await(t, "events of Redis received", outages+1)
-			if n := log.Count("events of Redis interrupted"); n != outages {
+			log.Await(t, "Redis event subscription started", outages+1)
+			if n := log.Count("Redis event subscription interrupted"); n != outages {
 				t.Errorf("after %d outages: got %d lines, want one for each", outages, n)
 			}
 		}

@@ -26,7 +26,7 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 		case errors.Is(err, errOtherHistory):
 			return fmt.Errorf("%w: %s: %w: %w", store.ErrUnavailable, unknownOutcome, err, cause)
 		case err != nil:
-			log.Warn("answer to a COMMIT lost; server not reachable yet", "error", err)
+			log.Warn("response to COMMIT lost; server not reachable yet", "error", err)
 		case status == "committed":
 			if err := s.replicated(ctx, timeline); err != nil {
 				return fmt.Errorf("%w: %s: it was committed, but may not be on a standby yet: %w", store.ErrUnavailable,

@@ -63,7 +63,7 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 	p.run(`document.querySelector('.board').focus()`)
 	p.key("!")
 	p.until(`document.querySelectorAll('.newslist li').length === 4`)
-	p.says("before: ")
+	p.says("previously ")
 	p.until(`/Cancelled/.test(document.querySelectorAll('.newslist li')[1].innerText)`)
 	p.accessible("the news with a cancellation")
 	p.shot("staff-news-cancelled")

@@ -34,7 +34,7 @@ func (h *Hub) follow(ctx context.Context) {
 			h.endAll(reason)
 		}
 		if h.interrupted.Swap(false) {
-			h.log.Info("events received again; live streams open")
+			h.log.Info("event subscription restored; live streams accepted")
 		}
 		began := time.Now()
 		err = h.relay(ctx, watch)
@@ -66,7 +66,7 @@ func (h *Hub) interrupt(ctx context.Context, err error) {
 	if ctx.Err() != nil || h.interrupted.Swap(true) {
 		return
 	}
-	h.log.Error("no events; live streams refused until they return", "error", err)
+	h.log.Error("event subscription lost; live streams refused until it is restored", "error", err)
 	h.endAll(endUnknown)
 }
 
