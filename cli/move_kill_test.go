@@ -118,11 +118,28 @@ func TestKilledMigrateResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	serveIsRefused := func(target, url string) {
+		t.Helper()
+		serve := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "node"), "--database", url,
+			"--listen", "127.0.0.1:0")
+		if serve.code != 1 {
+			t.Errorf("serve with %s: exit code %d, want 1", target, serve.code)
+		}
+		contains(t, "serve with "+target, serve.stderr, "holdfast migrate")
+	}
+	empty := server.Create(t)
+	if to, err := postgres.OpenTarget(t.Context(), empty, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	} else if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	serveIsRefused("the schema of a target", empty)
 	free := inTheWay(t, server, url, fmt.Sprintf(`INSERT INTO tallies VALUES ('network-%05d', %d, 1)`, stuck, stuck))
 	killedMoving(t, free, server, "--data", dir, "--to", url)
 	if disk.Size(filepath.Join(dir, databaseFile)) <= 0 || disk.Size(filepath.Join(dir, postgresFile)) >= 0 {
 		t.Fatal("a move that was killed took the clinic away")
 	}
+	serveIsRefused("a part of a clinic", url)
 	all := fmt.Sprintf("tallies              %d", rows+1)
 	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url),
 		"appointments         5, of which 5 were copied before", all, "all rows compared")
