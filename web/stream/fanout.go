@@ -48,7 +48,7 @@ func (h *Hub) follow(ctx context.Context) {
 			return
 		case errors.Is(err, holds.ErrSlow):
 			reason = endSendFailed
-			h.log.Error("event hub too slow; live streams restart")
+			h.log.Error("events may be lost; live streams restart")
 		case ctx.Err() == nil:
 			reason = endUnknown
 			h.log.Error("events interrupted; live streams restart", "error", err)
