@@ -91,7 +91,7 @@ func backupSettings() []setting {
 
 // backupBody is the request for a backup, and its result.
 type backupBody struct {
-	To string `json:"to"` // absolute path of a directory that does not exist yet; empty: a new one in backups
+	To string `json:"to"` // absolute path of a directory that does not exist yet; empty means a new one in backups
 }
 
 func backupCommand(p process) *cobra.Command {

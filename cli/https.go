@@ -27,9 +27,9 @@ type httpsConfig struct {
 	domains   []string
 	listen    string // for HTTPS
 	plain     string // for HTTP, which redirects to HTTPS
-	directory string // URL of the ACME directory; empty: Let's Encrypt
+	directory string // URL of the ACME directory; empty means Let's Encrypt
 	email     string
-	ca        *x509.CertPool // verifies the ACME directory; nil: the system's roots
+	ca        *x509.CertPool // verifies the ACME directory; nil means the system's roots
 }
 
 // httpsSettings returns the rows of the settings table about HTTPS.

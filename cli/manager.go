@@ -13,7 +13,7 @@ import (
 type manager struct {
 	notify func(state string)              // sends one message
 	alive  func(ctx context.Context) error // returns nil if the server answers a request
-	// the service manager restarts the server after this time without a message; 0: never
+	// the service manager restarts the server after this time without a message; 0 means never
 	watchdog time.Duration
 }
 

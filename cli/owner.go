@@ -168,7 +168,7 @@ func adminListCommand(p process) *cobra.Command {
 // setupBody has the one-time token of a setup link, and the address of the server.
 type setupBody struct {
 	Token string `json:"token"`
-	Base  string `json:"baseUrl,omitempty"` // empty: unknown to the server
+	Base  string `json:"baseUrl,omitempty"` // empty means unknown to the server
 }
 
 func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,7 @@ func (g *progress) begin(step string, m store.Measure) {
 type progressBody struct {
 	Step  string `json:"step"`
 	Done  int64  `json:"done"`
-	Total int64  `json:"total"` // 0: unknown
+	Total int64  `json:"total"` // 0 means unknown
 }
 
 func (g *progress) current(context.Context) progressBody {

@@ -97,7 +97,8 @@ func (p process) restore(ctx context.Context, cfg config, path, keyFile string, 
 	return err
 }
 
-// openBackup prepares a backup for a restore. keyFile names the file with the key of a sealed backup; empty: none.
+// openBackup prepares a backup for a restore. keyFile names the file with the key of a sealed backup; empty means
+// none.
 func (p process) openBackup(ctx context.Context, cfg config, path, keyFile string,
 	until time.Time) (*backup.Opened, error) {
 	o := backup.OpenOptions{
@@ -116,7 +117,7 @@ func (p process) openBackup(ctx context.Context, cfg config, path, keyFile strin
 	return backup.Open(ctx, o)
 }
 
-// parseUntil reads the instant up to which an incremental backup is restored; zero: its end.
+// parseUntil reads the instant up to which an incremental backup is restored; if zero, its end.
 func parseUntil(text, path string) (until time.Time, err error) {
 	if text == "" {
 		return until, nil

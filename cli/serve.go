@@ -102,7 +102,7 @@ type house struct {
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
-	entrance *entrance  // nil: the server does not serve HTTPS itself
+	entrance *entrance  // if nil, the server does not serve HTTPS itself
 	local    string     // the address at which this machine reaches it; empty without a listener
 	rotating sync.Mutex // one rotation of the keys at a time
 	backups  *backup.Backups
@@ -365,7 +365,7 @@ func listen(address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// newLog returns a logger that writes to w in the format of cfg, from the level of cfg on.
+// newLog returns a logger that writes to w in the format of cfg, at the level of cfg and above.
 func newLog(cfg config, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.logLevel}
 	if cfg.logFormat == "json" {
@@ -388,7 +388,7 @@ func (h *house) listens(addr net.Addr) {
 	}
 }
 
-// base returns the public address of the server; if it is not set, the address for this machine; empty: neither is
+// base returns the public address of the server; if it is not set, the address for this machine; empty if neither is
 // known.
 func (h *house) base() string {
 	said, _ := h.engine.Clinic.BaseURL()

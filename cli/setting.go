@@ -31,16 +31,16 @@ type config struct {
 	redis             string // URL of the shared live state; empty keeps it in memory
 	listen            string // host:port; port 0 takes any free one
 	data              string // directory
-	database          string // URL of a PostgreSQL; empty: SQLite in data. It may hold a password
-	baseURL           string // without a trailing slash; empty: wherever it listens
+	database          string // URL of a PostgreSQL; empty means SQLite in data. It may hold a password
+	baseURL           string // without a trailing slash; empty means wherever it listens
 	trustedProxies    []netip.Prefix
 	rateLimit         bool
-	adminKey          string // empty: none
+	adminKey          string // empty means none
 	timeslotsCacheTTL time.Duration
 	logFormat         string // text or json
 	logClientAddress  bool
 	logLevel          slog.Level
-	ownerEmail        string // of the owner to create if there is none; empty: by the setup link
+	ownerEmail        string // of the owner to create if there is none; empty means by the setup link
 	ownerPassword     string
 
 	presence presence.Options
@@ -54,7 +54,7 @@ type config struct {
 	https         httpsConfig
 	upstream      upstreamConfig
 
-	smtpURL             string // empty: messages are written to files
+	smtpURL             string // if empty, messages are written to files
 	mailFrom            string
 	sms                 smsConfig
 	webhookAllowPrivate bool

@@ -8,7 +8,7 @@ import (
 
 // smsConfig has the settings of the SMS gateway.
 type smsConfig struct {
-	url                            string // empty: an owner can choose a gateway in the console
+	url                            string // if empty, an owner can choose a gateway in the console
 	method, headers, body, success string
 }
 

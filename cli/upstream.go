@@ -135,8 +135,8 @@ func parseUpstreamURL(v string) (string, error) {
 	return v, nil
 }
 
-// openUpstream connects the engine to the practice-management system. line replaces the network; nil: the network is
-// used.
+// openUpstream connects the engine to the practice-management system. line replaces the network; if nil, the network
+// is used.
 func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Options) error {
 	u := cfg.upstream
 	o.AgentAllowLegacy, o.DebugReplies, o.AgentBound = u.allowLegacy, u.debugReplies, u.agentBound

@@ -167,9 +167,9 @@ type Options struct {
 	OpenID *openid.Client
 	// Fetcher reads specialists' external calendars. Default: one that connects to public addresses only.
 	Fetcher *notice.Fetcher
-	// Copies lists the copies of the data that erasing a person does not change. Nil: there are none.
+	// Copies lists the copies of the data that erasing a person does not change. If nil, there are none.
 	Copies func() ([]person.Copy, error)
-	// OnFatal is called when the queue can no longer be written and the process should restart. Nil: the queue can
+	// OnFatal is called when the queue can no longer be written and the process should restart. If nil, the queue can
 	// recover without a restart.
 	OnFatal func(error)
 

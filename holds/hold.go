@@ -130,8 +130,8 @@ type Restored struct {
 type ManyRestorer interface {
 	Restorer
 
-	// RestoreAll is Restore for each hold, in order, in one step. ErrUnavailable: the outcome of every hold is unknown,
-	// and the caller can call Restore for each of them.
+	// RestoreAll is Restore for each hold, in order, in one step. It returns ErrUnavailable if the outcome of every
+	// hold is unknown, and the caller can call Restore for each of them.
 	RestoreAll(ctx context.Context, all []Remains) ([]Restored, error)
 }
 
@@ -144,8 +144,8 @@ type Table interface {
 	//
 	// Of any number of concurrent claims whose spans conflict, exactly one returns a Hold. The others return a
 	// *HeldError with the instant at which the last of the conflicting holds expires. In a group session, Claim takes
-	// the first of Seats that no other hold has. ErrQuota: the client already has Quota live holds. Claim reports a
-	// conflict before a quota.
+	// the first of Seats that no other hold has. It returns ErrQuota if the client already has Quota live holds.
+	// Claim reports a conflict before a quota.
 	//
 	// If the same client claims the same type, slot and specialist again, Claim returns the existing hold. It renews
 	// the hold to TTL from now, never past its MaxExpiresAt and never earlier than before, and publishes
@@ -172,32 +172,32 @@ type Table interface {
 	Claim(ctx context.Context, c Claim) (Hold, error)
 
 	// Extend sets a hold to expire ttl from now, never past its MaxExpiresAt and never earlier than before. With
-	// restart, it first sets MaxExpiresAt to MaxLife from now; ErrRestarts after MaxRestarts restarts. ErrNotFound: the
-	// hold is unknown or has expired. ErrNotOwner.
+	// restart, it first sets MaxExpiresAt to MaxLife from now; ErrRestarts after MaxRestarts restarts. It returns
+	// ErrNotFound if the hold is unknown or has expired. Other errors: ErrNotOwner.
 	Extend(ctx context.Context, id string, owner Owner, ttl time.Duration, restart bool) (Hold, error)
 
 	// Pin prevents a hold from expiring for at least the given time, while its booking is being written. MaxExpiresAt
-	// does not limit a pin. ErrNotFound, ErrNotOwner.
+	// does not limit a pin. Errors: ErrNotFound, ErrNotOwner.
 	Pin(ctx context.Context, id string, owner Owner, atLeast time.Duration) (Hold, error)
 
 	// Unpin ends a pin. The hold then expires when it would have expired without the pin, or after grace if that
-	// instant has passed. ErrNotFound, ErrNotOwner.
+	// instant has passed. Errors: ErrNotFound, ErrNotOwner.
 	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
 	// Transfer assigns a hold to another owner in one step, so that no claim takes its time in between. The hold
 	// keeps its id, is not pinned, expires after ttl, and has a maximum lifetime of maxLife (≥ ttl) from now.
-	// Transfer publishes EventHeartbeat for the new owner. It checks no quota. ErrNotFound, ErrNotOwner.
+	// Transfer publishes EventHeartbeat for the new owner. It checks no quota. Errors: ErrNotFound, ErrNotOwner.
 	Transfer(ctx context.Context, id string, owner, to Owner, ttl, maxLife time.Duration) (Hold, error)
 
-	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports whether
-	// the hold existed. ErrNotOwner.
+	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports
+	// whether the hold existed. Errors: ErrNotOwner.
 	Confirm(ctx context.Context, id string, owner Owner) (bool, error)
 
-	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the hold
-	// existed. ErrNotOwner.
+	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the
+	// hold existed. Errors: ErrNotOwner.
 	Release(ctx context.Context, id string, owner Owner, reason Reason) (bool, error)
 
-	// Hold returns one live hold. ErrNotFound.
+	// Hold returns one live hold. Errors: ErrNotFound.
 	Hold(ctx context.Context, id string) (Hold, error)
 
 	// List returns the live holds of these specialists or resources, each once, ordered by specialist, slot start and
@@ -216,7 +216,7 @@ type Table interface {
 	// Watch subscribes to the events of these specialists and resources, or to all events if none are given. An event
 	// that names no specialist goes to every watch. The watch receives every event that is published after Watch
 	// returns. So a caller that watches first and lists second misses nothing. It recognizes an event that the list
-	// already contains by the id of the hold. ErrClosed.
+	// already contains by the id of the hold. Errors: ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }
 

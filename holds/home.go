@@ -30,7 +30,7 @@ type Member struct {
 }
 
 // Decisions is where the nodes jointly decide on the home of live state: one row in their database, and one row for
-// each node. Each call is one atomic step. ErrUnavailable: the outcome of the call is unknown.
+// each node. Each call is one atomic step. It returns ErrUnavailable if the outcome of the call is unknown.
 type Decisions interface {
 	// Lease renews the lease of a node, stores what the node reports about itself, and returns the decision. fresh
 	// reports that the node had no lease before.
@@ -115,7 +115,7 @@ type Homely interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 
 	// Fill copies a snapshot to the home of a new epoch that is not open yet, with the time that each hold and
-	// selection has left. It returns the outcome for each hold. ErrMoved: the epoch is over, or open.
+	// selection has left. It returns the outcome for each hold. It returns ErrMoved if the epoch is over, or open.
 	Fill(ctx context.Context, epoch uint64, s Snapshot, from Origin) ([]Restored, error)
 }
 
@@ -128,6 +128,6 @@ type Sealer interface {
 	LatestEpoch(ctx context.Context) (epoch uint64, open bool, err error)
 
 	// Seal makes the home refuse every change, of all processes, under the epochs before this one. It reports whether
-	// the home still has everything that it had under the previous epoch. ErrMoved: the epoch is over.
+	// the home still has everything that it had under the previous epoch. It returns ErrMoved if the epoch is over.
 	Seal(ctx context.Context, before, epoch uint64) (whole bool, err error)
 }

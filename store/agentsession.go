@@ -18,7 +18,7 @@ type AgentSession struct {
 
 // AgentSessionReader reads agents' sessions.
 type AgentSessionReader interface {
-	// AgentSession returns the latest session that has one of these names and was recorded after an instant.
+	// AgentSession returns the latest session that has one of these names and was recorded after an instant. Errors:
 	// ErrNotFound.
 	AgentSession(ctx context.Context, after time.Time, names ...string) (AgentSession, error)
 }

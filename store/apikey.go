@@ -25,7 +25,7 @@ type APIKey struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time `column:",null"` // zero if never; accurate to about a minute
 	RevokedAt  time.Time `column:",null"` // zero unless revoked
-	// SpecialistID is the only specialist for whom a presence key works; empty: all.
+	// SpecialistID is the only specialist for whom a presence key works; empty means all.
 	SpecialistID string
 }
 
@@ -33,15 +33,16 @@ type APIKey struct {
 type APIKeyReader interface {
 	// APIKeys lists all keys by creation, including the revoked ones.
 	APIKeys(ctx context.Context) ([]APIKey, error)
-	// APIKeyByHash returns the key with this hash, revoked or not. ErrNotFound.
+	// APIKeyByHash returns the key with this hash, revoked or not. Errors: ErrNotFound.
 	APIKeyByHash(ctx context.Context, hash [32]byte) (APIKey, error)
 }
 
 // APIKeyWriter changes API keys.
 type APIKeyWriter interface {
-	// InsertAPIKey adds a key. ErrDuplicate.
+	// InsertAPIKey adds a key. Errors: ErrDuplicate.
 	InsertAPIKey(ctx context.Context, k APIKey) error
-	// RevokeAPIKey revokes a key. It is idempotent: a second call does not change the first instant. ErrNotFound.
+	// RevokeAPIKey revokes a key. It is idempotent: a second call does not change the first instant. Errors:
+	// ErrNotFound.
 	RevokeAPIKey(ctx context.Context, id string, at time.Time) error
 	// TouchAPIKey records a use.
 	TouchAPIKey(ctx context.Context, id string, at time.Time) error

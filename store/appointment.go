@@ -80,14 +80,14 @@ type Appointment struct {
 	// Resources are the ids of the rooms and devices that it also takes, from the start of its slot to the end, with
 	// its buffers: one of each group that its type needed when it was booked. An overbooked appointment takes none.
 	Resources         []string
-	Place             string // id of the clinic's place at the time of booking; empty: no place
-	Locale            string // the language for messages to the patient, such as "de"; empty: the clinic's
+	Place             string // id of the clinic's place at the time of booking; empty means no place
+	Locale            string // the language for messages to the patient, such as "de"; empty means the clinic's
 	Source            Source
 	UpstreamState     UpstreamState
 	UpstreamID        string
 	UpstreamPatientID string    // the upstream's patient GUID, when an agent booked
 	ManageEpoch       int64     // counts the manage links issued; a link of an older epoch does not work
-	SeriesID          string    // the series with which it was booked; empty: none
+	SeriesID          string    // the series with which it was booked; empty means none
 	VisitID           string    // the group visit that it is part of (several people one after the other); empty: none
 	ArrivedAt         time.Time `column:",null"` // when the patient arrived at the desk; zero: not yet, or not recorded
 	CreatedAt         time.Time
@@ -139,7 +139,7 @@ type AppointmentFilter struct {
 
 // AppointmentReader reads appointments.
 type AppointmentReader interface {
-	// Appointment returns one appointment. ErrNotFound.
+	// Appointment returns one appointment. Errors: ErrNotFound.
 	Appointment(ctx context.Context, id string) (Appointment, error)
 
 	// Appointments lists by slot start, then id. next is empty on the last page. ErrInvalid: this method did not
@@ -156,7 +156,7 @@ type AppointmentReader interface {
 	BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]Appointment, error)
 
 	// LatestWebBooking returns this owner's latest web booking of this type that is still confirmed, if it was
-	// created at or after since. ErrNotFound: there is none. The engine derives the cooldown from it.
+	// created at or after since. It returns ErrNotFound if there is none. The engine derives the cooldown from it.
 	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (WebBooking, error)
 }
 
@@ -179,18 +179,18 @@ type AppointmentWriter interface {
 	//
 	// ErrSlotTaken: the guarantee. Two confirmed, non-overbook appointments of one specialist never overlap, buffers
 	// included, unless they are different seats of the same group session. Two appointments that take the same
-	// resource never overlap. ErrDuplicate: the id exists. ErrInvalid: the seat is outside the capacity; the type,
-	// the specialist or a resource is unknown; the specialist is a resource; a resource is named twice; an overbook
-	// takes a resource; the interval is empty or reversed.
+	// resource never overlap. ErrDuplicate: the id exists. It returns ErrInvalid if the seat is outside the capacity;
+	// the type, the specialist or a resource is unknown; the specialist is a resource; a resource is named twice; an
+	// overbook takes a resource; the interval is empty or reversed.
 	InsertAppointment(ctx context.Context, a Appointment) error
 
 	// UpdateAppointment replaces every column of the row with a's id and version, and stores a.Version+1. A move is
-	// one update of the same row, so it may overlap its own old time. ErrVersion: the row has another version.
-	// ErrNotFound: there is no such row. ErrSlotTaken and ErrInvalid as in InsertAppointment.
+	// one update of the same row, so it may overlap its own old time. It returns ErrVersion if the row has another
+	// version. It returns ErrNotFound if there is no such row. ErrSlotTaken and ErrInvalid as in InsertAppointment.
 	UpdateAppointment(ctx context.Context, a Appointment) error
 }
 
-// CheckResources checks the rules for a's Resources that a backend would not check itself. ErrInvalid.
+// CheckResources checks the rules for a's Resources that a backend would not check itself. Errors: ErrInvalid.
 func (a *Appointment) CheckResources() error {
 	if a.Overbook && len(a.Resources) > 0 {
 		return fmt.Errorf("%w: an overbooked appointment takes no resource", ErrInvalid)

@@ -31,7 +31,7 @@ type AuditFilter struct {
 	From, To time.Time
 	Actor    string
 	Action   string   // a whole action, or a prefix ending in "."
-	Subjects []string // entries about one of these subjects; nil: about any. An empty list selects no entry
+	Subjects []string // entries about one of these subjects; nil means about any. An empty list selects no entry
 	// Words has one list of alternatives for each word of a search. An entry must contain at least one alternative of
 	// each list (AuditEntry.HasWords).
 	Words  [][]string

@@ -14,7 +14,7 @@ type Block struct {
 	Start        time.Time `column:"start_at"` // [Start, End), of any length
 	End          time.Time `column:"end_at"`
 	Reason       string    // for the staff, never for patients
-	SetID        string    // shared by the blocks created with one form; empty: none
+	SetID        string    // shared by the blocks created with one form; empty means none
 	Source       BlockSource
 }
 
@@ -32,13 +32,14 @@ const BlockMemory = 35 * 24 * time.Hour
 
 // BlockWriter changes the blocks, which Schedule reads.
 type BlockWriter interface {
-	// PutBlock inserts or replaces by id. ErrNotFound: there is no such specialist. ErrInvalid: the block does not
-	// end after its start.
+	// PutBlock inserts or replaces by id. It returns ErrNotFound if there is no such specialist. It returns
+	// ErrInvalid if the block does not end after its start.
 	PutBlock(ctx context.Context, b Block) error
 
-	// DeleteBlock removes one block and returns it. ErrNotFound.
+	// DeleteBlock removes one block and returns it. Errors: ErrNotFound.
 	DeleteBlock(ctx context.Context, id string) (Block, error)
 
-	// DeleteBlocks removes the blocks of a set and returns them, by start, then id. ErrNotFound: the set is empty.
+	// DeleteBlocks removes the blocks of a set and returns them, by start, then id. It returns ErrNotFound if the set
+	// is empty.
 	DeleteBlocks(ctx context.Context, setID string) ([]Block, error)
 }

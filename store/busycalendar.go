@@ -11,9 +11,9 @@ type BusyCalendar struct {
 	SpecialistID string
 	Address      string    // sealed: any holder can read the calendar
 	SetAt        time.Time // when the address was set; it distinguishes one address from the next
-	AskedAt      time.Time `column:",null"` // when any process last requested it; zero: never
-	ReadAt       time.Time `column:",null"` // when the calendar was last read in full; zero: never
-	Failure      string    // a code for the failure of the last request; empty: it succeeded
+	AskedAt      time.Time `column:",null"` // when any process last requested it; zero means never
+	ReadAt       time.Time `column:",null"` // when the calendar was last read in full; zero means never
+	Failure      string    // a code for the failure of the last request; empty means it succeeded
 	Unread       int       // number of events that the last read could not parse
 	Tag          string    // the zone used for the last read, a space, and the ETag of its response
 	Modified     string    // the Last-Modified of that response
@@ -27,7 +27,7 @@ type BusyCalendarReader interface {
 
 // BusyCalendarWriter changes the busy calendars.
 type BusyCalendarWriter interface {
-	// PutBusyCalendar inserts or replaces by specialist. ErrNotFound: there is no such specialist.
+	// PutBusyCalendar inserts or replaces by specialist. It returns ErrNotFound if there is no such specialist.
 	PutBusyCalendar(ctx context.Context, b BusyCalendar) error
 
 	// DeleteBusyCalendar removes the calendar of a specialist. It is idempotent. The blocks from the calendar are
@@ -36,8 +36,8 @@ type BusyCalendarWriter interface {
 
 	// PutBusyBlocks replaces a specialist's blocks from the calendar with the given ones. It reads only their ID,
 	// Start and End. A block for the same time keeps its id; a new one gets the given id. PutBusyBlocks reports
-	// whether anything changed; if not, it publishes no change. ErrNotFound: there is no such specialist. ErrInvalid:
-	// a block does not end after its start.
+	// whether anything changed; if not, it publishes no change. It returns ErrNotFound if there is no such
+	// specialist. It returns ErrInvalid if a block does not end after its start.
 	PutBusyBlocks(ctx context.Context, specialistID string, blocks []Block) (changed bool, err error)
 }
 

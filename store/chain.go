@@ -34,8 +34,8 @@ type ChainHead struct {
 
 // ChainReader reads the audit chain.
 type ChainReader interface {
-	// ChainLink returns the link at a position. Position 0 is the last link; the zero value if there is none yet.
-	// ErrNotFound: the chain has no link at that position.
+	// ChainLink returns the link at a position. Position 0 is the last link; the zero value if there is none yet. It
+	// returns ErrNotFound if the chain has no link at that position.
 	ChainLink(ctx context.Context, position int64) (ChainHead, error)
 }
 

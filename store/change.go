@@ -22,8 +22,8 @@ type Feed interface {
 
 	// Changes calls each with every change committed after the one with the given number, in commit order, each
 	// exactly once and never two calls at a time, until ctx ends. It returns once the follower is registered; the
-	// changes between after and the registration come in one call before it returns. ErrBehind: they are deleted.
-	// Then read LastChange, read everything again, and follow from there.
+	// changes between after and the registration come in one call before it returns. It returns ErrBehind if they have
+	// been deleted. Then read LastChange, read everything again, and follow from there.
 	//
 	// Write returns only after each has been called with the changes of that Write, so a caller finds its own
 	// change in memory. each must therefore be quick. It may read, but it must not call Write or Changes: they

@@ -21,7 +21,7 @@ type IdempotencyRecord struct {
 
 // IdempotencyReader reads stored answers.
 type IdempotencyReader interface {
-	// Recall returns the record of (scope, key) if it was created after notBefore. ErrNotFound.
+	// Recall returns the record of (scope, key) if it was created after notBefore. Errors: ErrNotFound.
 	Recall(ctx context.Context, scope, key string, notBefore time.Time) (IdempotencyRecord, error)
 }
 

@@ -17,13 +17,13 @@ type NonceUse struct {
 
 // NonceReader reads uses.
 type NonceReader interface {
-	// NonceUse returns the use of a nonce. ErrNotFound.
+	// NonceUse returns the use of a nonce. Errors: ErrNotFound.
 	NonceUse(ctx context.Context, nonce string) (NonceUse, error)
 }
 
 // NonceWriter uses and frees nonces.
 type NonceWriter interface {
-	// UseNonce records u, the only use of its nonce. ErrDuplicate: the nonce was used before.
+	// UseNonce records u, the only use of its nonce. It returns ErrDuplicate if the nonce was used before.
 	UseNonce(ctx context.Context, u NonceUse) error
 	// FreeNonces makes the nonces used for this appointment usable again.
 	FreeNonces(ctx context.Context, appointmentID string) error

@@ -123,7 +123,7 @@ type OperationFilter struct {
 	Status        OperationStatus
 	AppointmentID string
 	Kinds         []OperationKind // none: all
-	Due           time.Time       // omits the operations that are Scheduled after it; zero: omits none
+	Due           time.Time       // omits the operations that are Scheduled after it; zero means omits none
 	After         string          // id of the last operation of the previous page
 	Limit         int             // 1..500; 0 means 100, more than 500 means 500
 }
@@ -148,22 +148,22 @@ type Activity struct {
 // started, so a cancelled caller never loses an operation that it took. Every change can also return ErrOverloaded,
 // ErrFull, ErrUnavailable or ErrClosed. Every read can also return the last two.
 type Queue interface {
-	// Add stores operations, all or none. It leaves an operation whose id exists unchanged, so Add is idempotent.
-	// ErrInvalid: an operation does not pass Validate.
+	// Add stores operations, all or none. It leaves an operation whose id exists unchanged, so Add is idempotent. It
+	// returns ErrInvalid if an operation does not pass Validate.
 	Add(ctx context.Context, ops ...Operation) error
 
 	// Take moves the pending operation with the earliest NextAttemptAt ≤ now among kinds (all if none are given) to
 	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of the operations due at the same
-	// instant, the lowest id comes first. Each of several concurrent callers gets a different operation. ErrNotFound:
-	// no operation is due.
+	// instant, the lowest id comes first. Each of several concurrent callers gets a different operation. It returns
+	// ErrNotFound if no operation is due.
 	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
 
-	// Change replaces the operation with op's id, in any state. ErrNotFound. ErrInvalid: op does not pass Validate.
-	// In a queue that several nodes share, ErrVersion: another node is attempting the operation, and only that node
-	// can change it.
+	// Change replaces the operation with op's id, in any state. Errors: ErrNotFound. ErrInvalid: op does not pass
+	// Validate. In a queue that several nodes share, ErrVersion: another node is attempting the operation, and only
+	// that node can change it.
 	Change(ctx context.Context, op Operation, event, detail string) error
 
-	// Operation returns one operation. ErrNotFound.
+	// Operation returns one operation. Errors: ErrNotFound.
 	Operation(ctx context.Context, id string) (Operation, error)
 
 	// Operations lists by id, byte by byte. With Kinds or Due it examines at most 5,000 operations, so the list may
@@ -178,8 +178,8 @@ type Queue interface {
 	// their keys, and the operations due within the hour.
 	Scheduled(ctx context.Context, now time.Time, kinds ...OperationKind) (int, error)
 
-	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given).
-	// ErrNotFound: there are none. Its cost does not grow with their number.
+	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given). It
+	// returns ErrNotFound if there are none. Its cost does not grow with their number.
 	NextDue(ctx context.Context, kinds ...OperationKind) (time.Time, error)
 
 	// Recover moves every processing operation back to pending with Unknown set, due immediately, and returns how

@@ -8,7 +8,7 @@ type OutboxReader interface {
 	// Outbox lists unfinished operations with an id greater than after, by id, at most limit.
 	Outbox(ctx context.Context, after string, limit int) ([]Operation, error)
 
-	// Promised returns one unfinished operation. ErrNotFound: the outbox has no operation with this id.
+	// Promised returns one unfinished operation. It returns ErrNotFound if the outbox has no operation with this id.
 	Promised(ctx context.Context, id string) (Operation, error)
 }
 

@@ -10,9 +10,9 @@ import (
 // which questions it asks. The zero value shows the type's name and description and asks nothing. A backend stores it
 // whole, as one text (see Packed).
 type TypePage struct {
-	// id of one of the clinic's groups; empty: none
+	// id of one of the clinic's groups; empty means none
 	Group string `json:"group,omitempty"`
-	// on the board and the page; empty: by the type's position in the list
+	// on the board and the page; if empty, by the type's position in the list
 	Color string `json:"color,omitempty"`
 	Price string `json:"price,omitempty"` // as displayed, such as "from 40 €"
 	// only staff and programs with an admin key can book it
@@ -25,7 +25,7 @@ type TypePage struct {
 	Questions []Question `json:"questions,omitempty"`
 	// an online booking is a request, which the desk approves
 	Approval bool `json:"approval,omitempty"`
-	// how long such a request holds its time; 0: the default
+	// how long such a request holds its time; 0 means the default
 	ApprovalHours int `json:"approvalHours,omitempty"`
 	// the cancellation text of the page and emails
 	CancelText string `json:"cancelText,omitempty"`
@@ -90,7 +90,7 @@ type CalendarFeed struct {
 // Intake holds a patient's answers on the booking form, apart from their contact details. It is personal data: an
 // erasure blanks it. A backend stores it whole, as one text.
 type Intake struct {
-	// when they agreed to the clinic's text; zero: they were not asked
+	// when they agreed to the clinic's text; if zero, they were not asked
 	ConsentedAt time.Time `json:"consentedAt,omitzero"`
 	NewPatient  bool      `json:"newPatient,omitempty"` // they stated that this is their first visit
 	SMS         bool      `json:"sms,omitempty"`        // they agreed to text messages to their telephone number
@@ -143,14 +143,14 @@ type Picture struct {
 
 // PictureReader reads pictures. Schedule contains only their digests.
 type PictureReader interface {
-	// Picture returns the picture of one specialist. ErrNotFound.
+	// Picture returns the picture of one specialist. Errors: ErrNotFound.
 	Picture(ctx context.Context, specialistID string) (Picture, error)
 }
 
 // PictureWriter changes pictures.
 type PictureWriter interface {
-	// PutPicture sets or replaces the picture of a specialist. ErrNotFound: there is no such specialist.
+	// PutPicture sets or replaces the picture of a specialist. It returns ErrNotFound if there is no such specialist.
 	PutPicture(ctx context.Context, specialistID string, p Picture) error
-	// DeletePicture removes the picture of a specialist. ErrNotFound: there is none.
+	// DeletePicture removes the picture of a specialist. It returns ErrNotFound if there is none.
 	DeletePicture(ctx context.Context, specialistID string) error
 }

@@ -197,7 +197,7 @@ type PersonWriter interface {
 	InsertPersonNote(ctx context.Context, n PersonNote) error
 	InsertPersonLink(ctx context.Context, l PersonLink) error
 
-	// DeletePersonNote and DeletePersonLink remove one row. ErrNotFound.
+	// DeletePersonNote and DeletePersonLink remove one row. Errors: ErrNotFound.
 	DeletePersonNote(ctx context.Context, id string) error
 	DeletePersonLink(ctx context.Context, id string) error
 }

@@ -19,7 +19,7 @@ type BookingRequest struct {
 	Patient           Patient `column:"patient_,inline"`
 	Intake            Intake
 	Approval          bool   // the desk decides about it, not the link in its email
-	Locale            string // the language for messages to the patient; empty: the clinic's
+	Locale            string // the language for messages to the patient; empty means the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // when it expires
 }
@@ -34,7 +34,7 @@ const (
 
 // RequestReader reads booking requests.
 type RequestReader interface {
-	// BookingRequest returns one request: open, expired or declined. ErrNotFound.
+	// BookingRequest returns one request: open, expired or declined. Errors: ErrNotFound.
 	BookingRequest(ctx context.Context, id string) (BookingRequest, error)
 	// BookingRequests lists the open requests that expire after now, by slot start, then id.
 	BookingRequests(ctx context.Context, now time.Time) ([]BookingRequest, error)
@@ -44,9 +44,9 @@ type RequestReader interface {
 type RequestWriter interface {
 	// InsertBookingRequest adds r. ErrDuplicate: its id exists.
 	InsertBookingRequest(ctx context.Context, r BookingRequest) error
-	// DeclineBookingRequest sets an open request to declined. ErrNotFound: no open request has the id.
+	// DeclineBookingRequest sets an open request to declined. It returns ErrNotFound if no open request has the id.
 	DeclineBookingRequest(ctx context.Context, id string) error
-	// DeleteBookingRequest removes an open request. ErrNotFound: no open request has the id.
+	// DeleteBookingRequest removes an open request. It returns ErrNotFound if no open request has the id.
 	DeleteBookingRequest(ctx context.Context, id string) error
 	// ForgetBookingRequests removes up to limit requests that expired before the instant, open or declined, and
 	// returns how many: of those for approval, or of all others.
@@ -56,8 +56,8 @@ type RequestWriter interface {
 // TallyReader counts events, such as the bookings from one network. A key is an opaque string of at most 100 bytes,
 // in which the caller has hashed everything about a person or an address.
 type TallyReader interface {
-	// Tally counts the events of a key after an instant and returns the instant of the first of them; zero: there are
-	// none.
+	// Tally counts the events of a key after an instant and returns the instant of the first of them; if zero, there
+	// are none.
 	Tally(ctx context.Context, key string, after time.Time) (n int, first time.Time, err error)
 }
 

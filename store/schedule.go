@@ -74,14 +74,14 @@ type Specialist struct {
 	UpstreamScheduleViewID string
 	UpstreamColumnID       string
 	Page                   SpecialistPage
-	PictureDigest          string `column:"-"` // of the current picture; empty: none; PutPicture sets it
+	PictureDigest          string `column:"-"` // of the current picture; empty means none; PutPicture sets it
 }
 
 // Window is one interval of opening time on a local day, [Start, End). It never crosses midnight; End may be 24:00.
 type Window struct {
 	Start TimeOfDay
 	End   TimeOfDay
-	Place string // id of the clinic's place where the specialist works then; empty: no place
+	Place string // id of the clinic's place where the specialist works then; empty means no place
 }
 
 // WeeklyWindow is a Window that repeats every week.
@@ -132,23 +132,24 @@ type ScheduleWriter interface {
 	// ErrInvalid: an assignment names an unknown specialist. The caller checks the ids in Needs.
 	PutAppointmentType(ctx context.Context, t AppointmentType) error
 
-	// ArchiveAppointmentType removes a type from every listing. Its appointments stay. ErrNotFound.
+	// ArchiveAppointmentType removes a type from every listing. Its appointments stay. Errors: ErrNotFound.
 	ArchiveAppointmentType(ctx context.Context, id string) error
 
 	// PutSpecialist inserts or replaces by id and restores an archived one. It does not change hours, overrides and
-	// blocks. ErrInvalid: the existing specialist has another Kind.
+	// blocks. It returns ErrInvalid if the existing specialist has another Kind.
 	PutSpecialist(ctx context.Context, s Specialist) error
 
-	// ArchiveSpecialist removes a specialist from every listing and assignment. The appointments stay. ErrNotFound.
+	// ArchiveSpecialist removes a specialist from every listing and assignment. The appointments stay. Errors:
+	// ErrNotFound.
 	ArchiveSpecialist(ctx context.Context, id string) error
 
-	// PutWeeklyHours replaces all weekly hours of one specialist. ErrNotFound.
+	// PutWeeklyHours replaces all weekly hours of one specialist. Errors: ErrNotFound.
 	PutWeeklyHours(ctx context.Context, specialistID string, hours []WeeklyWindow) error
 
-	// PutOverride inserts or replaces the override of o.SpecialistID on o.Date; a replaced row gets o.ID.
-	// ErrNotFound: there is no such specialist.
+	// PutOverride inserts or replaces the override of o.SpecialistID on o.Date; a replaced row gets o.ID. It returns
+	// ErrNotFound if there is no such specialist.
 	PutOverride(ctx context.Context, o Override) error
 
-	// DeleteOverride removes one override and returns it. ErrNotFound.
+	// DeleteOverride removes one override and returns it. Errors: ErrNotFound.
 	DeleteOverride(ctx context.Context, id string) (Override, error)
 }

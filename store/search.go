@@ -50,7 +50,7 @@ func Cursor(at time.Time, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at.UnixMilli(), 10) + " " + id))
 }
 
-// ParseCursor reads a Cursor. ErrInvalid.
+// ParseCursor reads a Cursor. Errors: ErrInvalid.
 func ParseCursor(s string) (at time.Time, id string, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(s)
 	number, id, found := strings.Cut(string(text), " ")

@@ -25,7 +25,7 @@ type Session struct {
 	Status       SessionStatus
 	Outcome      string
 
-	AppointmentTypeID string // empty: the client did not say
+	AppointmentTypeID string // empty means the client did not say
 	Reason            string // the patient's words, cleared when the session is over, like the next two
 	PatientName       string
 	PatientPhone      string
@@ -44,13 +44,13 @@ type SessionFilter struct {
 	Statuses     []SessionStatus
 	SpecialistID string
 	Owner        string
-	QuietSince   time.Time // not updated after this instant; zero: any
+	QuietSince   time.Time // not updated after this instant; zero means any
 	Limit        int       // 1..500; 0 means 100
 }
 
 // SessionReader reads sessions.
 type SessionReader interface {
-	// Session returns one session. ErrNotFound.
+	// Session returns one session. Errors: ErrNotFound.
 	Session(ctx context.Context, id string) (Session, error)
 	// Sessions lists by RequestedAt, oldest first.
 	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
@@ -60,9 +60,10 @@ type SessionReader interface {
 
 // SessionWriter changes sessions.
 type SessionWriter interface {
-	// InsertSession adds one session; its Version must be 1. ErrDuplicate.
+	// InsertSession adds one session; its Version must be 1. Errors: ErrDuplicate.
 	InsertSession(ctx context.Context, s Session) error
-	// UpdateSession replaces the row whose version is s.Version and stores s.Version+1. ErrVersion, ErrNotFound.
+	// UpdateSession replaces the row whose version is s.Version and stores s.Version+1. Errors: ErrVersion,
+	// ErrNotFound.
 	UpdateSession(ctx context.Context, s Session) error
 	// ForgetSessions removes up to limit sessions that were over before the instant and returns how many.
 	ForgetSessions(ctx context.Context, before time.Time, limit int) (int, error)

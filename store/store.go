@@ -74,7 +74,7 @@ type Store interface {
 	//
 	// ctx bounds only the wait for a turn. Once fn has started, Write waits for the outcome, so it never returns an
 	// error of ctx for a committed change. Under a context of WithTrial, Write undoes fn even if it succeeds, and
-	// returns ErrTrial. ErrTrial, ErrOverloaded, ErrFull, ErrUnavailable, ErrClosed.
+	// returns ErrTrial. Errors: ErrTrial, ErrOverloaded, ErrFull, ErrUnavailable, ErrClosed.
 	Write(ctx context.Context, fn func(Tx) error) error
 
 	// Check reads the whole database and verifies its invariants: the guarantee, references, index and file

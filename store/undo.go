@@ -31,8 +31,8 @@ type UndoState struct {
 
 // UndoReader reads states before changes.
 type UndoReader interface {
-	// UndoState returns the state before the change that gave an appointment this version. ErrNotFound: that change
-	// cannot be undone, or the row was deleted.
+	// UndoState returns the state before the change that gave an appointment this version. It returns ErrNotFound if
+	// that change cannot be undone, or the row was deleted.
 	UndoState(ctx context.Context, appointmentID string, version int64) (UndoState, error)
 	// UndoStates lists the states before one change by slot start, then appointment: one for each appointment that the
 	// change applied to.
@@ -41,8 +41,8 @@ type UndoReader interface {
 
 // UndoWriter records states before changes. PersonEraser deletes those of an erased person's appointments.
 type UndoWriter interface {
-	// InsertUndoState adds u. ErrDuplicate: the appointment and the version have one. ErrInvalid: there is no such
-	// appointment.
+	// InsertUndoState adds u. It returns ErrDuplicate if the appointment and the version have one. It returns
+	// ErrInvalid if there is no such appointment.
 	InsertUndoState(ctx context.Context, u UndoState) error
 	// ForgetUndoStates deletes up to limit states that expired before the instant, and returns how many.
 	ForgetUndoStates(ctx context.Context, before time.Time, limit int) (int, error)

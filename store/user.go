@@ -21,8 +21,9 @@ type User struct {
 	Name         string
 	Role         Role
 	SpecialistID string `column:",null"` // the user's own calendar, for RoleSpecialist
-	PasswordHash string // PHC string, argon2id; empty: this user has no password
-	// the identity provider's issuer, client and subject, separated by spaces; empty: none yet; unique among users
+	PasswordHash string // PHC string, argon2id; if empty, this user has no password
+	// the identity provider's issuer, client and subject, separated by spaces; empty means none yet; unique among
+	// users
 	Identity     string
 	TOTPSecret   []byte // nil while TOTP is off
 	TOTPLastStep int64  // last accepted time step, so that a code works once (RFC 6238 section 5.2)
@@ -52,25 +53,25 @@ type SetupToken struct {
 type UserReader interface {
 	// Users lists all users by name.
 	Users(ctx context.Context) ([]User, error)
-	// User returns one user by id. ErrNotFound.
+	// User returns one user by id. Errors: ErrNotFound.
 	User(ctx context.Context, id string) (User, error)
-	// UserByEmail returns one user by their lower-case address. ErrNotFound.
+	// UserByEmail returns one user by their lower-case address. Errors: ErrNotFound.
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// UserByIdentity returns the user with this identity. ErrNotFound, also for an empty identity.
 	UserByIdentity(ctx context.Context, identity string) (User, error)
-	// SignInByHash returns a sign-in and its user, expired or not. ErrNotFound.
+	// SignInByHash returns a sign-in and its user, expired or not. Errors: ErrNotFound.
 	SignInByHash(ctx context.Context, hash [32]byte) (SignIn, User, error)
 	// SignIns lists the sign-ins of one user, newest first.
 	SignIns(ctx context.Context, userID string) ([]SignIn, error)
-	// SetupToken returns the outstanding token. ErrNotFound.
+	// SetupToken returns the outstanding token. Errors: ErrNotFound.
 	SetupToken(ctx context.Context) (SetupToken, error)
 }
 
 // UserWriter changes staff and their sign-ins.
 type UserWriter interface {
-	// PutUser inserts or replaces by id. ErrDuplicate: another user has the address or the identity.
+	// PutUser inserts or replaces by id. It returns ErrDuplicate if another user has the address or the identity.
 	PutUser(ctx context.Context, u User) error
-	// InsertSignIn adds one sign-in. ErrNotFound: there is no such user.
+	// InsertSignIn adds one sign-in. It returns ErrNotFound if there is no such user.
 	InsertSignIn(ctx context.Context, s SignIn) error
 	// TouchSignIn records activity and moves the expiry.
 	TouchSignIn(ctx context.Context, id string, seen, expires time.Time) error

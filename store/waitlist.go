@@ -10,16 +10,17 @@ type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
 	Owner             string `column:"client_id"` // the client that created it, as holds.Owner spells it; empty: the desk
-	AppointmentID     string // the confirmed appointment for which the patient wants an earlier time; empty: none
-	// AbsenceID is the block of the absence that displaces AppointmentID. The entry then is not on the waiting list: it
-	// records what the patient was asked, and its offer is the proposed time. Empty: an entry of the waiting list.
+	AppointmentID     string // the confirmed appointment for which the patient wants an earlier time; empty means none
+	// AbsenceID is the block of the absence that displaces AppointmentID. The entry then is not on the waiting list:
+	// it records what the patient was asked, and its offer is the proposed time. If empty, an entry of the waiting
+	// list.
 	AbsenceID string
 	Displaced Displaced // with AbsenceID
 	Wish      WaitlistWish
 	Status    WaitlistStatus
 	Patient   Patient `column:"patient_,inline"`
 	Intake    Intake
-	Locale    string // the language for messages to the patient; empty: the clinic's
+	Locale    string // the language for messages to the patient; empty means the clinic's
 	CreatedAt time.Time
 	EndedAt   time.Time `column:",null"` // zero while the entry is unconfirmed or waiting
 }
@@ -29,7 +30,7 @@ type Displaced struct {
 	SpecialistID string         `json:"specialistId,omitempty"` // as booked
 	SlotStart    time.Time      `json:"slotStart,omitzero"`     // as booked
 	By           DisplacedBy    `json:"by,omitempty"`           // how the patient learns of it
-	Channel      MessageChannel `json:"channel,omitempty"`      // of the message to the patient; empty: none
+	Channel      MessageChannel `json:"channel,omitempty"`      // of the message to the patient; empty means none
 }
 
 // DisplacedBy is how the desk treats a displaced appointment.
@@ -54,13 +55,13 @@ func (d *Displaced) From(a *Appointment) bool {
 
 // WaitlistWish describes the times that suit the patient. Dates and times of day are the clinic's.
 type WaitlistWish struct {
-	SpecialistIDs []string  `json:"specialistIds,omitempty"` // any of them; empty: all
-	Weekdays      []Weekday `json:"weekdays,omitempty"`      // empty: any
+	SpecialistIDs []string  `json:"specialistIds,omitempty"` // any of them; empty means all
+	Weekdays      []Weekday `json:"weekdays,omitempty"`      // empty means any
 	Earliest      TimeOfDay `json:"earliest,omitempty"`      // of the start
 	Latest        TimeOfDay `json:"latest,omitempty"`        // the start is before it; zero: 24:00
 	From          Date      `json:"from"`
 	To            Date      `json:"to"` // the last day
-	// SlotStart is the start of the only group session that the patient waits for; zero: any suitable time.
+	// SlotStart is the start of the only group session that the patient waits for; zero means any suitable time.
 	SlotStart time.Time `json:"slotStart,omitzero"`
 }
 
@@ -104,7 +105,7 @@ const (
 
 // WaitlistReader reads the waiting list.
 type WaitlistReader interface {
-	// WaitlistEntry returns one entry in any status. ErrNotFound.
+	// WaitlistEntry returns one entry in any status. Errors: ErrNotFound.
 	WaitlistEntry(ctx context.Context, id string) (WaitlistEntry, error)
 	// WaitlistEntries lists the unconfirmed and waiting entries of the waiting list, those without an absence, in the
 	// order of their creation, then id.
@@ -115,7 +116,7 @@ type WaitlistReader interface {
 	// of all appointments if appointmentID is empty, in the order of their creation, then id.
 	DisplacedEntries(ctx context.Context, absenceID, appointmentID string) ([]WaitlistEntry, error)
 
-	// WaitlistOffer returns one offer in any status. ErrNotFound.
+	// WaitlistOffer returns one offer in any status. Errors: ErrNotFound.
 	WaitlistOffer(ctx context.Context, id string) (WaitlistOffer, error)
 	// OpenWaitlistOffers lists the offers with status open, including those past their ExpiresAt, by when they
 	// expire, then id.
@@ -128,13 +129,14 @@ type WaitlistReader interface {
 type WaitlistWriter interface {
 	// InsertWaitlistEntry adds e. ErrDuplicate: its id exists.
 	InsertWaitlistEntry(ctx context.Context, e WaitlistEntry) error
-	// MoveWaitlistEntry moves an entry from one status to another. ErrNotFound: no entry has the id and that status.
+	// MoveWaitlistEntry moves an entry from one status to another. It returns ErrNotFound if no entry has the id and
+	// that status.
 	MoveWaitlistEntry(ctx context.Context, id string, from, to WaitlistStatus, at time.Time) error
 
-	// InsertWaitlistOffer adds an open offer. ErrDuplicate: its id exists, its entry already has an open offer, or
-	// the same seat is in another open offer.
+	// InsertWaitlistOffer adds an open offer. It returns ErrDuplicate if its id exists, its entry already has an open
+	// offer, or the same seat is in another open offer.
 	InsertWaitlistOffer(ctx context.Context, o WaitlistOffer) error
-	// EndWaitlistOffer moves an open offer to its final status. ErrNotFound: no open offer has the id.
+	// EndWaitlistOffer moves an open offer to its final status. It returns ErrNotFound if no open offer has the id.
 	EndWaitlistOffer(ctx context.Context, id string, to OfferStatus, at time.Time) error
 
 	// ForgetWaitlist removes up to limit entries that ended before the instant, with their offers, and returns how

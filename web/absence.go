@@ -207,7 +207,7 @@ func (s *Server) undoAbsence(c *call) error {
 	})
 }
 
-// proposed returns the latest proposal for an appointment. nil: there is none for its present time.
+// proposed returns the latest proposal for an appointment; nil if there is none for its current time.
 func (s *Server) proposed(c *call, a *store.Appointment) (*store.WaitlistOffer, error) {
 	x, err := s.engine.Waitlist.ProposalFor(c.ctx(), a)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(x.Offers) == 0 {

@@ -46,7 +46,7 @@ type appointmentJSON struct {
 	// of several people one after the other; left out: it is of none
 	VisitID     string      `json:"visitId,omitempty"`
 	ResourceIDs []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
-	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil: none
+	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil means none
 }
 
 // intakeJSON is the patient's answers and consent.

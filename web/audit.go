@@ -151,7 +151,7 @@ func (s *Server) sayAudit(c *call, f store.AuditFilter) error {
 	return c.json(http.StatusOK, answer)
 }
 
-// auditNames returns the present names of the specialists, types, users and API keys, by id.
+// auditNames returns the current names of the specialists, types, users and API keys, by id.
 func (s *Server) auditNames(ctx context.Context) (map[string]string, error) {
 	names := make(map[string]string)
 	clinic := s.engine.Clinic.Current()

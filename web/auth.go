@@ -42,7 +42,7 @@ type caller struct {
 	appointment  *store.Appointment // the appointment that a manage link opens
 	requestID    string             // the booking request that a link from its mail opens
 	waitingID    string             // the entry of the waiting list that a link from a mail opens
-	offerID      string             // the offer that the same link is about; empty: it is about the entry
+	offerID      string             // the offer that the same link is about; if empty, it is about the entry
 	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
 	secret       string             // separates the idempotency keys of this caller from those of others
 }

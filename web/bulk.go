@@ -103,7 +103,7 @@ func (a *bulkFiles) host(base string) *bulkHost {
 type bulk struct {
 	mu     sync.Mutex
 	kept   *bulkFiles
-	making chan struct{} // closed when the current build of the files ends; nil: none is running
+	making chan struct{} // closed when the current build of the files ends; nil means none is running
 }
 
 // ready returns files of the last minute. If several callers ask for newer files, one of them

@@ -36,7 +36,7 @@ type call struct {
 		status int
 		body   []byte
 	}
-	status int    // of the answer left here to be written; 0: the handler has written it
+	status int    // of the answer left here to be written; if it is 0, the handler has written it
 	out    []byte // its body
 
 	warnings []string // unknown fields that an agent sent

@@ -28,7 +28,7 @@ type networkConnections struct {
 
 type connection struct {
 	network netip.Addr
-	element *list.Element // in idle; nil: a request is under way
+	element *list.Element // in idle; if nil, a request is under way
 }
 
 func newConnections(maxIdle, most int, exempt func(netip.Addr) bool) *connections {

@@ -96,7 +96,7 @@ func (q *query) between(name string, least, most, usual int) int {
 }
 
 // dates reads a search by date (https://hl7.org/fhir/R4/search.html#date): each value an instant or a date of the
-// clinic, with a prefix. The bounds are those of [from, to); zero: open.
+// clinic, with a prefix. The bounds are those of [from, to); zero means open.
 func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
 	for _, value := range q.values[name] {
 		prefix := "eq"

@@ -14,7 +14,7 @@ type mailServerBody struct {
 	Port       int               `json:"port"`
 	Encryption notice.Encryption `json:"encryption"`
 	User       string            `json:"user"`
-	Password   string            `json:"password"` // empty: the one that is stored for this server and user
+	Password   string            `json:"password"` // if empty, the one that is stored for this server and user
 	From       string            `json:"from"`
 }
 
@@ -27,7 +27,7 @@ func (b *mailServerBody) wish() message.MailServerWish {
 type mailServerAnswer struct {
 	Given      *givenMailServerJSON  `json:"given,omitempty"`  // the server was started with it, so it counts
 	Chosen     *chosenMailServerJSON `json:"chosen,omitempty"` // by an owner
-	Sender     string                `json:"sender"`           // the sender's address; empty: no email is sent
+	Sender     string                `json:"sender"`           // the sender's address; empty means no email is sent
 	SenderFrom string                `json:"senderFrom"`       // start, choice or clinic
 }
 

@@ -10,7 +10,7 @@ import (
 // newsAge is how far back the list of online bookings reaches.
 const newsAge = 14 * 24 * time.Hour
 
-// bookedOnline lists the recent bookings by patients and agents, the newest first. A specialist sees their own.
+// bookedOnline lists the recent bookings by patients and agents, newest first. A specialist sees their own.
 func (s *Server) bookedOnline(c *call) error {
 	since, n, err := newsRange(c)
 	if err != nil {
@@ -49,7 +49,7 @@ type gapJSON struct {
 	SlotEndDate   string `json:"slotEndDate"`
 }
 
-// onlineChanges lists the recent bookings, moves and cancellations that no member of staff made, the newest first. A
+// onlineChanges lists the recent bookings, moves and cancellations that no member of staff made, newest first. A
 // specialist sees those of their own calendar.
 func (s *Server) onlineChanges(c *call) error {
 	since, n, err := newsRange(c)

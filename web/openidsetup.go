@@ -12,7 +12,7 @@ type openIDBody struct {
 	Name       string   `json:"name"`
 	Issuer     string   `json:"issuer"`
 	ClientID   string   `json:"clientId"`
-	Secret     string   `json:"secret"` // empty: the stored one for this issuer and client
+	Secret     string   `json:"secret"` // empty means the stored one for this issuer and client
 	Public     bool     `json:"public"` // the client has no secret
 	Domains    []string `json:"domains"`
 	NewRole    string   `json:"newRole"`

@@ -41,7 +41,7 @@ func (s *Server) checkSetup(c *call, b *setupCheckBody) error {
 
 type setupBody struct {
 	Token   string     `json:"token"`
-	BaseURL string     `json:"baseUrl"` // the address of the pages; empty: to be set later
+	BaseURL string     `json:"baseUrl"` // the address of the pages; empty means to be set later
 	Clinic  clinicBody `json:"clinic"`
 	Owner   struct {
 		Name     string `json:"name"`

@@ -15,7 +15,7 @@ type smsGatewayBody struct {
 	Success string `json:"success"`
 	From    string `json:"from"`
 	User    string `json:"user"`
-	Secret  string `json:"secret"` // empty: the stored one for this request and user
+	Secret  string `json:"secret"` // empty means the stored one for this request and user
 }
 
 func (b *smsGatewayBody) gateway() notice.Gateway {

@@ -71,7 +71,7 @@ type Options struct {
 	// LogClientAddress adds to the log line of a request the address of its client, which is personal data.
 	LogClientAddress bool
 
-	sweep time.Duration // between two looks at the streams; zero: the default of package stream
+	sweep time.Duration // between two looks at the streams; zero means the default of package stream
 }
 
 // Server answers HTTP. It is safe for concurrent use.
@@ -88,10 +88,10 @@ type Server struct {
 	parts         *partsAnswers
 	packers       packers
 	warnForwarded sync.Once
-	writes        *limiter // public writes by address; nil: no limit
-	opens         *limiter // stream opens by address; nil: no limit
-	polls         *limiter // polls of clients by address; nil: no limit
-	reads         *limiter // by programs, for requests that cost more than a page; nil: no limit
+	writes        *limiter // public writes by address; nil means no limit
+	opens         *limiter // stream opens by address; nil means no limit
+	polls         *limiter // polls of clients by address; nil means no limit
+	reads         *limiter // by programs, for requests that cost more than a page; nil means no limit
 	bulk          bulk     // the published free slots
 	limits        Limits
 	byAddress     *holdLimit[netip.Addr]

@@ -27,10 +27,10 @@ type options struct {
 	long   bool
 	rows   string
 	seed   uint64
-	most   time.Duration // no row begins another run after this time; 0: no limit
-	fuzz   time.Duration // how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form
-	record string        // the page that receives the results; empty: none
-	resume string        // the file that keeps the progress of the long form; empty: none
+	most   time.Duration // no row begins another run after this time; 0 means no limit
+	fuzz   time.Duration // how long each fuzz target runs; 0 means for 2000 inputs, and 10 min in the long form
+	record string        // the page that receives the results; empty means none
+	resume string        // the file that keeps the progress of the long form; empty means none
 }
 
 func main() { os.Exit(run(os.Args[1:], rows, os.Stdout, os.Stderr)) }

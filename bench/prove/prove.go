@@ -20,17 +20,17 @@ import (
 // row is one line of the table.
 type row struct {
 	name, unit string
-	asked      int      // the count at which the long form ends; 0: one run is enough
+	asked      int      // the count at which the long form ends; if it is 0, one run is enough
 	pkg, run   string   // the tests of a package
 	fuzz       string   // or one fuzz target of it
 	program    []string // or the program itself, before the time for which it runs
-	counted    string   // the pattern of the count in the output; empty: the number of passed tests
+	counted    string   // the pattern of the count in the output; empty means the number of passed tests
 	args       []string // of the tests; {seed} is the seed of the run
 	long       []string // instead of args in the long form
 	env        string   // NAME=value, of the short form; {seed} as above
 	longEnv    string   // of the long form
 	onlyLong   bool
-	build      string // the script that builds the tests into the file that is its argument; empty: go test -c
+	build      string // the script that builds the tests into the file that is its argument; empty means go test -c
 	onDisk     bool   // not in memory: the row tests the disk
 	bug        *bug
 }

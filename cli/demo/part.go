@@ -32,7 +32,7 @@ type part struct {
 	command func() *exec.Cmd // a new one for each start
 
 	mu      sync.Mutex
-	running *exec.Cmd     // nil: it has ended
+	running *exec.Cmd     // if nil, it has ended
 	back    time.Time     // when it restarts
 	now     chan struct{} // restarts it immediately
 }

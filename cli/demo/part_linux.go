@@ -14,7 +14,7 @@ import (
 type localUser struct{ uid, gid int }
 
 // harden makes the kernel kill a process when this process ends, and protects it from Ctrl-C, which is for this
-// process. The process runs as the user who; nil: as this process's user.
+// process. The process runs as the user who; nil means as this process's user.
 func harden(c *exec.Cmd, who *localUser) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if who != nil {
@@ -22,7 +22,7 @@ func harden(c *exec.Cmd, who *localUser) {
 	}
 }
 
-// postgresUser returns the user for PostgreSQL, which refuses root; nil: this process's user.
+// postgresUser returns the user for PostgreSQL, which refuses root; nil means this process's user.
 func postgresUser() (*localUser, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

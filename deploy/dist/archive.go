@@ -13,7 +13,7 @@ import (
 // entry is a file in an archive. Its content is that of the file from, or content if from is empty.
 type entry struct {
 	name    string
-	from    string // path of a file; empty: content
+	from    string // path of a file; empty means content
 	content []byte
 	mode    int64
 }

@@ -70,7 +70,7 @@ type packageFile struct {
 	Source      string   `json:"src"`
 	Destination string   `json:"dst"`
 	Type        string   `json:"type,omitempty"`
-	Packager    string   `json:"packager,omitempty"` // empty: both
+	Packager    string   `json:"packager,omitempty"` // empty means both
 	Info        fileInfo `json:"file_info"`
 }
 

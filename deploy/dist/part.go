@@ -18,7 +18,7 @@ import (
 // part is a module that is linked into the program, the standard library, or other third-party code in it.
 type part struct {
 	path, version, sum string
-	system             string // the package URL type of a package; empty: golang
+	system             string // the package URL type of a package; empty means golang
 	licences           []licence
 }
 

@@ -29,14 +29,14 @@ type Choice struct {
 	Version       int64 // the version that the desk has seen; 0 = any
 	By            store.DisplacedBy
 	SpecialistID  string
-	Start         time.Time // the new time; zero: none, if the patient is only asked or called
+	Start         time.Time // the new time; zero means none, if the patient is only asked or called
 }
 
 // Request asks to record an absence.
 type Request struct {
 	Away
 	Choices []Choice
-	Hold    time.Duration // how long proposed times are held; 0: DefaultHold
+	Hold    time.Duration // how long proposed times are held; 0 means DefaultHold
 	Actor   record.Actor
 	Once    *record.Once // its result is a Created
 }

@@ -37,7 +37,7 @@ type Time struct {
 // Row is an appointment that the absence displaces.
 type Row struct {
 	Appointment store.Appointment
-	Times       []Time            // the best time first; empty: there is no free time
+	Times       []Time            // the best time first; if empty, there is no free time
 	By          store.DisplacedBy // the proposed treatment
 }
 

@@ -39,7 +39,7 @@ func (s State) ToCall() bool {
 type Answer struct {
 	Appointment store.Appointment
 	Was         store.Displaced      // its booked time
-	Offer       *store.WaitlistOffer // the proposed time; nil: none
+	Offer       *store.WaitlistOffer // the proposed time; nil means none
 	State       State
 }
 
@@ -80,7 +80,7 @@ func (ab *Absences) List(ctx context.Context) ([]Absence, error) {
 	return all, nil
 }
 
-// Status returns one absence. store.ErrNotFound: its block was deleted.
+// Status returns one absence. It returns store.ErrNotFound if its block was deleted.
 func (ab *Absences) Status(ctx context.Context, id string) (Absence, error) {
 	b, err := ab.blockOf(id)
 	if err != nil {
@@ -93,7 +93,7 @@ func (ab *Absences) Status(ctx context.Context, id string) (Absence, error) {
 	return ab.absenceOf(ctx, b, entries)
 }
 
-// blockOf returns the block of an absence. store.ErrNotFound.
+// blockOf returns the block of an absence. Errors: store.ErrNotFound.
 func (ab *Absences) blockOf(id string) (store.Block, error) {
 	for _, blocks := range ab.Clinic.Current().Blocks {
 		if i := slices.IndexFunc(blocks, func(b store.Block) bool { return b.ID == id }); i >= 0 {

@@ -65,8 +65,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Clinic   *clinic.Clinic
 	Keys     *token.Keys    // seal the secret of the identity provider, and hash names for the sign-in limits
-	AdminKey string         // a key with every scope, of at least MinAdminKey characters; empty: none
-	OpenID   *openid.Client // nil: a client that trusts the machine's certificate authorities
+	AdminKey string         // a key with every scope, of at least MinAdminKey characters; empty means none
+	OpenID   *openid.Client // nil means a client that trusts the machine's certificate authorities
 	Shared   bool           // other nodes use the same store
 	Hooks    Hooks
 }

@@ -27,11 +27,11 @@ const bootstrapKey = "bootstrap"
 type NewAPIKey struct {
 	Name         string
 	Scope        store.Scope
-	SpecialistID string // for a presence key: the only specialist that it can act for; empty: all
+	SpecialistID string // for a presence key: the only specialist that it can act for; empty means all
 }
 
-// CreateAPIKey creates a key and returns its secret. The store contains only the hash, so the secret cannot be
-// shown again. *ValidationError.
+// CreateAPIKey creates a key and returns its secret. The store contains only the hash, so the secret cannot be shown
+// again. Errors: *ValidationError.
 func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAPIKey) (store.APIKey, string, error) {
 	var m record.Mistakes
 	name, scope := strings.TrimSpace(n.Name), n.Scope
@@ -77,7 +77,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 // APIKeys lists all keys, including revoked ones.
 func (ac *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return ac.store.APIKeys(ctx) }
 
-// RevokeAPIKey revokes a key. It is idempotent. store.ErrNotFound: there is no such key.
+// RevokeAPIKey revokes a key. It is idempotent. It returns store.ErrNotFound if there is no such key.
 func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
@@ -135,7 +135,7 @@ func (k *knownKeys) forget() {
 	k.known, k.epoch = nil, k.epoch+1
 }
 
-// Authenticate returns the principal of a bearer key. ErrUnauthorized if it is unknown or revoked.
+// Authenticate returns the principal of a bearer key. It returns ErrUnauthorized if it is unknown or revoked.
 func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Principal, error) {
 	hash := sha256.Sum256([]byte(bearer))
 	if ac.adminKey != nil && subtle.ConstantTimeCompare(hash[:], ac.adminKey) == 1 {
@@ -169,7 +169,7 @@ func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Prin
 	return p, nil
 }
 
-// KeyStands returns nil as long as a previously authenticated key is not revoked. ErrUnauthorized.
+// KeyStands returns nil as long as a previously authenticated key is not revoked. Errors: ErrUnauthorized.
 func (ac *Account) KeyStands(ctx context.Context, keyID string) error {
 	if keyID == bootstrapKey {
 		return nil

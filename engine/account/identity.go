@@ -23,9 +23,9 @@ var (
 type Identity struct {
 	Issuer, Subject string
 	ClientID        string     // the client for which the issuer identified the person
-	Email           string     // verified, and in one of the clinic's domains; empty: not available
-	Name            string     // of a user that is to be created; empty: the email address
-	NewRole         store.Role // the role of a new user; empty: unknown people are refused
+	Email           string     // verified, and in one of the clinic's domains; empty means not available
+	Name            string     // of a user that is to be created; empty means the email address
+	NewRole         store.Role // the role of a new user; if empty, unknown people are refused
 	HasSecondFactor bool       // the provider checked a second factor, so this server does not
 	Code            string     // a one-time code of this server
 	By              string     // the provider's name, for the audit log
@@ -51,7 +51,7 @@ func (ac *Account) mayUsePassword(u *store.User) bool {
 
 // BeginReturn counts a browser that returns from the identity provider as a failed guess from its network, under the
 // limit for failed passwords. The caller must call end with the outcome: the count stays only if the provider or the
-// clinic refused the sign-in. *BackoffError.
+// clinic refused the sign-in. Errors: *BackoffError.
 func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(refused bool), err error) {
 	now, g := record.Now(), guess{byNetwork(networkOf(address))}
 	if until, err := ac.beginGuess(ctx, now, g); err != nil {
@@ -115,7 +115,7 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 }
 
 // identified finds the user who has an identity, links the identity to the user with its email address, or returns a
-// new user. before is the user as the transaction found it; for a new user its fields are zero. ErrStranger,
+// new user. before is the user as the transaction found it; for a new user its fields are zero. Errors: ErrStranger,
 // ErrOtherIdentity.
 func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (before, u store.User, err error) {
 	u, err = tx.UserByIdentity(ctx, id.key())

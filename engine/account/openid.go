@@ -59,7 +59,7 @@ type Identities struct {
 	calling chan struct{} // limits the concurrent calls to the issuer
 }
 
-// SignInWith returns the name of the identity provider with which staff can sign in now; empty: none.
+// SignInWith returns the name of the identity provider with which staff can sign in now; empty means none.
 func (x *Identities) SignInWith() string {
 	if p, _, err := x.login(); err == nil {
 		return p.Name
@@ -67,7 +67,7 @@ func (x *Identities) SignInWith() string {
 	return ""
 }
 
-// login returns the provider, and this server's client with it. ErrOff.
+// login returns the provider, and this server's client with it. Errors: ErrOff.
 func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	p := x.clinic.Settings().OpenID
 	base, from := x.clinic.BaseURL()
@@ -98,7 +98,7 @@ const (
 )
 
 // Begin starts a sign-in. It returns the address to which to redirect the browser, and the cookie with which the
-// browser must return. ErrOff, openid.ErrUnavailable, openid.ErrRefused.
+// browser must return. Errors: ErrOff, openid.ErrUnavailable, openid.ErrRefused.
 func (x *Identities) Begin(ctx context.Context) (address, cookie string, err error) {
 	_, login, err := x.login()
 	if err != nil {
@@ -131,8 +131,8 @@ func (x *Identities) open(cookie, about string, v any) bool {
 type Return struct {
 	Cookie             string // of Begin
 	State, Code        string
-	Issuer             string // the parameter iss; empty: not given
-	Error              string // the issuer's error code; empty: none
+	Issuer             string // the parameter iss; empty means not given
+	Error              string // the issuer's error code; empty means none
 	Address, UserAgent string // of the browser
 }
 
@@ -220,7 +220,7 @@ func (x *Identities) finish(ctx context.Context, b *begun,
 	return secret, staff, cookie, err
 }
 
-// useUp marks the state of a sign-in as used, so that it is finished once. ErrBegin.
+// useUp marks the state of a sign-in as used, so that it is finished once. Errors: ErrBegin.
 func (x *Identities) useUp(ctx context.Context, b *begun) error {
 	err := x.store.Write(ctx, func(tx store.Tx) error {
 		return tx.UseNonce(ctx, store.NonceUse{Nonce: "openid:" + b.State, ExpiresAt: time.Unix(b.Until, 0).UTC()})

@@ -18,7 +18,7 @@ type ProviderWish struct {
 	Name       string
 	Issuer     string
 	ClientID   string
-	Secret     string // empty: the stored secret of this issuer and client
+	Secret     string // empty means the stored secret of this issuer and client
 	IsPublic   bool   // the client has no secret
 	Domains    []string
 	NewRole    string
@@ -27,10 +27,10 @@ type ProviderWish struct {
 
 // ProviderSetup describes the chosen identity provider. It contains no secret.
 type ProviderSetup struct {
-	Chosen     *openid.Provider // its Sealed is empty; nil: no provider is chosen
+	Chosen     *openid.Provider // its Sealed is empty; nil means no provider is chosen
 	IsSet      bool             // the client has a secret
 	IsReadable bool             // this server has the key to the secret
-	Redirect   string           // the address to register with the provider; empty: no public address is set
+	Redirect   string           // the address to register with the provider; empty means no public address is set
 }
 
 // FoundError reports why Put refused a provider: the finding of the check of its issuer.
@@ -68,7 +68,7 @@ func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool)
 func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", p.Issuer, p.ClientID) }
 
 // Put sets the identity provider. It first checks that the issuer can sign people in, unless the issuer, the client
-// and the secret are unchanged. So the other fields can be changed while the issuer is unreachable.
+// and the secret are unchanged. So the other fields can be changed while the issuer is unreachable. Errors:
 // *record.ValidationError, *FoundError.
 func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish) error {
 	before := x.clinic.Settings().OpenID
@@ -124,7 +124,7 @@ func (x *Identities) Seal(ctx context.Context) error {
 
 const maxDomains = 20
 
-// complete checks a ProviderWish, and finds the secret for it. *record.ValidationError.
+// complete checks a ProviderWish, and finds the secret for it. Errors: *record.ValidationError.
 func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
 	var m record.Mistakes
 	p := &openid.Provider{

@@ -31,7 +31,7 @@ func (ac *Account) NeedsSetup(ctx context.Context) (bool, error) {
 }
 
 // NewSetupToken creates the one-time token of a setup link and replaces the previous one. The store has only its
-// hash. ErrSetupDone if there is a user.
+// hash. It returns ErrSetupDone if there is a user.
 func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	raw := make([]byte, 24)
 	rand.Read(raw)
@@ -46,7 +46,7 @@ func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// CheckSetup returns nil if a setup token is valid now. ErrSetupDone, ErrSetupLink.
+// CheckSetup returns nil if a setup token is valid now. Errors: ErrSetupDone, ErrSetupLink.
 func (ac *Account) CheckSetup(ctx context.Context, token string) error {
 	return ac.checkSetup(ctx, ac.store, token)
 }
@@ -70,8 +70,8 @@ func (ac *Account) checkSetup(ctx context.Context, r store.Reader, token string)
 	return nil
 }
 
-// Setup creates the first owner, names the clinic, and disables the setup link. *ValidationError, ErrSetupDone,
-// ErrSetupLink.
+// Setup creates the first owner, names the clinic, and disables the setup link. Errors: *ValidationError,
+// ErrSetupDone, ErrSetupLink.
 func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User,
 	error) {
 	if err := ac.CheckSetup(ctx, token); err != nil {

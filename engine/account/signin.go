@@ -97,7 +97,7 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 // openSignIn creates a sign-in for the user that who returns. who runs in the same transaction, because the account
 // may have been deactivated or changed during the slow password check. who also checks the one-time code, and the
 // transaction stores its time step as used. So of any number of sign-ins with one code, exactly one succeeds. by
-// names the identity provider that identified the user; empty: this server identified the user.
+// names the identity provider that identified the user; empty means this server identified the user.
 func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time,
 	who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
@@ -158,8 +158,8 @@ func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error)
 	return err
 }
 
-// unchangedUser reads, in a transaction, the user whose password was checked outside of it. ErrWrongPassword if the
-// password or the email address has changed since then, or the account was deactivated.
+// unchangedUser reads, in a transaction, the user whose password was checked outside of it. It returns
+// ErrWrongPassword if the password or the email address has changed since then, or the account was deactivated.
 func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store.User, error) {
 	u, err := tx.User(ctx, checked.ID)
 	if err == nil && (!u.Active || u.Email != checked.Email || u.PasswordHash != checked.PasswordHash) {
@@ -168,7 +168,7 @@ func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store
 	return u, err
 }
 
-// useCode uses up the step of a one-time code if the user needs one. ErrCodeNeeded, ErrWrongCode.
+// useCode uses up the step of a one-time code if the user needs one. Errors: ErrCodeNeeded, ErrWrongCode.
 func useCode(u *store.User, code string, now time.Time) error {
 	switch {
 	case u.TOTPSecret == nil:
@@ -259,8 +259,8 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 	return err
 }
 
-// SignedIn returns the member of staff with this cookie. ErrUnauthorized if it is unknown or has expired, or if
-// the account or its specialist was deactivated.
+// SignedIn returns the member of staff with this cookie. It returns ErrUnauthorized if it is unknown or has expired,
+// or if the account or its specialist was deactivated.
 func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 	s, u, err := ac.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
 	now := record.Now()
@@ -292,8 +292,8 @@ func (ac *Account) SignOut(ctx context.Context, signInID string) error {
 	return ac.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
 }
 
-// SignOutOthers ends all other sign-ins of a signed-in member of staff, and returns their number. ErrUnauthorized if
-// this sign-in has ended since it was read, so that a signed-out user cannot sign out others.
+// SignOutOthers ends all other sign-ins of a signed-in member of staff, and returns their number. It returns
+// ErrUnauthorized if this sign-in has ended since it was read, so that a signed-out user cannot sign out others.
 func (ac *Account) SignOutOthers(ctx context.Context, s *Staff) (ended int, err error) {
 	err = ac.store.Write(ctx, func(tx store.Tx) (err error) {
 		if err := stillSignedIn(ctx, tx, s); err != nil {
@@ -311,8 +311,8 @@ func (ac *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, 
 }
 
 // SignInStands returns the instant at which a sign-in ends without further activity. A stream that was opened with
-// the sign-in calls it. The call is not activity: it does not extend the sign-in. ErrUnauthorized if the sign-in has
-// ended, or if the user's role or specialist has changed.
+// the sign-in calls it. The call is not activity: it does not extend the sign-in. It returns ErrUnauthorized if the
+// sign-in has ended, or if the user's role or specialist has changed.
 func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
 	now := record.Now()
 	open, u, err := ac.store.SignInByHash(ctx, s.SignIn.Hash)

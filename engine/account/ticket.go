@@ -18,8 +18,8 @@ func (ac *Account) StreamTicket(client holds.ClientID) (ticket string, expiresAt
 	return ticket, t.ExpiresAt, err
 }
 
-// UseStreamTicket returns the client that a ticket is for, once. record.ErrUnauthorized: it is forged, has expired, or
-// was used at this node before.
+// UseStreamTicket returns the client that a ticket is for, once. It returns record.ErrUnauthorized if it is forged,
+// has expired, or was used at this node before.
 func (ac *Account) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	now := time.Now()
 	t, err := ac.keys.Current().OpenStreamTicket(ticket, now)

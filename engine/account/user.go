@@ -93,7 +93,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 }
 
 // newPassword checks a new password and returns its hash. Hashing is slow, so it happens before the transaction that
-// stores the hash. *ValidationError.
+// stores the hash. Errors: *ValidationError.
 func (ac *Account) newPassword(ctx context.Context, password string, about ...string) (hash string, err error) {
 	var m record.Mistakes
 	checkPassword(&m, "password", password, append(about, ac.clinic.Schedule().Clinic.Name)...)
@@ -106,12 +106,12 @@ func (ac *Account) newPassword(ctx context.Context, password string, about ...st
 // Users lists all members of staff by name.
 func (ac *Account) Users(ctx context.Context) ([]store.User, error) { return ac.store.Users(ctx) }
 
-// User returns one user. store.ErrNotFound.
+// User returns one user. Errors: store.ErrNotFound.
 func (ac *Account) User(ctx context.Context, id string) (store.User, error) {
 	return ac.store.User(ctx, id)
 }
 
-// UserByEmail returns the user with this email address. store.ErrNotFound.
+// UserByEmail returns the user with this email address. Errors: store.ErrNotFound.
 func (ac *Account) UserByEmail(ctx context.Context, email string) (store.User, error) {
 	return ac.store.UserByEmail(ctx, normalEmail(email))
 }

@@ -87,14 +87,14 @@ type BookRequest struct {
 	ScheduleViewGUID    string
 	ScheduleColumnGUID  string
 	AppointmentTypeGUID string
-	Minutes             int // 0: the length of the type
+	Minutes             int // 0 means the length of the type
 	ChildName           string
 	Note                string
 	UUI                 string
 	SessionID           string
 	BookingToken        string
 
-	Client holds.ClientID // the client of the conversation, whose hold the booking takes over; empty: none
+	Client holds.ClientID // the client of the conversation, whose hold the booking takes over; empty means none
 }
 
 // Outcome is the kind of an Answer.

@@ -21,7 +21,7 @@ import (
 type SlotsRequest struct {
 	AppointmentTypeID   string // one of the two is required
 	AppointmentTypeGUID string
-	From                store.Date // on the clinic's calendar; zero: today
+	From                store.Date // on the clinic's calendar; zero means today
 	Days                int        // 1..MaxAgentDays; 0: 7
 	Count               int        // 1..MaxAgentSlots; 0: 5
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty

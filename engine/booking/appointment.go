@@ -12,7 +12,7 @@ import (
 // manageAfter is how long an appointment can still be opened with its manage link after its end.
 const manageAfter = 30 * 24 * time.Hour
 
-// Appointment returns one appointment. store.ErrNotFound.
+// Appointment returns one appointment. Errors: store.ErrNotFound.
 func (bk *Booking) Appointment(ctx context.Context, id string) (store.Appointment, error) {
 	if !record.ValidID(id) {
 		return store.Appointment{}, store.ErrNotFound
@@ -20,8 +20,8 @@ func (bk *Booking) Appointment(ctx context.Context, id string) (store.Appointmen
 	return bk.store.Appointment(ctx, id)
 }
 
-// Appointments lists appointments by slot start, one page at a time. store.ErrInvalid: the cursor is from another
-// list.
+// Appointments lists appointments by slot start, one page at a time. It returns store.ErrInvalid if the cursor is
+// from another list.
 func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
 	return bk.store.Appointments(ctx, f)
 }
@@ -57,8 +57,8 @@ func (bk *Booking) ShortManageToken(a *store.Appointment) string {
 	return t
 }
 
-// Managed returns the appointment that a manage token opens. ErrUnauthorized if the token is forged, has expired, or
-// was replaced when the appointment was moved.
+// Managed returns the appointment that a manage token opens. It returns ErrUnauthorized if the token is forged, has
+// expired, or was replaced when the appointment was moved.
 func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appointment, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {
@@ -74,8 +74,8 @@ func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appoi
 	return a, nil
 }
 
-// TokenID returns the id for which a manage token was signed. ErrUnauthorized if the token is forged or has
-// expired.
+// TokenID returns the id for which a manage token was signed. It returns ErrUnauthorized if the token is forged or
+// has expired.
 func (bk *Booking) TokenID(manageToken string) (string, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {

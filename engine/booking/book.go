@@ -18,13 +18,13 @@ type Request struct {
 	AppointmentTypeID string
 	HoldID            string
 	SlotStart         time.Time
-	SpecialistID      string // empty: any specialist of the type
-	Place             string // one of the clinic's; empty: any
+	SpecialistID      string // empty means any specialist of the type
+	Place             string // one of the clinic's; empty means any
 	Client            holds.ClientID
 	Patient           store.Patient
 	Said              clinic.Said  // consent and answers, as the patient gave them
 	Intake            store.Intake // the stored form of Said; set by the caller only when a request is confirmed
-	Locale            string       // the language of the patient's emails, such as "de"; empty: the clinic's
+	Locale            string       // the language of the patient's emails, such as "de"; empty means the clinic's
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once
@@ -39,10 +39,10 @@ type Request struct {
 	Fence Fence       // of an agent's booking; nil for all others
 
 	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking.
-	// Nil: no check.
+	// Nil means no check.
 	Admit func(context.Context, store.Tx) error
-	// Permit runs after the time has been secured and before the transaction. An error refuses the booking. It
-	// may call another server. Nil: no check.
+	// Permit runs after the time has been secured and before the transaction. An error refuses the booking. It may
+	// call another server. Nil means no check.
 	Permit func(context.Context, *Request, holds.Span) error
 	// Confirms is the request that this booking confirms; nil for all others.
 	Confirms *Confirmation
@@ -53,7 +53,7 @@ type Confirmation struct {
 	RequestID      string
 	Owner          string // of the client that sent the request, as stored
 	IgnoreCooldown bool   // the clinic confirms or offers
-	// of the requested time, regardless of the type's current length; 0: the length of the type
+	// of the requested time, regardless of the type's current length; 0 means the length of the type
 	Length time.Duration
 }
 

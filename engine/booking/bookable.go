@@ -24,13 +24,13 @@ import (
 // Rules disable some of the limits on a start. The zero value applies the rules for patients.
 type Rules struct {
 	availability.Rules
-	Place string // only if the specialist works at this place at that time; empty: at any place
+	Place string // only if the specialist works at this place at that time; empty means at any place
 	// with IgnoreHours: the hours of rooms still apply, because the practice-management system does not have them
 	RoomHours    bool
 	IgnoreClosed bool            // the practice-management system decides: its openings and refusals are ignored
 	Moving       map[string]bool // ids of appointments that are being moved: their current time is free
 	Moved        []holds.Booked  // the current time of the same appointments, for their Claim
-	Parts        []Part          // of a visit; nil: the type is booked as one appointment
+	Parts        []Part          // of a visit; if nil, the type is booked as one appointment
 }
 
 // Part is one appointment of a visit. The practice-management system opens each of them separately.
@@ -51,8 +51,8 @@ type Question struct {
 
 	// IgnoreHeld does not read the holds: the caller claims, and Claim checks them.
 	IgnoreHeld bool
-	// Reader is the transaction that reads the appointments, and Held contains all holds, read before it began. Nil:
-	// both are read from memory.
+	// Reader is the transaction that reads the appointments, and Held contains all holds, read before it began. If
+	// nil, both are read from memory.
 	Reader store.Reader
 	Held   []holds.Hold
 }

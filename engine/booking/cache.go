@@ -14,7 +14,7 @@ import (
 // contains its generation, so a list of an older state is never found and ages out. A cached list does not reflect
 // holds, notice and horizon.
 type listCache struct {
-	lists *ristretto.Cache[string, *SlotList] // nil: the cache is off
+	lists *ristretto.Cache[string, *SlotList] // if nil, the cache is off
 	ttl   time.Duration
 }
 

@@ -28,8 +28,8 @@ func calendarEnds(a *store.Appointment) time.Time {
 	return a.CreatedAt.Add(token.MaxManageTTL)
 }
 
-// calendarSerial returns the number of the valid address. Those with lower numbers were revoked. store.ErrNotFound:
-// all mostCalendars addresses were revoked.
+// calendarSerial returns the number of the valid address. Those with lower numbers were revoked. It returns
+// store.ErrNotFound if all mostCalendars addresses were revoked.
 func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appointment) (uint32, error) {
 	for serial := range uint32(mostCalendars) {
 		_, err := uses.NonceUse(ctx, calendarNonce(a, serial))
@@ -49,7 +49,7 @@ func isInCalendars(a *store.Appointment, now time.Time) bool {
 	return a.Patient.Name != "" && now.Before(a.SlotEnd.Add(manageAfter)) && now.Before(calendarEnds(a))
 }
 
-// endCalendar revokes the valid address, in a transaction. store.ErrNotFound: none is left.
+// endCalendar revokes the valid address, in a transaction. It returns store.ErrNotFound if none is left.
 func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	serial, err := calendarSerial(ctx, tx, a)
 	if err != nil {
@@ -59,8 +59,8 @@ func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 }
 
 // CalendarToken returns the secret part of the address of an appointment's calendar. It stays the same until the
-// address is revoked, or the appointment gets a different patient. store.ErrNotFound: the person was erased, the
-// appointment ended too long ago, or all of its addresses were revoked.
+// address is revoked, or the appointment gets a different patient. It returns store.ErrNotFound if the person was
+// erased, the appointment ended too long ago, or all of its addresses were revoked.
 func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now time.Time) (string, error) {
 	if !isInCalendars(a, now) {
 		return "", store.ErrNotFound
@@ -74,7 +74,7 @@ func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now 
 }
 
 // EndCalendar revokes the address of an appointment's calendar for everyone who has it. If there is none to revoke,
-// it returns nil. store.ErrNotFound if there is no such appointment.
+// it returns nil. It returns store.ErrNotFound if there is no such appointment.
 func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointmentID string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return bk.store.Write(ctx, func(tx store.Tx) error {
@@ -92,9 +92,9 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 	})
 }
 
-// InCalendar returns the current state of the appointment that a calendar token opens. store.ErrNotFound: the token
-// is forged, has expired or was revoked, the person was erased, or the appointment ended too long ago (the same limit
-// as for its manage link).
+// InCalendar returns the current state of the appointment that a calendar token opens. It returns store.ErrNotFound
+// if the token is forged, has expired or was revoked, the person was erased, or the appointment ended too long ago
+// (the same limit as for its manage link).
 func (bk *Booking) InCalendar(ctx context.Context, calendarToken string, now time.Time) (store.Appointment, error) {
 	c, err := bk.Keys().VerifyCalendar(calendarToken, now)
 	if err != nil {

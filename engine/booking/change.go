@@ -10,7 +10,7 @@ import (
 
 // Change is one durable change of an appointment, with the data that is recorded and that its notifications need.
 type Change struct {
-	// ID is the same for all appointments that change together. Empty: this appointment changes alone.
+	// ID is the same for all appointments that change together. Empty means this appointment changes alone.
 	ID     string
 	Kind   string
 	Before *store.Appointment // nil if it is new
@@ -23,7 +23,7 @@ type Change struct {
 	Undoable bool
 	At       time.Time
 	// Together has the ids of the appointments that change together with this one, including its own. The first
-	// appointment comes first. Nil: this appointment changes alone. The patient gets one email for all of them.
+	// appointment comes first. Nil means this appointment changes alone. The patient gets one email for all of them.
 	Together []string
 	once     *record.Once
 	// Fence: the row reserves the time while an agent's booking is being written upstream. The booking has not been
@@ -57,8 +57,8 @@ const (
 type Fence interface {
 	// Mark prepares the change before its transaction.
 	Mark(c *Change)
-	// Burn marks, in the transaction, the token that the agent booked with as used. store.ErrDuplicate if it
-	// was used before.
+	// Burn marks, in the transaction, the token that the agent booked with as used. It returns store.ErrDuplicate if
+	// it was used before.
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Drop undoes Mark if the booking was not written.
 	Drop()

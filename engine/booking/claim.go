@@ -24,9 +24,9 @@ const (
 // wanted is the time that a booking or a move requests: that of a hold, or a start with or without a specialist.
 type wanted struct {
 	Type         *store.AppointmentType
-	HoldID       string    // empty: none, or one that has expired
-	SlotStart    time.Time // zero: that of the hold
-	SpecialistID string    // empty: that of the hold, or any
+	HoldID       string    // empty means none, or one that has expired
+	SlotStart    time.Time // zero means that of the hold
+	SpecialistID string    // empty means that of the hold, or any
 	Owner        holds.Owner
 	Once         *record.Once
 	Rules        Rules

@@ -17,7 +17,7 @@ type Explanation struct {
 	HeldUntil    time.Time           // with ReasonHeld: when the conflicting hold expires
 }
 
-// Explain answers "why not 10:30?" for each specialist of a type, or for the named one. store.ErrNotFound,
+// Explain answers "why not 10:30?" for each specialist of a type, or for the named one. Errors: store.ErrNotFound,
 // *ValidationError.
 func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string,
 	start time.Time) ([]Explanation, error) {

@@ -18,8 +18,8 @@ const (
 	findDays, findStep = 186, 31
 )
 
-// NextAvailable returns the first slot at or after an instant with a free seat that no client holds, up to the
-// type's horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
+// NextAvailable returns the first slot at or after an instant with a free seat that no client holds, up to the type's
+// horizon. Errors: ErrNoSlots, store.ErrNotFound, *ValidationError.
 func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string,
 	after time.Time) (Timeslot, error) {
 	s := bk.clinic.Current()
@@ -54,7 +54,7 @@ func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, special
 type FindRequest struct {
 	AppointmentTypeID string
 	SpecialistIDs     []string        // any of them; none: all
-	From              store.Date      // local to the clinic; zero: today
+	From              store.Date      // local to the clinic; zero means today
 	Weekdays          []store.Weekday // none: any
 	Earliest          store.TimeOfDay // the time of day of the start, on the clinic's clock
 	Latest            store.TimeOfDay // the start is before it; zero: 24:00
@@ -64,7 +64,7 @@ type FindRequest struct {
 
 // FreeTimes lists the first starts with a free seat that no other client holds. It is meant for the desk, which may
 // book at shorter notice and further ahead than patients: up to half a year. For each start, it names the free
-// specialists. *ValidationError, store.ErrNotFound.
+// specialists. Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")

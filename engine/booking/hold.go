@@ -21,10 +21,10 @@ const MinHoldTTL = time.Second
 type HoldRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
-	SpecialistID      string // empty: assigned
-	Place             string // one of the clinic's; empty: any
+	SpecialistID      string // empty means assigned
+	Place             string // one of the clinic's; empty means any
 	Client            holds.ClientID
-	TTL               time.Duration // 0: the type's
+	TTL               time.Duration // 0 means the type's
 	Displace          bool          // staff: displaces another client's hold; its owner is notified
 	IgnoreHours       bool          // staff: also outside the opening times
 	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time is free,
@@ -32,7 +32,7 @@ type HoldRequest struct {
 	Moving *store.Appointment
 	// Limit returns the reason why the caller may not hold a span, for example because a network already holds its
 	// share of the specialist's day; nil if it may. If no specialist is named, specialists over the limit are
-	// skipped. Nil: no limit.
+	// skipped. Nil means no limit.
 	Limit func(*holds.Span) error
 }
 

@@ -215,8 +215,8 @@ const (
 // HoldStats returns counts of the live state, for operators.
 func (bk *Booking) HoldStats(ctx context.Context) (holds.Stats, error) { return bk.holds.Stats(ctx) }
 
-// HoldServer returns the status of the server of the live state. holds.ErrUnavailable: there is none, or it is
-// unreachable.
+// HoldServer returns the status of the server of the live state. It returns holds.ErrUnavailable if there is none, or
+// it is unreachable.
 func (bk *Booking) HoldServer(ctx context.Context) (holds.Server, error) {
 	if live, ok := bk.holds.Backend.(holds.Served); ok {
 		return live.Server(ctx)

@@ -20,7 +20,7 @@ type PatientRequest struct {
 	// to the type's questions, by their ids; an empty answer removes the stored one, and a missing one leaves it
 	// unchanged
 	Answers map[string]string
-	SMS     *bool // whether the patient agrees to text messages; nil: unchanged
+	SMS     *bool // whether the patient agrees to text messages; nil means unchanged
 	Actor   record.Actor
 	Silent  bool // no email to the new address; the old address always gets one
 	Once    *record.Once

@@ -22,10 +22,10 @@ const maxHoldExtension = 8 * 24 * time.Hour
 // RequestedSlot is the slot of a request.
 type RequestedSlot struct {
 	AppointmentTypeID string
-	SpecialistID      string // empty: any
-	Place             string // empty: any
+	SpecialistID      string // empty means any
+	Place             string // empty means any
 	Start             time.Time
-	Length            time.Duration // 0: the current length of the type
+	Length            time.Duration // 0 means the current length of the type
 }
 
 // HoldForRequest holds a slot until an instant for the owner of a request. If that owner already holds the slot,

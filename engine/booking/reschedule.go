@@ -18,7 +18,7 @@ type RescheduleRequest struct {
 	ID           string
 	Version      int64     // the version the caller has seen; 0 = any
 	SlotStart    time.Time // the new start
-	SpecialistID string    // empty: the same specialist if free at that time, otherwise assigned
+	SpecialistID string    // empty means the same specialist if free at that time, otherwise assigned
 	HoldID       string    // a hold of Client on the new time, if there is one
 	Client       holds.ClientID
 	Owner        holds.Owner // the owner of HoldID if there is no Client: the client that booked, with the manage link
@@ -29,12 +29,12 @@ type RescheduleRequest struct {
 	Silent       bool
 	// Undoable: staff can undo the move for UndoTime, and no notification is sent before that.
 	Undoable bool
-	// AppointmentTypeID changes the type, for staff: the appointment moves to a free time of that type. Empty: the
+	// AppointmentTypeID changes the type, for staff: the appointment moves to a free time of that type. If empty, the
 	// type does not change.
 	AppointmentTypeID string
 	Once              *record.Once
-	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. Nil:
-	// no check.
+	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. Nil
+	// means no check.
 	Admit func(context.Context, store.Tx, *store.Appointment) error
 }
 

@@ -20,7 +20,7 @@ const LockTTL = 600 * time.Second
 type SelectRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
-	SpecialistID      string // empty: assigned
+	SpecialistID      string // empty means assigned
 	Client            holds.ClientID
 	Lock              bool                    // also take a hold
 	Limit             func(*holds.Span) error // for that hold, as HoldRequest.Limit
@@ -73,8 +73,8 @@ func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error
 	return Selected{Selection: selection, Hold: &h}, nil
 }
 
-// Deselect ends the client's selection of a slot, and the client's hold on it. It is idempotent and reports
-// whether either existed. *ValidationError.
+// Deselect ends the client's selection of a slot, and the client's hold on it. It is idempotent and reports whether
+// either existed. Errors: *ValidationError.
 func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID,
 		Client: r.Client}
@@ -134,12 +134,12 @@ func (bk *Booking) selectable(r *SelectRequest) []string {
 
 // PollRequest asks for the state of one local day.
 type PollRequest struct {
-	AppointmentTypeID string     // empty: all types, or all that the specialist serves
-	Date              store.Date // zero: today
-	SpecialistID      string     // empty: pooled
+	AppointmentTypeID string     // empty means all types, or all that the specialist serves
+	Date              store.Date // zero means today
+	SpecialistID      string     // empty means pooled
 	Client            holds.ClientID
 	// Selected is the start that the client has selected. If that selection has expired and a type is named, Poll
-	// creates it again. Zero: none.
+	// creates it again. Zero means none.
 	Selected time.Time
 
 	anyType bool // this is one of several types of a poll: list the free starts too
@@ -159,8 +159,8 @@ type Poll struct {
 	free []time.Time // starts that can be held, for the union of several types
 }
 
-// ListingZone returns the time zone for the listings of a type, or of all types if none is named: the specialist's
-// if one is named, otherwise the clinic's. store.ErrNotFound, *ValidationError.
+// ListingZone returns the time zone for the listings of a type, or of all types if none is named: the specialist's if
+// one is named, otherwise the clinic's. Errors: store.ErrNotFound, *ValidationError.
 func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
 	s := bk.clinic.Current()
 	switch {
@@ -175,7 +175,7 @@ func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Lo
 	return s.Calendars[specialistID].Zone(), nil
 }
 
-// Poll answers from memory: the slot cache and the live state. It renews the client's own selection.
+// Poll answers from memory: the slot cache and the live state. It renews the client's own selection. Errors:
 // store.ErrNotFound, *ValidationError.
 func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if r.AppointmentTypeID != "" {

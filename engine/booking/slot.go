@@ -22,14 +22,14 @@ const (
 // TimeslotsRequest asks for the slots of one type.
 type TimeslotsRequest struct {
 	AppointmentTypeID string
-	SpecialistID      string     // empty: pooled over all active specialists of the type
-	Place             string     // only if specialists work at this place; empty: at any place
-	From, To          store.Date // local dates, From inclusive, To exclusive; zero: today, and 7 days later
+	SpecialistID      string     // empty means pooled over all active specialists of the type
+	Place             string     // only if specialists work at this place; empty means at any place
+	From, To          store.Date // local dates, From inclusive, To exclusive; zero means today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
 
 	// MayHold reports whether the caller may hold a span. It may not if, for example, its network already holds its
-	// share of the specialist's day. Times that it may not hold are left out. Nil: it may hold all.
+	// share of the specialist's day. Times that it may not hold are left out. Nil means it may hold all.
 	MayHold func(*holds.Span) bool
 }
 
@@ -142,7 +142,7 @@ func (l *Listing) Slots() []Timeslot {
 	return slots
 }
 
-// Timeslots lists the bookable slots of a type. *ValidationError, store.ErrNotFound.
+// Timeslots lists the bookable slots of a type. Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, error) {
 	l, err := bk.List(ctx, r)
 	if err != nil {
@@ -151,7 +151,7 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 	return Timeslots{l.AppointmentTypeID, l.Timezone, l.From, l.To, l.Generation, l.Slots()}, nil
 }
 
-// List is Timeslots for a caller that encodes the slots itself. *ValidationError, store.ErrNotFound.
+// List is Timeslots for a caller that encodes the slots itself. Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)

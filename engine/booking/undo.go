@@ -98,7 +98,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 }
 
 // ApplyUndo restores the earlier state of an appointment, in a transaction, at a time that the caller has claimed for
-// it. It withdraws the notifications of the change. ErrUndoLate: one of them was already sent.
+// it. It withdraws the notifications of the change. It returns ErrUndoLate if one of them was already sent.
 func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointment, before *store.UndoState,
 	span holds.Span, resources []string, now time.Time) error {
 	if now.After(before.ExpiresAt) {
@@ -120,8 +120,8 @@ func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointm
 	return nil
 }
 
-// UndoState returns the state of an appointment before its last change. ErrUndoLate if this actor cannot undo that
-// change.
+// UndoState returns the state of an appointment before its last change. It returns ErrUndoLate if this actor cannot
+// undo that change.
 func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor record.Actor) (store.UndoState, error) {
 	before, err := bk.store.UndoState(ctx, a.ID, a.Version)
 	late := err == nil && (before.Actor != string(actor) || time.Now().After(before.ExpiresAt))

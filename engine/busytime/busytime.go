@@ -88,16 +88,16 @@ type State struct {
 	IsSet     bool
 	Host      string // of the address; empty if it cannot be unsealed
 	SetAt     time.Time
-	AskedAt   time.Time // zero: not yet
-	ReadAt    time.Time // zero: never
-	Failure   string    // why the last read failed; empty: it succeeded
+	AskedAt   time.Time // zero means not yet
+	ReadAt    time.Time // zero means never
+	Failure   string    // why the last read failed; empty means it succeeded
 	Unread    int       // events that could not be parsed
 	IsOld     bool      // the stored version is out of date
 	Blocks    int       // busy times that have not ended
 	Conflicts []store.Appointment
 }
 
-// Of returns the state of a specialist's external calendar, with the appointments that conflict with it.
+// Of returns the state of a specialist's external calendar, with the appointments that conflict with it. Errors:
 // store.ErrNotFound.
 func (ca *Calendars) Of(ctx context.Context, specialistID string) (State, error) {
 	now := time.Now()
@@ -173,7 +173,7 @@ func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
 }
 
 // Set sets the address of a specialist's external calendar and replaces an earlier one. The busy times of the earlier
-// calendar remain in effect until the new one has been read. store.ErrNotFound, *record.ValidationError.
+// calendar remain in effect until the new one has been read. Errors: store.ErrNotFound, *record.ValidationError.
 func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, address string) error {
 	address = strings.TrimSpace(address)
 	if rest, ok := strings.CutPrefix(address, "webcal://"); ok {
@@ -196,7 +196,7 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
 
-// Remove removes the calendar and its busy times. If there is none, it returns nil. store.ErrNotFound.
+// Remove removes the calendar and its busy times. If there is none, it returns nil. Errors: store.ErrNotFound.
 func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor,
 		Action: record.ActionSpecialistBusyCalendarRemoved, Subject: "specialist:" + specialistID},
@@ -269,7 +269,7 @@ func due(b *store.BusyCalendar, now time.Time) bool {
 }
 
 // Read reads a specialist's calendar now. If the calendar cannot be read, it returns nil, and Of returns the reason.
-// ErrNone.
+// Errors: ErrNone.
 func (ca *Calendars) Read(ctx context.Context, specialistID string) error {
 	return ca.read(ctx, specialistID, true)
 }

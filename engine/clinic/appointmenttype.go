@@ -26,7 +26,7 @@ func DefaultAppointmentType() store.AppointmentType {
 }
 
 // CreateAppointmentType adds a type. An empty id becomes a new one. A SlotStepMinutes of 0 becomes the duration.
-// *ValidationError.
+// Errors: *ValidationError.
 func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 	t store.AppointmentType) (store.AppointmentType, error) {
 	if t.ID == "" {
@@ -42,7 +42,7 @@ func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 		})
 }
 
-// UpdateAppointmentType calls edit to change one type. store.ErrNotFound, *ValidationError.
+// UpdateAppointmentType calls edit to change one type. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string,
 	edit func(*store.AppointmentType)) (store.AppointmentType, error) {
 	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeChanged, id,
@@ -58,7 +58,7 @@ func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor,
 		})
 }
 
-// ArchiveAppointmentType removes a type from every listing. Its appointments do not change.
+// ArchiveAppointmentType removes a type from every listing. Its appointments do not change. Errors:
 // store.ErrNotFound.
 func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypeArchived, Subject: "appointmenttype:" + id}

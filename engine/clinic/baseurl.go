@@ -78,7 +78,7 @@ func (cl *Clinic) LinkURL() string {
 	return ""
 }
 
-// ChooseBaseURL stores the address of the pages in the settings of c. An empty address changes nothing.
+// ChooseBaseURL stores the address of the pages in the settings of c. An empty address changes nothing. Errors:
 // *record.ValidationError.
 func ChooseBaseURL(c *store.Clinic, baseURL string) error {
 	origin, err := ParseBaseURL(baseURL)

@@ -26,7 +26,7 @@ func blockEntry(b *store.Block) BlockEntry {
 	return BlockEntry{b.ID, b.Start, b.End, b.Reason, b.SetID}
 }
 
-// Blocks lists the blocks of one specialist by start, including those that ended within store.BlockMemory.
+// Blocks lists the blocks of one specialist by start, including those that ended within store.BlockMemory. Errors:
 // store.ErrNotFound.
 func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 	s := cl.Current()
@@ -38,7 +38,7 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 
 // CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
 // blocks in that time do not change. The next listing shows it. Instants are truncated to the second. A block without
-// an id gets one. store.ErrNotFound, *ValidationError.
+// an id gets one. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block,
 	once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {

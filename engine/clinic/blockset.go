@@ -57,7 +57,7 @@ func auditedSet(list []store.Block) blockSet {
 	return s
 }
 
-// PlanBlocks lists the blocks that a form would create, by start, then specialist. It writes nothing.
+// PlanBlocks lists the blocks that a form would create, by start, then specialist. It writes nothing. Errors:
 // *ValidationError.
 func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	s := cl.Current()
@@ -139,7 +139,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 }
 
 // CreateBlocks creates the blocks of a form, all or none. Existing appointments and other blocks in that time do not
-// change. *ValidationError.
+// change. Errors: *ValidationError.
 func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm,
 	once *record.Once) ([]store.Block, error) {
 	all, err := cl.PlanBlocks(f)
@@ -160,7 +160,7 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 
 // DeleteBlockSet removes all blocks that one form created. reaches reports whether the caller may change a
 // specialist's calendar. If it is false for one of the specialists, DeleteBlockSet removes nothing and returns
-// record.ErrForbidden. store.ErrNotFound.
+// record.ErrForbidden. Errors: store.ErrNotFound.
 func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string,
 	reaches func(specialistID string) bool) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksDeleted, Subject: "blocks"}
@@ -178,7 +178,7 @@ func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID 
 }
 
 // BlocksWith returns a block and all blocks that were created with it, including those that ended within
-// store.BlockMemory. store.ErrNotFound.
+// store.BlockMemory. Errors: store.ErrNotFound.
 func (cl *Clinic) BlocksWith(id string) ([]store.Block, error) {
 	s := cl.Current()
 	var named *store.Block

@@ -60,9 +60,9 @@ type Options struct {
 	Store   store.Store
 	Logger  *slog.Logger
 	Events  record.Publisher
-	BaseURL string // the address of the pages; see ParseBaseURL. Empty: the settings decide
+	BaseURL string // the address of the pages; see ParseBaseURL. If empty, the settings decide
 	Hooks   Hooks
-	Words   *words.Catalog // the texts for people; nil: those of the program
+	Words   *words.Catalog // the texts for people; nil means those of the program
 }
 
 // New returns a Clinic without a schedule. Call ReadSchedule before its other methods. New fails if BaseURL is not
@@ -83,7 +83,7 @@ func New(o Options) (*Clinic, error) {
 // Words returns the texts for people in all languages.
 func (cl *Clinic) Words() *words.Catalog { return cl.words }
 
-// UpdateClinic calls edit to change the clinic itself, without its settings. *ValidationError.
+// UpdateClinic calls edit to change the clinic itself, without its settings. Errors: *ValidationError.
 func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic,
 	error) {
 	var after store.Clinic
@@ -103,14 +103,14 @@ func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// UpdateSettings is EditSettings for an edit that cannot fail. *ValidationError.
+// UpdateSettings is EditSettings for an edit that cannot fail. Errors: *ValidationError.
 func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit func(*Settings)) (Settings, error) {
 	return cl.EditSettings(ctx, actor, func(s *Settings) error { edit(s); return nil })
 }
 
 // EditSettings calls edit with the stored settings and stores the result. No other change of the settings comes
 // between the read and the write. If edit returns an error, EditSettings returns that error and stores nothing.
-// *ValidationError.
+// Errors: *ValidationError.
 func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit func(*Settings) error) (Settings, error) {
 	var after Settings
 	c := ScheduleChange{Actor: actor, Action: record.ActionSettingsChanged, Subject: "clinic"}

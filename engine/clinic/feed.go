@@ -12,7 +12,8 @@ type feedAudit struct {
 	Names bool `json:"names"`
 }
 
-// PutCalendarFeed replaces the address of a specialist's calendar feed. The zero value removes it. store.ErrNotFound.
+// PutCalendarFeed replaces the address of a specialist's calendar feed. The zero value removes it. Errors:
+// store.ErrNotFound.
 func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string,
 	f store.CalendarFeed) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistFeedEnded, Subject: "specialist:" + specialistID}

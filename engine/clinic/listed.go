@@ -9,7 +9,7 @@ import (
 )
 
 // Listed returns the type for a listing, and the zone of its dates. The listing covers all specialists of the type,
-// or only the given one. store.ErrNotFound, *record.ValidationError.
+// or only the given one. Errors: store.ErrNotFound, *record.ValidationError.
 func (s *Schedule) Listed(appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
 	t, ok := s.Types[appointmentTypeID]
 	if !ok {

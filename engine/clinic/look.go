@@ -63,7 +63,7 @@ func checkLook(m *record.Mistakes, s *Settings) {
 	}
 }
 
-// OwnAccent returns the accent if it is a colour such as #3a4f9a; empty: it is one of the hues.
+// OwnAccent returns the accent if it is a colour such as #3a4f9a; if empty, it is one of the hues.
 func (s *Settings) OwnAccent() string {
 	if _, isColour := contrastOnWhite(s.Accent); isColour {
 		return s.Accent

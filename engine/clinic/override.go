@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// Overrides lists the overrides of one specialist by date. store.ErrNotFound.
+// Overrides lists the overrides of one specialist by date. Errors: store.ErrNotFound.
 func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 	s := cl.Current()
 	if s.SpecialistByID[specialistID] == nil {
@@ -20,7 +20,7 @@ func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 }
 
 // PutOverride closes one local date of a specialist or gives it other hours. It replaces an override of that date.
-// Appointments on that date do not change. The next listing shows it. store.ErrNotFound, *ValidationError.
+// Appointments on that date do not change. The next listing shows it. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override,
 	once *record.Once) (store.Override, error) {
 	if _, err := cl.Specialist(o.SpecialistID); err != nil {
@@ -38,7 +38,7 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
-// DeleteOverride restores the weekly hours of a date. store.ErrNotFound.
+// DeleteOverride restores the weekly hours of a date. Errors: store.ErrNotFound.
 func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionOverrideDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {

@@ -13,7 +13,7 @@ import (
 // MaxPicture is the largest size of a specialist's picture, in bytes. Pages show it as a thumbnail.
 const MaxPicture = 150 << 10
 
-// pictureType returns the media type of a picture by its first bytes. Empty: pages cannot show it.
+// pictureType returns the media type of a picture by its first bytes. If empty, pages cannot show it.
 func pictureType(content []byte) string {
 	switch {
 	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):
@@ -26,7 +26,7 @@ func pictureType(content []byte) string {
 	return ""
 }
 
-// Picture returns the picture of one specialist. store.ErrNotFound.
+// Picture returns the picture of one specialist. Errors: store.ErrNotFound.
 func (cl *Clinic) Picture(ctx context.Context, specialistID string) (store.Picture, error) {
 	return cl.store.Picture(ctx, specialistID)
 }
@@ -39,7 +39,7 @@ type pictureAudit struct {
 }
 
 // PutPicture sets the picture of a specialist and replaces the previous one: a PNG, JPEG or WebP of at most
-// MaxPicture bytes. store.ErrNotFound, *ValidationError.
+// MaxPicture bytes. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialistID string,
 	content []byte) (store.Picture, error) {
 	sum := sha256.Sum256(content)
@@ -57,7 +57,7 @@ func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialist
 	return p, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.PutPicture(ctx, specialistID, p) })
 }
 
-// DeletePicture removes the picture of a specialist. store.ErrNotFound.
+// DeletePicture removes the picture of a specialist. Errors: store.ErrNotFound.
 func (cl *Clinic) DeletePicture(ctx context.Context, actor record.Actor, specialistID string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistPictureDeleted, Subject: "specialist:" +
 		specialistID}

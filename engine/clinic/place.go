@@ -34,7 +34,7 @@ func (s *Schedule) Place(id string) *Place {
 }
 
 // PlaceAt returns the id of the place where a specialist works at an instant: the place of the window that contains
-// the instant, or, outside all windows, the first place of that day's windows. Empty: the clinic has no places, or
+// the instant, or, outside all windows, the first place of that day's windows. If empty, the clinic has no places, or
 // the hours name none.
 func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	calendar := s.Calendars[specialistID]

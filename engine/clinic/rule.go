@@ -13,8 +13,8 @@ import (
 // BookingRule names a program of the clinic that the server asks before it writes a booking: see package rule. The
 // zero value asks no program.
 type BookingRule struct {
-	URL string `json:"url,omitempty"` // https, or http within this network; empty: no rule
-	// "whsec_…", signs the call; empty: the known secret, or a new one
+	URL string `json:"url,omitempty"` // https, or http within this network; empty means no rule
+	// "whsec_…", signs the call; empty means the known secret, or a new one
 	Secret        string    `json:"secret,omitempty"`
 	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
 	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow

@@ -61,7 +61,7 @@ func (cl *Clinic) Schedule() *store.Schedule { return &cl.Current().Schedule }
 // Zone returns the clinic's own time zone.
 func (cl *Clinic) Zone() *time.Location { return cl.Current().Zone }
 
-// AppointmentType returns one active or inactive type. store.ErrNotFound.
+// AppointmentType returns one active or inactive type. Errors: store.ErrNotFound.
 func (cl *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
 	if t, ok := cl.Current().Types[id]; ok {
 		return *t, nil
@@ -69,7 +69,7 @@ func (cl *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
 	return store.AppointmentType{}, record.ErrNoAppointmentType
 }
 
-// Specialist returns one active or inactive specialist. store.ErrNotFound.
+// Specialist returns one active or inactive specialist. Errors: store.ErrNotFound.
 func (cl *Clinic) Specialist(id string) (store.Specialist, error) {
 	if s, ok := cl.Current().SpecialistByID[id]; ok {
 		return *s, nil

@@ -46,13 +46,13 @@ type Settings struct {
 	CORSOrigins []string `json:"corsOrigins,omitempty"`
 	// specialists who are online must send heartbeats; default true
 	RequirePing *bool `json:"requirePing,omitempty"`
-	// the maximum age of a heartbeat; 0: the value from the server's start
+	// the maximum age of a heartbeat; if it is 0, the value from the server's start
 	StaleAfterSeconds int `json:"staleAfterSeconds,omitempty"`
-	// an accepted session expires this long after its last activity; 0: DefaultSessionIdle
+	// an accepted session expires this long after its last activity; 0 means DefaultSessionIdle
 	SessionIdleMinutes int `json:"sessionIdleMinutes,omitempty"`
 	// patients can request a session on the booking page while a specialist is available
 	OnDemand bool `json:"onDemand,omitempty"`
-	// patients get an email reminder this long before the start; 0: never
+	// patients get an email reminder this long before the start; 0 means never
 	ReminderHours int `json:"reminderHours,omitempty"`
 
 	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // limits of public bookings
@@ -73,16 +73,16 @@ type Settings struct {
 
 	BookingRule BookingRule `json:"bookingRule,omitzero"` // a program that is asked before each booking
 
-	// Mail is the mail server that the owner has chosen; nil: none. Only ChangeMailServer changes it. It is not in
-	// any API answer, clinic file or audit entry.
+	// Mail is the mail server that the owner has chosen; nil means none. Only ChangeMailServer changes it. It is not
+	// in any API answer, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
 
-	// Gateway is the SMS gateway that the owner has chosen; nil: none. Only ChangeSMSGateway changes it. Like Mail, it
-	// is not in any API answer, clinic file or audit entry.
+	// Gateway is the SMS gateway that the owner has chosen; nil means none. Only ChangeSMSGateway changes it. Like
+	// Mail, it is not in any API answer, clinic file or audit entry.
 	Gateway *notice.Gateway `json:"-"`
 
-	// OpenID is the identity provider that the staff can sign in with; nil: none. Only ChangeOpenID changes it. Like
-	// Mail, it is not in any API answer, clinic file or audit entry.
+	// OpenID is the identity provider that the staff can sign in with; nil means none. Only ChangeOpenID changes it.
+	// Like Mail, it is not in any API answer, clinic file or audit entry.
 	OpenID *openid.Provider `json:"-"`
 }
 

@@ -15,7 +15,7 @@ import (
 
 // SMS configures the text messages to patients. The zero value of each field is its default.
 type SMS struct {
-	// of numbers without one, without the plus, such as 49; empty: such a number gets no text message
+	// of numbers without one, without the plus, such as 49; if empty, such a number gets no text message
 	CountryCode   string   `json:"countryCode,omitempty"`
 	ReminderHours []int    `json:"reminderHours,omitempty"` // before the start; default 48 and 2
 	NoReminders   bool     `json:"noReminders,omitempty"`   // no reminder is sent

@@ -13,7 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// CreateSpecialist adds a specialist. An empty id becomes a new one, an empty zone the clinic's. *ValidationError.
+// CreateSpecialist adds a specialist. An empty id becomes a new one, an empty zone the clinic's. Errors:
+// *ValidationError.
 func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor,
 	p store.Specialist) (store.Specialist, error) {
 	if p.ID == "" {
@@ -29,7 +30,7 @@ func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor,
 		})
 }
 
-// UpdateSpecialist calls edit to change one specialist. store.ErrNotFound, *ValidationError.
+// UpdateSpecialist calls edit to change one specialist. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string,
 	edit func(*store.Specialist)) (store.Specialist, error) {
 	return cl.putSpecialist(ctx, actor, record.ActionSpecialistChanged, id,
@@ -148,7 +149,7 @@ func checkZone(m *record.Mistakes, field, name string) {
 	}
 }
 
-// WeeklyHours returns the weekly hours of one specialist. store.ErrNotFound.
+// WeeklyHours returns the weekly hours of one specialist. Errors: store.ErrNotFound.
 func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) {
 	s := cl.Current()
 	if s.SpecialistByID[specialistID] == nil {
@@ -157,8 +158,8 @@ func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error)
 	return s.WeeklyHours[specialistID], nil
 }
 
-// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours do
-// not change. store.ErrNotFound, *ValidationError.
+// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours do not change.
+// Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string,
 	hours []store.WeeklyWindow) error {
 	hours, err := checkedHours(hours, cl.Settings().Places)
@@ -179,7 +180,7 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 }
 
 // DryRunWeeklyHours lists the slots of one type that these hours would give a specialist. It changes nothing and
-// ignores live holds. store.ErrNotFound, *ValidationError.
+// ignores live holds. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string,
 	hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
 	s := cl.Current()

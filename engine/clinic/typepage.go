@@ -37,7 +37,7 @@ func NameIn(t *store.AppointmentType, language string) string {
 }
 
 // OrderAppointmentTypes moves the given types to the front, in the given order. The others follow in their previous
-// order. *ValidationError.
+// order. Errors: *ValidationError.
 func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor, ids []string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypesOrdered, Subject: "clinic"}
 	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {

@@ -42,7 +42,7 @@ const (
 type Verdict struct {
 	Outcome      Outcome
 	Reason       string              // of closed, taken and refused: a code for programs
-	Row          int                 // with taken: the number of the conflicting row above, from 1; 0: none
+	Row          int                 // with taken: the number of the conflicting row above, from 1; 0 means none
 	Appointments []store.Appointment // with taken: the conflicting booked appointments
 }
 

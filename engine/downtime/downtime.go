@@ -60,7 +60,7 @@ func New(s store.Store, h holds.Backend, c *clinic.Clinic, b *booking.Booking, l
 type Request struct {
 	From         store.Date
 	Days         int    // 1..MaxDays
-	SpecialistID string // empty: all specialists
+	SpecialistID string // empty means all specialists
 	Actor        record.Actor
 }
 

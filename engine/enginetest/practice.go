@@ -74,7 +74,7 @@ type TestPractice struct {
 	T        testing.TB
 	Dir      string
 	Keys     *token.Keyring
-	Upstream *upstreamtest.Server // nil: none is configured
+	Upstream *upstreamtest.Server // nil means none is configured
 	Line     *Line                // to the upstream
 	Change   func(*engine.Options)
 	Log      Buffer

@@ -47,7 +47,7 @@ func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Message
 }
 
 // Create creates the address of a specialist's calendar and revokes an earlier one. The secret is the last part of
-// the path and cannot be read again. With names the calendar contains the patients' names and phone numbers.
+// the path and cannot be read again. With names the calendar contains the patients' names and phone numbers. Errors:
 // store.ErrNotFound.
 func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID string,
 	names bool) (secret string, made store.CalendarFeed, err error) {
@@ -57,7 +57,7 @@ func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID st
 	return secret, made, err
 }
 
-// Revoke revokes the address of a specialist's calendar. If there is none, it returns nil. store.ErrNotFound.
+// Revoke revokes the address of a specialist's calendar. If there is none, it returns nil. Errors: store.ErrNotFound.
 func (ca *Feeds) Revoke(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.clinic.PutCalendarFeed(ctx, actor, specialistID, store.CalendarFeed{})
 }
@@ -68,8 +68,8 @@ func hashOf(secret string) string {
 }
 
 // Read returns the calendar that a secret opens, as an iCalendar object. For a specialist it has the confirmed
-// appointments from 30 days ago to 366 days ahead. For a patient, it contains the one appointment, even if it
-// was cancelled. The same appointments result in the same bytes. store.ErrNotFound: the secret opens no
+// appointments from 30 days ago to 366 days ahead. For a patient, it contains the one appointment, even if it was
+// cancelled. The same appointments result in the same bytes. It returns store.ErrNotFound if the secret opens no
 // calendar, or the specialist is no longer active.
 func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte, error) {
 	if len(secret) != ofSpecialist {

@@ -19,7 +19,7 @@ type Which struct {
 	ID      string
 	Version int64 // the version of the named appointment that the caller has seen; 0 = any
 	// Reaches reports whether the caller may change a specialist's calendar. If one member is outside those
-	// calendars, no member changes. Nil: the caller may change all calendars.
+	// calendars, no member changes. Nil means the caller may change all calendars.
 	Reaches func(specialistID string) bool
 	Actor   record.Actor
 	Silent  bool // no email, no webhook
@@ -55,7 +55,7 @@ func (w *Which) change(kind, reason string, at time.Time) booking.Change {
 		Undoable: w.Undoable && w.Actor.AtDesk(), At: at}
 }
 
-// rest lists the confirmed appointments of a series from the named one on, that one first.
+// rest lists the confirmed appointments of a series from the named one onward, that one first.
 func (w *Which) rest(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
 	a, err := w.named(ctx, r)
 	switch {
@@ -197,7 +197,7 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 type SeriesMove struct {
 	Which
 	SlotStart    time.Time // the new start of the named appointment
-	SpecialistID string    // for all members; empty: each keeps its specialist
+	SpecialistID string    // for all members; if empty, each keeps its specialist
 	Keep         []string  // ids of later members that do not move
 	Displace     bool      // displaces other clients' holds
 }
@@ -303,7 +303,7 @@ func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, 
 type VisitMove struct {
 	Which
 	SlotStart    time.Time // the new start of the first member
-	SpecialistID string    // empty: the same specialist if free, otherwise one is assigned
+	SpecialistID string    // if empty, the same specialist if free, otherwise one is assigned
 	Displace     bool      // displaces other clients' holds
 	IgnoreHours  bool      // outside opening times
 }

@@ -23,7 +23,7 @@ type rules struct {
 	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
 	moved        []holds.Booked  // the current time of the same appointments, for their claims
 	asking       holds.Owner     // its own holds are no obstacle
-	specialistID string          // empty: any specialist who serves all types
+	specialistID string          // empty means any specialist who serves all types
 }
 
 // known is the taken and held time around the wanted starts of a slot.

@@ -19,7 +19,7 @@ const MaxPublicDays = 14
 // SlotsRequest asks for the starts at which a whole visit fits.
 type SlotsRequest struct {
 	AppointmentTypeIDs []string // one for each person
-	SpecialistID       string   // empty: all specialists who serve all types
+	SpecialistID       string   // empty means all specialists who serve all types
 	From, To           store.Date
 	Client             holds.ClientID
 	Desk               bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays

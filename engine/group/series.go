@@ -30,10 +30,10 @@ const (
 // Rule describes the wanted times, on the clinic's wall clock.
 type Rule struct {
 	AppointmentTypeID string
-	SpecialistIDs     []string   // any of them; empty: any specialist of the type
+	SpecialistIDs     []string   // any of them; empty means any specialist of the type
 	From              store.Date // the earliest date
 	Time              store.TimeOfDay
-	Weekdays          []store.Weekday // empty: the weekday of From
+	Weekdays          []store.Weekday // empty means the weekday of From
 	Every             int             // weeks; 1 to 12, 0 is 1
 	Count             int             // 2 to MaxTimes
 	Client            holds.ClientID  // its own holds are no obstacle
@@ -196,7 +196,7 @@ func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.Appo
 // Time is one chosen time of a series.
 type Time struct {
 	Start        time.Time
-	SpecialistID string // empty: any free specialist, by priority
+	SpecialistID string // empty means any free specialist, by priority
 }
 
 // SeriesRequest asks for a series.
@@ -206,7 +206,7 @@ type SeriesRequest struct {
 	Patient           store.Patient
 	Said              clinic.Said // the answers of the patient, the same for all appointments
 	Locale            string
-	Client            holds.ClientID // its own holds of these times are used; empty: none
+	Client            holds.ClientID // its own holds of these times are used; empty means none
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once // its result is []store.Appointment

@@ -22,9 +22,9 @@ const MaxPeople = 6
 type HoldRequest struct {
 	AppointmentTypeIDs []string // one for each person, in the order in which they come
 	SlotStart          time.Time
-	SpecialistID       string // empty: assigned
+	SpecialistID       string // empty means assigned
 	Client             holds.ClientID
-	TTL                time.Duration // 0: the TTL of the first type
+	TTL                time.Duration // 0 means the TTL of the first type
 	Displace           bool
 	IgnoreHours        bool
 	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If

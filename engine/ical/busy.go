@@ -43,7 +43,8 @@ type Query struct {
 	// The default is time.LoadLocation.
 	Zone func(name string) (*time.Location, error)
 
-	// IsOwn reports whether the clinic itself has an appointment with this id. Busy ignores its events. Nil: none.
+	// IsOwn reports whether the clinic itself has an appointment with this id. Busy ignores its events. Nil means
+	// none.
 	IsOwn func(id string) bool
 }
 
@@ -112,7 +113,7 @@ type worker struct {
 	home     *zone
 	from, to time.Time
 	steps    int
-	known    map[string]*zone // by TZID; nil: unknown
+	known    map[string]*zone // by TZID; nil means unknown
 	replaced map[replaced]bool
 	busy     []Span
 	isOwn    func(id string) bool

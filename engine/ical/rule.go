@@ -14,8 +14,8 @@ import (
 type rule struct {
 	every    frequency
 	interval int
-	count    int       // 0: no end by number
-	until    time.Time // zero: no end by time
+	count    int       // 0 means no end by number
+	until    time.Time // zero means no end by time
 	untilUTC bool      // until is an instant, not a wall time
 	dateOnly bool      // until is a date
 

@@ -26,14 +26,14 @@ type Event struct {
 	Start, End time.Time
 	Cancelled  bool
 
-	Organizer   *mail.Address // nil: none is written; an organizer without an address is written as invalid:nomail
-	Attendee    string        // an email address; empty: none is written
+	Organizer   *mail.Address // nil means none is written; an organizer without an address is written as invalid:nomail
+	Attendee    string        // an email address; empty means none is written
 	Summary     string
 	Description string
 	Location    string
 	URL         string
 
-	Alarm time.Duration // reminds this long before Start; 0: no alarm
+	Alarm time.Duration // reminds this long before Start; 0 means no alarm
 }
 
 // Writer writes one calendar object as content lines, folded at 75 octets and never inside a character (section 3.1).

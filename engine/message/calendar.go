@@ -13,7 +13,7 @@ import (
 
 // Invitation names the people of a calendar file and its link. The zero value publishes the file without an addressee.
 type Invitation struct {
-	Method    ical.Method  // empty: ical.Publish
+	Method    ical.Method  // empty means ical.Publish
 	Organizer mail.Address // the clinic; without an address, the one in its contact data
 	Attendee  string       // the patient's email address; ignored with ical.Publish
 	ManageURL string       // may be empty

@@ -24,7 +24,7 @@ const (
 type HookAttempt struct {
 	At     time.Time `json:"at"`
 	Millis int64     `json:"millis"`           // how long it took
-	Status int       `json:"status,omitempty"` // of the answer; 0: there was none
+	Status int       `json:"status,omitempty"` // of the answer; if it is 0, there was none
 	Body   string    `json:"body,omitempty"`   // the first 1,000 bytes of the answer
 }
 
@@ -42,12 +42,12 @@ type HookDelivery struct {
 	outbound.QueuedOperation
 	Event string
 	Body  json.RawMessage // as sent
-	Last  *HookAttempt    // nil: none so far
+	Last  *HookAttempt    // nil means none so far
 }
 
-// HookDeliveries lists the messages to a webhook, the newest first: at most 100, created within the last 7 days. The
-// list omits messages that the queue has deleted, and those of erased persons. store.ErrNotFound: no webhook has this
-// id.
+// HookDeliveries lists the messages to a webhook, newest first: at most 100, created within the last 7 days. The list
+// omits messages that the queue has deleted, and those of erased persons. It returns store.ErrNotFound if no webhook
+// has this id.
 func (ms *Messages) HookDeliveries(ctx context.Context, endpointID string) (list []HookDelivery, err error) {
 	if !slices.ContainsFunc(ms.clinic.Settings().Webhooks,
 		func(w clinic.WebhookEndpoint) bool { return w.ID == endpointID }) {

@@ -10,9 +10,9 @@ import (
 // the facts below it, and one primary action.
 type look struct {
 	clinic, accent string
-	day, clock     string // of the appointment, in large type; empty: none
+	day, clock     string // of the appointment, in large type; empty means none
 	details        string // the paragraph with the facts, which the card contains
-	action, to     string // the words and the link of the button; empty: none
+	action, to     string // the words and the link of the button; empty means none
 	cancelled      bool   // the date is struck through
 }
 

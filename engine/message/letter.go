@@ -47,7 +47,7 @@ func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment,
 // mailTimes are the instants of an email about an offer.
 type mailTimes struct {
 	until time.Time // the offered time is held until then
-	was   time.Time // the start of the appointment that cannot take place; zero: none
+	was   time.Time // the start of the appointment that cannot take place; zero means none
 }
 
 // write is writeMail with the clinic's own texts, which can be empty, and the instants of an offer.

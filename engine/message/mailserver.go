@@ -30,7 +30,7 @@ type MailServer struct {
 	messages *Messages
 	outbound *outbound.Outbound
 	log      *slog.Logger
-	mailer   *notice.Mailer // nil: no email is sent, whatever is chosen
+	mailer   *notice.Mailer // nil means no email is sent, whatever is chosen
 	trials   *notice.Mailer // only for trials
 	keys     *token.Keys
 	trying   chan struct{} // limits the concurrent trials
@@ -58,7 +58,7 @@ type MailServerSetup struct {
 	Chosen     *notice.Server // chosen by an owner; its Sealed is empty
 	IsSet      bool           // the chosen one has a password
 	IsReadable bool           // this server has the key to that password, or no password is needed
-	Sender     string         // the sender of emails; empty: none is set, so no mail server accepts them
+	Sender     string         // the sender of emails; empty means none is set, so no mail server accepts them
 	SenderFrom string         // the source of Sender: start, choice or clinic
 }
 
@@ -128,7 +128,7 @@ func (ch *MailServer) Run(ctx context.Context) {
 	}
 }
 
-// Put stores another choice. *record.ValidationError.
+// Put stores another choice. Errors: *record.ValidationError.
 func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerWish) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged,
 		func(before *notice.Server) (*notice.Server, error) {
@@ -169,7 +169,7 @@ func (ch *MailServer) Seal(ctx context.Context) error {
 }
 
 // Try sends one email with a server that is not chosen yet, to a member of staff, and returns the result. The current
-// choice does not change. *record.ValidationError, store.ErrOverloaded.
+// choice does not change. Errors: *record.ValidationError, store.ErrOverloaded.
 func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish) (notice.Trial, error) {
 	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
 	if err != nil {

@@ -15,9 +15,9 @@ type MailServerWish struct {
 	Host       string
 	Port       int
 	Encryption notice.Encryption
-	User       string // empty: the server takes mail without a password
-	Password   string // empty: the stored one for this server and this user
-	From       string // empty: the clinic's own address
+	User       string // if empty, the server takes mail without a password
+	Password   string // empty means the stored one for this server and this user
+	From       string // empty means the clinic's own address
 }
 
 // ports are the ports on which mail servers take mail. No others are allowed, so that the page cannot be used to scan
@@ -25,7 +25,7 @@ type MailServerWish struct {
 var ports = []int{25, 465, 587, 2525}
 
 // complete checks a mail server and finds its password: the entered one, or otherwise the stored one for the same
-// server and user. *record.ValidationError.
+// server and user. Errors: *record.ValidationError.
 func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{

@@ -39,7 +39,7 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 	return MailSent, ""
 }
 
-// TestLetter returns a test email to a member of staff from this sender; empty: from the usual sender.
+// TestLetter returns a test email to a member of staff from this sender; empty means from the usual sender.
 func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	clinic := &ms.clinic.Schedule().Clinic
 	words := ms.lettersFor(clinic.Locale)

@@ -57,9 +57,9 @@ type Messages struct {
 
 // Transport sends messages.
 type Transport struct {
-	Mailer *notice.Mailer // nil: no email is sent
-	Texter *notice.Texter // nil: no text message is sent
-	Hooks  *notice.Hooks  // nil: webhooks are off
+	Mailer *notice.Mailer // nil means no email is sent
+	Texter *notice.Texter // nil means no text message is sent
+	Hooks  *notice.Hooks  // if nil, webhooks are off
 	From   string         // sender address; default: the clinic's own
 }
 

@@ -15,7 +15,7 @@ type Preview struct {
 	Own           clinic.MailText // the built-in texts that the clinic's own replace, with unfilled placeholders
 }
 
-// PreviewMail writes an email about an invented appointment with the clinic's own texts. It sends nothing.
+// PreviewMail writes an email about an invented appointment with the clinic's own texts. It sends nothing. Errors:
 // *ValidationError.
 func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Preview, error) {
 	var wrong record.Mistakes

@@ -36,7 +36,7 @@ func (ms *Messages) senderOr(said string) mail.Address {
 	return from
 }
 
-// SenderFromStart returns the sender that was set at the start; empty: none.
+// SenderFromStart returns the sender that was set at the start; empty means none.
 func (ms *Messages) SenderFromStart() string { return ms.transport.From }
 
 // Sender returns the sender of emails as mail programs write it, and its source: start, choice or clinic. Both are

@@ -30,7 +30,7 @@ func (ms *Messages) SendsSMS() bool {
 	return ms.transport.Texter != nil && ms.transport.Texter.IsSet()
 }
 
-// smsNumber returns the number to which the text messages about an appointment go; empty: none are sent.
+// smsNumber returns the number to which the text messages about an appointment go; empty means none are sent.
 func (ms *Messages) smsNumber(a *store.Appointment) string {
 	if !ms.SendsSMS() {
 		return ""

@@ -23,7 +23,7 @@ import (
 // A gateway that was configured at the start of Holdfast takes precedence.
 type SMSGateway struct {
 	messages *Messages
-	texter   *notice.Texter // nil: no text message is sent
+	texter   *notice.Texter // nil means no text message is sent
 	keys     *token.Keys
 	trying   chan struct{} // limits the concurrent trials
 	changed  chan struct{} // buffers one signal
@@ -104,7 +104,7 @@ func (x *SMSGateway) Run(ctx context.Context) {
 	}
 }
 
-// Put stores another choice; an empty secret keeps the stored one. *record.ValidationError.
+// Put stores another choice; an empty secret keeps the stored one. Errors: *record.ValidationError.
 func (x *SMSGateway) Put(ctx context.Context, actor record.Actor, g notice.Gateway, secret string) error {
 	return x.messages.clinic.ChangeSMSGateway(ctx, actor, clinic.SMSGatewayChanged, func(before *notice.Gateway) (*notice.Gateway, error) {
 		after, secret, err := x.complete(g, secret, before)
@@ -141,12 +141,12 @@ func (x *SMSGateway) Seal(ctx context.Context) error {
 
 // SMSTrial is the result of a trial.
 type SMSTrial struct {
-	Error string // why it failed; empty: the gateway accepted the message
+	Error string // why it failed; empty means the gateway accepted the message
 	Said  string // the gateway's answer, at most 300 characters
 }
 
 // Try sends one text message to a number with a gateway that is not chosen yet. The current choice does not change.
-// *record.ValidationError, store.ErrOverloaded.
+// Errors: *record.ValidationError, store.ErrOverloaded.
 func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone string) (SMSTrial, error) {
 	settings := x.messages.clinic.Settings()
 	to := sms.E164(phone, settings.SMS.CountryCode)
@@ -180,7 +180,7 @@ func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone st
 	return SMSTrial{Said: said}, nil
 }
 
-// complete checks a gateway and finds its secret: the typed one, or else the stored one for the same request.
+// complete checks a gateway and finds its secret: the typed one, or else the stored one for the same request. Errors:
 // *record.ValidationError.
 func (x *SMSGateway) complete(g notice.Gateway, typed string, before *notice.Gateway) (_ *notice.Gateway, secret string, _ error) {
 	var m record.Mistakes

@@ -19,8 +19,8 @@ type smsLetter struct {
 	about  *store.Appointment // the first, if there are several
 	n      int                // how many appointments it is about
 	link   string             // may be empty
-	until  time.Time          // how long an offered time is held; zero: no offer
-	own    *string            // a text in place of the clinic's own; nil: the clinic's own
+	until  time.Time          // how long an offered time is held; zero means no offer
+	own    *string            // a text in place of the clinic's own; nil means the clinic's own
 }
 
 // minClinicName is the number of characters of the clinic's name that a text message keeps at least.
@@ -80,8 +80,8 @@ type SMSPreview struct {
 	Builtin string // with unfilled placeholders
 }
 
-// PreviewSMS writes a text message about an invented appointment with the clinic's own text; empty: the program's. It
-// sends nothing. *ValidationError.
+// PreviewSMS writes a text message about an invented appointment with the clinic's own text; empty means the
+// program's. It sends nothing. Errors: *ValidationError.
 func (ms *Messages) PreviewSMS(name, language, text string) (SMSPreview, error) {
 	var wrong record.Mistakes
 	clinic.CheckSMSText(&wrong, "", name, language, &text)

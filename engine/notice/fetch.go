@@ -88,7 +88,8 @@ func NewFetcher(o FetchOptions) *Fetcher {
 // AllowsPrivate reports whether addresses in private networks and addresses without encryption are allowed.
 func (f *Fetcher) AllowsPrivate() bool { return f.allowPrivate }
 
-// check refuses an address without a host, and one without encryption unless AllowPrivate is set. ErrFetchInsecure.
+// check refuses an address without a host, and one without encryption unless AllowPrivate is set. Errors:
+// ErrFetchInsecure.
 func (f *Fetcher) check(r *http.Request) error {
 	if r.URL.Scheme != "https" && !(f.allowPrivate && r.URL.Scheme == "http") || r.URL.Host == "" {
 		return ErrFetchInsecure

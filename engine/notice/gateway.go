@@ -24,7 +24,7 @@ type Gateway struct {
 	URL     string `json:"url"`               // https; without placeholders in the host
 	Headers string `json:"headers,omitempty"` // one "Name: value" in each line
 	Body    string `json:"body,omitempty"`
-	// text in the answer to an accepted message; white space is ignored. Empty: any 2xx
+	// text in the answer to an accepted message; white space is ignored. Empty means any 2xx
 	Success string `json:"success,omitempty"`
 	From    string `json:"from,omitempty"`
 	User    string `json:"user,omitempty"`

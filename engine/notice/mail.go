@@ -24,26 +24,26 @@ type Mail struct {
 	ID             string
 	To, ToName     string
 	From           mail.Address // the clinic's sender
-	ReplyTo        string       // empty: replies go to From
-	Language       string       // of the text, such as "de"; empty: not set
+	ReplyTo        string       // empty means replies go to From
+	Language       string       // of the text, such as "de"; empty means not set
 	Subject, Text  string
-	HTML           string // the same content as Text; empty: no HTML part
-	Calendar       []byte // an iCalendar object; nil: none
+	HTML           string // the same content as Text; empty means no HTML part
+	Calendar       []byte // an iCalendar object; nil means none
 	CalendarMethod string // of Calendar, such as REQUEST: the action of the mail program (RFC 6047)
 }
 
 // MailOptions configure a Mailer. With an empty URL, it writes files.
 type MailOptions struct {
 	// URL of the SMTP server: smtp://user:password@host:587 (STARTTLS if the server supports it, and always before a
-	// password is sent) or smtps://user:password@host:465. Empty: the server of Use, or else every message becomes an
-	// .eml file in Dir.
+	// password is sent) or smtps://user:password@host:465. Empty means the server of Use, or else every message
+	// becomes an .eml file in Dir.
 	URL string
 	// Dir is the folder for .eml files. It is created if it is missing.
 	Dir string
 	// Timeout of one delivery, and of the wait for one of the connections. Default 20 s.
 	Timeout time.Duration
-	// Roots are the certificate authorities trusted for mail servers. Nil: the authorities that this
-	// machine trusts.
+	// Roots are the certificate authorities trusted for mail servers. Nil means the authorities that this machine
+	// trusts.
 	Roots *x509.CertPool
 }
 

@@ -29,9 +29,9 @@ type Server struct {
 	Host       string     `json:"host"`
 	Port       int        `json:"port"`
 	Encryption Encryption `json:"encryption"`
-	User       string     `json:"user,omitempty"`           // empty: the server takes mail without a password
+	User       string     `json:"user,omitempty"`           // if empty, the server takes mail without a password
 	Sealed     string     `json:"sealedPassword,omitempty"` // with the keys of this server; see token.Keyring.Seal
-	From       string     `json:"from,omitempty"`           // sender; empty: the clinic's own address
+	From       string     `json:"from,omitempty"`           // sender; empty means the clinic's own address
 }
 
 // route is the server that a Mailer uses, ready for a connection.
@@ -41,7 +41,7 @@ type route struct {
 	encryption Encryption
 	user       string
 	password   string
-	broken     error // why it cannot be used; nil: it is usable
+	broken     error // why it cannot be used; if nil, it is usable
 }
 
 // parseRoute parses the URL of MailOptions.
@@ -72,8 +72,8 @@ var errSealed = errors.New(
 		"the settings",
 )
 
-// Use sets the server that the clinic has chosen, from the next email on; nil: emails are written to files again. If
-// isReadable is false, the password could not be read, and emails wait. A server from MailOptions.URL takes
+// Use sets the server that the clinic has chosen, from the next email onward; if nil, emails are written to files
+// again. If isReadable is false, the password could not be read, and emails wait. A server from MailOptions.URL takes
 // precedence.
 func (m *Mailer) Use(s *Server, password string, isReadable bool) {
 	if s == nil {
@@ -87,7 +87,7 @@ func (m *Mailer) Use(s *Server, password string, isReadable bool) {
 	m.chosen.Store(r)
 }
 
-// Given returns the server from MailOptions.URL, without its password; nil: none.
+// Given returns the server from MailOptions.URL, without its password; nil means none.
 func (m *Mailer) Given() *Server {
 	if m.given == nil {
 		return nil
@@ -95,7 +95,7 @@ func (m *Mailer) Given() *Server {
 	return &Server{Host: m.given.host, Port: m.given.port, Encryption: m.given.encryption, User: m.given.user}
 }
 
-// route returns the server to use now; nil: emails are written to files.
+// route returns the server to use now; if nil, emails are written to files.
 func (m *Mailer) route() *route {
 	if m.given != nil {
 		return m.given

@@ -26,7 +26,7 @@ type Texter struct {
 
 // TexterOptions configure a Texter.
 type TexterOptions struct {
-	// Given is the gateway from the start of the program; nil: none. It takes precedence over Use.
+	// Given is the gateway from the start of the program; nil means none. It takes precedence over Use.
 	Given  *Gateway
 	Secret string
 	// AllowPrivate allows a gateway on loopback, private and link-local addresses, and without encryption. Default:
@@ -39,7 +39,7 @@ type TexterOptions struct {
 type gatewayRoute struct {
 	gateway Gateway
 	secret  string
-	broken  error // why it cannot be used; nil: it is usable
+	broken  error // why it cannot be used; if nil, it is usable
 }
 
 // Lost is an error of a message that was sent to the gateway without a usable answer: the gateway may have accepted
@@ -89,7 +89,7 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 // AllowsHTTP reports whether a gateway without encryption is allowed.
 func (x *Texter) AllowsHTTP() bool { return x.allowPrivate }
 
-// Given returns the gateway from the start, which has no secret in it; nil: none.
+// Given returns the gateway from the start, which has no secret in it; nil means none.
 func (x *Texter) Given() *Gateway {
 	if x.given == nil {
 		return nil
@@ -98,8 +98,8 @@ func (x *Texter) Given() *Gateway {
 	return &g
 }
 
-// Use sets the gateway that the clinic has chosen, from the next message on; nil: none. If isReadable is false, the
-// secret could not be read, and messages wait.
+// Use sets the gateway that the clinic has chosen, from the next message onward; nil means none. If isReadable is
+// false, the secret could not be read, and messages wait.
 func (x *Texter) Use(g *Gateway, secret string, isReadable bool) {
 	if g == nil {
 		x.chosen.Store(nil)

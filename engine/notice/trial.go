@@ -53,7 +53,7 @@ const (
 // Trial is the result of a trial, with the server's own answer.
 type Trial struct {
 	Finding Finding
-	Said    string // "535 5.7.8 …"; for a certificate: the names that it is for. Empty: no answer
+	Said    string // "535 5.7.8 …"; for a certificate: the names that it is for. Empty means no answer
 }
 
 // Try sends one message with a server and returns the result. It stores nothing and leaves the mailer unchanged.

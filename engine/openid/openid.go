@@ -35,7 +35,7 @@ type Provider struct {
 	Name     string `json:"name"`             // its name on the sign-in page
 	Issuer   string `json:"issuer"`           // such as https://accounts.google.com
 	ClientID string `json:"clientId"`         //
-	Sealed   string `json:"sealed,omitempty"` // the client's secret, sealed; empty: none
+	Sealed   string `json:"sealed,omitempty"` // the client's secret, sealed; empty means none
 	// of the email addresses that identify a user at the first sign-in
 	Domains    []string `json:"domains"`
 	NewRole    string   `json:"newRole,omitempty"`    // the role of a user who is unknown here; empty: they are refused
@@ -57,7 +57,7 @@ func NewVerifier() string { return oauth2.GenerateVerifier() }
 // Claims are the issuer's statements about the user who signed in.
 type Claims struct {
 	Subject         string
-	Email           string // empty: the issuer gives none, or does not confirm it
+	Email           string // if empty, the issuer gives none, or does not confirm it
 	Name            string
 	HasSecondFactor bool // the issuer has checked more than one factor (amr mfa, RFC 8176)
 }
@@ -82,7 +82,7 @@ type Client struct {
 	http   *http.Client
 	mu     sync.Mutex
 	last   *found
-	asking *asking // nil: no fetch is running
+	asking *asking // nil means no fetch is running
 }
 
 // asking is one running fetch of an issuer's metadata, which all concurrent callers share.
@@ -112,7 +112,7 @@ type metadata struct {
 	SaysIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 }
 
-// NewClient returns a Client that trusts these authorities; nil: those of the machine.
+// NewClient returns a Client that trusts these authorities; nil means those of the machine.
 func NewClient(roots *x509.CertPool) *Client {
 	calls := http.DefaultTransport.(*http.Transport).Clone()
 	calls.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
@@ -226,8 +226,8 @@ const google = "https://accounts.google.com"
 
 // prompt returns the parameter that makes the issuer ask for the user (OpenID Connect Core 3.1.2.1), even if it has a
 // session of the browser. At a shared desk, the next click on the button would otherwise sign in the user who has
-// just signed out. If the issuer does not support asking for the password, it must at least ask for the account.
-// Empty: its metadata lists neither prompt.
+// just signed out. If the issuer does not support asking for the password, it must at least ask for the account. If
+// empty, its metadata lists neither prompt.
 func (f *found) prompt() string {
 	switch {
 	case f.issuer == google:
@@ -243,7 +243,7 @@ func (f *found) prompt() string {
 // Return holds the query parameters of the issuer's redirect.
 type Return struct {
 	Code   string
-	Issuer string // the parameter iss; empty: missing
+	Issuer string // the parameter iss; empty means missing
 }
 
 // Claims exchanges a code for the issuer's claims about the user. Errors: ErrUnavailable, ErrRefused, each with the

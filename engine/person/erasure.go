@@ -14,7 +14,7 @@ import (
 // Erasure is the extent of erasing the person of an appointment. It also lists the other people who share an email
 // address or a phone number with that person.
 type Erasure struct {
-	Of      []store.Identity // as the appointments and links spell the person, the newest first
+	Of      []store.Identity // as the appointments and links spell the person, newest first
 	Coming  int              // confirmed appointments that have not ended; they stay booked
 	Past    int
 	Notes   int
@@ -100,7 +100,7 @@ func birthDates(of []store.Identity) (all []string) {
 	return all
 }
 
-// Holders returns the people with an appointment that has this email address or phone number, the newest first. If it
+// Holders returns the people with an appointment that has this email address or phone number, newest first. If it
 // returns several, they share it.
 func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err error) {
 	people, err := pe.everybody(ctx)
@@ -156,7 +156,7 @@ func shares(a, b *store.Identity) bool {
 		number != "" && number == store.Digits(b.Phone)
 }
 
-// newestFirst merges the spellings of one person, and sorts the people by their latest appointment, the newest first.
+// newestFirst merges the spellings of one person, and sorts the people by their latest appointment, newest first.
 func newestFirst(found []Found) []Found {
 	sort.Slice(found, func(i, j int) bool {
 		a, b := &found[i], &found[j]

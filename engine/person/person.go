@@ -32,11 +32,11 @@ type People struct {
 // Options configure a People.
 type Options struct {
 	Store   store.Store
-	Logger  *slog.Logger // nil: discards
+	Logger  *slog.Logger // nil means discards
 	Records *record.Records
-	Queue   store.Queue    // nil: there is none
-	Mailer  *notice.Mailer // nil: no emails are sent, and none are in files
-	// Copies lists the copies of the data that an erasure does not change. Nil: there are none.
+	Queue   store.Queue    // if nil, there is none
+	Mailer  *notice.Mailer // nil means no emails are sent, and none are in files
+	// Copies lists the copies of the data that an erasure does not change. If nil, there are none.
 	Copies func() ([]Copy, error)
 	Hooks  Hooks
 }
@@ -78,12 +78,12 @@ type History struct {
 // they wrote themselves, and links to spellings of the person that are in their calendar. So an appointment with
 // invented data does not reveal the data of colleagues.
 type Viewer struct {
-	SpecialistID string       // empty: reception, owners and admin keys, who see everything
+	SpecialistID string       // if empty, reception, owners and admin keys, who see everything
 	Actor        record.Actor // the author of the viewer's own notes
 }
 
 // History returns the appointments of the person of an appointment, including that one, as far as the viewer may see
-// them. store.ErrNotFound.
+// them. Errors: store.ErrNotFound.
 func (pe *People) History(ctx context.Context, id string, by Viewer) (History, error) {
 	if !record.ValidID(id) {
 		return History{}, store.ErrNotFound
@@ -238,7 +238,7 @@ func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor
 	})
 }
 
-// named returns the person of an appointment. *ValidationError if the person was erased.
+// named returns the person of an appointment. It returns *ValidationError if the person was erased.
 func named(ctx context.Context, r store.Reader, appointmentID string) (store.Identity, error) {
 	if !record.ValidID(appointmentID) {
 		return store.Identity{}, store.ErrNotFound
@@ -250,7 +250,7 @@ func named(ctx context.Context, r store.Reader, appointmentID string) (store.Ide
 	return a.Patient.Identity(), err
 }
 
-// DeleteNote removes a note. store.ErrNotFound.
+// DeleteNote removes a note. Errors: store.ErrNotFound.
 func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor) error {
 	return pe.remove(ctx, actor, record.ActionPersonNoteDeleted, func(tx store.Tx) error {
 		return tx.DeletePersonNote(ctx, id)
@@ -290,7 +290,7 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 	})
 }
 
-// Unlink deletes a link. store.ErrNotFound.
+// Unlink deletes a link. Errors: store.ErrNotFound.
 func (pe *People) Unlink(ctx context.Context, id string, actor record.Actor) error {
 	return pe.remove(ctx, actor, record.ActionPersonUnlinked, func(tx store.Tx) error {
 		return tx.DeletePersonLink(ctx, id)

@@ -36,7 +36,7 @@ type payload struct {
 	// Doubt: an attempt had an unknown outcome, so this operation itself may have taken the slot.
 	Doubt   bool   `json:"doubt,omitempty"`
 	Written bool   `json:"written,omitempty"` // the appointment exists, and the answer contained no GUID
-	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty: the appointment's own
+	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty means the appointment's own
 	Search  bool   `json:"search,omitempty"`  // the appointment to cancel must be looked up first
 	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added and is not recorded yet
 	// the start, in Unix ms, of the process that last looked the appointment up and did not find it

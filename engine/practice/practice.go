@@ -71,7 +71,7 @@ type Upstream interface {
 // Limits are the times of calls of the upstream. The zero value of each is its default.
 type Limits struct {
 	RetryDelay     time.Duration // before the single quick retry while an agent waits; default 5 s
-	OpeningsEvery  time.Duration // the interval between two fetches of the openings; zero: they are not fetched
+	OpeningsEvery  time.Duration // the interval between two fetches of the openings; if zero, they are not fetched
 	OpeningsMaxAge time.Duration // the age at which fetched openings are no longer used; default 1 h
 }
 
@@ -95,9 +95,9 @@ type Options struct {
 	Occupied *occupancy.Time // stores openings and refusals
 	Outbound *outbound.Outbound
 
-	Upstream   Upstream        // nil: the clinic has none, and only Holdfast's own appointments exist
+	Upstream   Upstream        // if nil, the clinic has none, and only Holdfast's own appointments exist
 	Pacer      *upstream.Pacer // spaces writes; default: one with the default spacing
-	Pace       Pace            // spaces the calls of all nodes together; zero: this process is the only one
+	Pace       Pace            // spaces the calls of all nodes together; if zero, this process is the only one
 	AgentBound time.Duration   // how long an agent waits for the answer to a booking; default DefaultAgentBound
 	Limits     Limits
 	// AfterRollback: the data may be older than the upstream's. Bookings of earlier runs are looked up before they
@@ -122,7 +122,7 @@ type Practice struct {
 	rollback rollback
 
 	mu sync.Mutex
-	// the first failed question about openings since the last answer; zero: the last one was answered
+	// the first failed question about openings since the last answer; if zero, the last one was answered
 	failed   time.Time
 	failedBy string // the reason, for people
 }

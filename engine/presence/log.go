@@ -35,7 +35,7 @@ type OnlineDay struct {
 const MaxPresenceLines = 20_000
 
 // History reads the presence log of one specialist in [from, to). A span that has not ended counts up to now. Log
-// lines are deleted by age, and a specialist counts as offline before the first line. store.ErrNotFound.
+// lines are deleted by age, and a specialist counts as offline before the first line. Errors: store.ErrNotFound.
 func (pr *Presence) History(ctx context.Context, specialistID string, from, to time.Time) (History, error) {
 	s := pr.clinic.Current()
 	if s.SpecialistByID[specialistID] == nil {
@@ -70,7 +70,7 @@ func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []O
 			spans = append(spans, OnlineSpan{begin, end, ended})
 		}
 	}
-	var since time.Time // zero: offline
+	var since time.Time // zero means offline
 	for _, c := range log {
 		switch {
 		case c.Change == "online" && since.IsZero():

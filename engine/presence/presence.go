@@ -124,7 +124,7 @@ func (pr *Presence) staleAfter() time.Duration {
 }
 
 // GoOnline makes a specialist available for on-demand sessions. It sets the heartbeat to now; otherwise the next
-// sweep would take the specialist offline again. store.ErrNotFound, holds.ErrDeactivated.
+// sweep would take the specialist offline again. Errors: store.ErrNotFound, holds.ErrDeactivated.
 func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, error) {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -161,7 +161,8 @@ func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, 
 	return pr.presenceOf(ctx, &p, mirror)
 }
 
-// GoOffline takes a specialist offline. They receive no more sessions; those in progress continue. store.ErrNotFound.
+// GoOffline takes a specialist offline. They receive no more sessions; those in progress continue. Errors:
+// store.ErrNotFound.
 func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status, error) {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -202,7 +203,7 @@ func (pr *Presence) mirrorOffline(ctx context.Context, specialistID, change stri
 	})
 }
 
-// Beat renews the heartbeat of a specialist who is online. It costs no database operation. store.ErrNotFound,
+// Beat renews the heartbeat of a specialist who is online. It costs no database operation. Errors: store.ErrNotFound,
 // holds.ErrOffline, holds.ErrDeactivated.
 func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
 	s := pr.clinic.Current()
@@ -221,7 +222,7 @@ func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
 	return err
 }
 
-// Of returns the presence of one specialist. store.ErrNotFound.
+// Of returns the presence of one specialist. Errors: store.ErrNotFound.
 func (pr *Presence) Of(ctx context.Context, specialistID string) (Status, error) {
 	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
@@ -273,7 +274,7 @@ const beaconTTL = 10 * time.Second
 type beacon struct {
 	mu      sync.Mutex
 	count   int
-	at      time.Time // zero: nothing is cached
+	at      time.Time // if zero, nothing is cached
 	dropped uint64    // how often the cache was cleared
 }
 

@@ -54,7 +54,7 @@ func (r *SessionRequest) check(m *record.Mistakes, c *clinic.Clinic) {
 
 // RequestSession requests an on-demand consultation. All available specialists receive the request, and the first one
 // to accept it gets the session. If the client already has an open request, RequestSession returns that request.
-// *ValidationError.
+// Errors: *ValidationError.
 func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, r SessionRequest,
 	once *record.Once) (store.Session, error) {
 	var m record.Mistakes
@@ -97,7 +97,7 @@ func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, r
 	return found, err
 }
 
-// Session returns one session. store.ErrNotFound.
+// Session returns one session. Errors: store.ErrNotFound.
 func (pr *Presence) Session(ctx context.Context, id string) (store.Session, error) {
 	if !record.ValidID(id) {
 		return store.Session{}, store.ErrNotFound
@@ -112,7 +112,7 @@ func (pr *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]stor
 
 // AcceptSession gives a request to the first specialist who accepts it; the others get *NotBookableError. The
 // transaction checks the capacity; the live counter is a hint that reconciliation repairs. A repeat by the same
-// specialist returns the session again and is a sign of life. store.ErrNotFound.
+// specialist returns the session again and is a sign of life. Errors: store.ErrNotFound.
 func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -136,8 +136,8 @@ func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) 
 }
 
 // DeclineSession declines a request. specialistID is the specialist who declines; the others can still accept, until
-// all available specialists have declined. Empty declines for the clinic. A request that no specialist can accept any more
-// expires at once. A repeat changes nothing. *ValidationError, store.ErrNotFound, *NotBookableError.
+// all available specialists have declined. Empty declines for the clinic. A request that no specialist can accept any
+// more expires at once. A repeat changes nothing. Errors: *ValidationError, store.ErrNotFound, *NotBookableError.
 func (pr *Presence) DeclineSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	var available []holds.Present
 	if specialistID != "" {
@@ -173,7 +173,7 @@ func (pr *Presence) DeclineSession(ctx context.Context, id, specialistID string)
 }
 
 // EndSession ends a session in progress with a short outcome. If the session has already been ended, EndSession
-// changes nothing. *ValidationError, store.ErrNotFound, *NotBookableError.
+// changes nothing. Errors: *ValidationError, store.ErrNotFound, *NotBookableError.
 func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.Session, error) {
 	outcome = strings.TrimSpace(outcome)
 	var m record.Mistakes
@@ -194,7 +194,7 @@ func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.S
 }
 
 // RerouteSession moves a session in progress to another specialist: one load decreases and the other increases.
-// Rerouting to the specialist who already has the session counts as activity. store.ErrNotFound,
+// Rerouting to the specialist who already has the session counts as activity. Errors: store.ErrNotFound,
 // *NotBookableError.
 func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
@@ -217,7 +217,7 @@ func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string)
 }
 
 // SetSessionPayment sets whether a session waits for its payment. The session counts in the specialist's load either
-// way. A repeat is a sign of life. store.ErrNotFound, *NotBookableError.
+// way. A repeat is a sign of life. Errors: store.ErrNotFound, *NotBookableError.
 func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
 	to := store.SessionActive
 	if pending {
@@ -233,8 +233,8 @@ func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bo
 	})
 }
 
-// CancelSession cancels the client's own request or session in progress. It does not change a session that has
-// ended. *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
+// CancelSession cancels the client's own request or session in progress. It does not change a session that has ended.
+// Errors: *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
 func (pr *Presence) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)

@@ -25,7 +25,7 @@ func (a Actor) AtDesk() bool { return strings.HasPrefix(string(a), "user:") }
 type Principal struct {
 	KeyID string // "bootstrap" for the bootstrap admin key
 	Scope store.Scope
-	// SpecialistID is the only specialist for whom a presence key may act; empty: all.
+	// SpecialistID is the only specialist for whom a presence key may act; empty means all.
 	SpecialistID string
 }
 

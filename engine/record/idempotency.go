@@ -37,8 +37,8 @@ func OnceOf(ctx context.Context) *Once {
 	return o
 }
 
-// Recall returns the answer remembered for o, or nil if the request is new. ErrIdempotencyMismatch: the key was used
-// with another body.
+// Recall returns the answer remembered for o, or nil if the request is new. It returns ErrIdempotencyMismatch if the
+// key was used with another body.
 func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
 	now := time.Now()
 	found, known := r.answered(o, now)

@@ -60,8 +60,8 @@ type Use struct {
 // Waitlist counts the events of the waiting list in a period.
 type Waitlist struct{ Joined, Offered, Accepted, Booked int }
 
-// Count returns the report of the periods that contain the dates from, included, to to, excluded. A period that is cut
-// counts as a whole. *record.ValidationError: the range is empty or too long.
+// Count returns the report of the periods that contain the dates from, included, to to, excluded. A period that is
+// cut counts as a whole. It returns *record.ValidationError if the range is empty or too long.
 func (r *Reports) Count(ctx context.Context, step Step, from, to store.Date, now time.Time) ([]Period, error) {
 	if step != Week && step != Month {
 		return nil, record.Invalid("by", "must be week or month")

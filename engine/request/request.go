@@ -63,15 +63,15 @@ func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, 
 type Visitor struct {
 	Network   netip.Addr // the network that is counted; invalid: unknown
 	Unlimited bool       // the limits are off
-	// AdmitHold makes the final decision on the hold of a request. If it refuses the hold, it also releases it. Nil:
-	// every hold is accepted.
+	// AdmitHold makes the final decision on the hold of a request. If it refuses the hold, it also releases it. If
+	// nil, every hold is accepted.
 	AdmitHold func(*holds.Hold) error
 }
 
 // Booked is the result of a public booking: an appointment, or a request that must be confirmed.
 type Booked struct {
 	Appointment store.Appointment
-	Request     *store.BookingRequest // nil: the appointment is booked
+	Request     *store.BookingRequest // if nil, the appointment is booked
 }
 
 // errAsk: the booking is over the limits and can be a request.
@@ -245,7 +245,7 @@ func (rq *Requests) List(ctx context.Context) ([]store.BookingRequest, error) {
 	return rq.store.BookingRequests(ctx, record.Now())
 }
 
-// Get returns one request. store.ErrNotFound: there is none, or it has become an appointment.
+// Get returns one request. It returns store.ErrNotFound if there is none, or it has become an appointment.
 func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, error) {
 	if !record.ValidID(id) {
 		return store.BookingRequest{}, store.ErrNotFound
@@ -253,7 +253,7 @@ func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, e
 	return rq.store.BookingRequest(ctx, id)
 }
 
-// Requested returns the request that the link in its email opens. ErrUnauthorized, store.ErrNotFound.
+// Requested returns the request that the link in its email opens. Errors: ErrUnauthorized, store.ErrNotFound.
 func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.BookingRequest, error) {
 	id, err := rq.booking.TokenID(manageToken)
 	if err != nil {

@@ -51,8 +51,8 @@ func New(c *clinic.Clinic, ask Ask, log *slog.Logger) *Rule {
 // Question is a booking before it is written.
 type Question struct {
 	AppointmentTypeID string
-	SpecialistID      string // empty: any
-	Place             string // id of the requested place; empty: any
+	SpecialistID      string // empty means any
+	Place             string // id of the requested place; empty means any
 	Start             time.Time
 	Source            store.Source
 	Patient           store.Patient // sent only if the clinic has chosen it
@@ -60,7 +60,7 @@ type Question struct {
 
 // RefusedError reports that a booking was refused by the clinic's program, or because the program failed.
 type RefusedError struct {
-	Reason string // of the program, for the patient; empty: the program failed
+	Reason string // of the program, for the patient; empty means the program failed
 }
 
 func (e *RefusedError) Error() string {
@@ -97,7 +97,7 @@ func (r *Rule) Counts() []Count {
 
 // Failure is the last call that failed.
 type Failure struct {
-	At  time.Time // zero: none since the start
+	At  time.Time // zero means none since the start
 	Why string    // without personal data
 }
 

@@ -24,8 +24,8 @@ func (e *RefusedError) Error() string {
 	return strconv.Itoa(e.File.Count(Refused)) + " rows cannot be imported"
 }
 
-// Plan returns what an import of a CSV file would do, row by row. It writes nothing. *ValidationError if the text is
-// not such a file.
+// Plan returns what an import of a CSV file would do, row by row. It writes nothing. It returns *ValidationError if
+// the text is not such a file.
 func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	f, at, err := read(text)
 	if err != nil {

@@ -146,7 +146,7 @@ var aliases = map[string]int{
 	"antworten": colAnswers, "respuestas": colAnswers,
 }
 
-// read parses a file. *record.ValidationError if it is not a table, has too many rows, or lacks a column.
+// read parses a file. It returns *record.ValidationError if it is not a table, has too many rows, or lacks a column.
 func read(text string) (*File, []int, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	switch {

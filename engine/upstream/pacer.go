@@ -62,7 +62,7 @@ func (p *Pacer) Share(l Line) { p.shared = l }
 
 // place is one caller's place in the line. Each channel signals one event.
 type place struct {
-	until time.Time     // waiting longer is useless; zero: no bound
+	until time.Time     // waiting longer is useless; zero means no bound
 	head  chan struct{} // closed when the place is at the head
 	late  chan struct{} // closed when its turn would come after until
 }

@@ -189,8 +189,8 @@ func (w *Waitlist) Displaced(ctx context.Context, absenceID string) ([]Waiting, 
 	return all, err
 }
 
-// ProposalFor returns the latest entry of a displaced appointment with its offers. store.ErrNotFound: no absence has
-// displaced the appointment from its present time.
+// ProposalFor returns the latest entry of a displaced appointment with its offers. It returns store.ErrNotFound if no
+// absence has displaced the appointment from its present time.
 func (w *Waitlist) ProposalFor(ctx context.Context, a *store.Appointment) (Waiting, error) {
 	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
 	if err != nil {

@@ -236,7 +236,7 @@ func (w *Waitlist) offersOf(ctx context.Context,
 }
 
 // WaitingBy returns the entry that the link in an email opens. If the link is about an offer, WaitingBy returns that
-// too. record.ErrUnauthorized, store.ErrNotFound.
+// too. Errors: record.ErrUnauthorized, store.ErrNotFound.
 func (w *Waitlist) WaitingBy(ctx context.Context, token string) (Waiting, *store.WaitlistOffer, error) {
 	id, err := w.Booking.TokenID(token)
 	if err != nil {
@@ -256,7 +256,7 @@ func (w *Waitlist) WaitingBy(ctx context.Context, token string) (Waiting, *store
 	return x, about, err
 }
 
-// WaitingOf returns an entry with its offers. store.ErrNotFound.
+// WaitingOf returns an entry with its offers. Errors: store.ErrNotFound.
 func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
 	if !record.ValidID(id) {
 		return Waiting{}, store.ErrNotFound
@@ -270,7 +270,7 @@ func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
 }
 
 // Confirm confirms an entry that a visitor created. If the entry is already confirmed, Confirm changes nothing.
-// store.ErrNotFound, *EndedError.
+// Errors: store.ErrNotFound, *EndedError.
 func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
@@ -299,7 +299,7 @@ func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor,
 }
 
 // Leave removes an entry from the list and withdraws its open offer. It leaves an entry that has ended unchanged.
-// store.ErrNotFound.
+// Errors: store.ErrNotFound.
 func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry

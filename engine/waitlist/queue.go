@@ -108,8 +108,8 @@ func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.T
 }
 
 // settled returns the status with which an entry ends if there is nothing left to wait for; empty otherwise. It also
-// returns the instant before which the entry wants a time; zero: any time. An entry is settled if the patient has
-// booked the type since then, or no longer has the appointment that was to be earlier.
+// returns the instant before which the entry wants a time; zero means any time. An entry is settled if the patient
+// has booked the type since then, or no longer has the appointment that was to be earlier.
 func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.WaitlistStatus, time.Time, error) {
 	if e.AppointmentID != "" {
 		a, err := w.Store.Appointment(ctx, e.AppointmentID)

@@ -197,7 +197,7 @@ func lost(err error) bool {
 }
 
 // withdraw ends an offer whose time cannot be held. If tell is set, it notifies a person whose email about the offer
-// was due. *EndedError: the offer has already ended.
+// was due. It returns *EndedError if the offer has already ended.
 func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bool) error {
 	now := record.Now()
 	var mail []booking.Promise

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// offer writes an offer of a held time. ErrOffered: the entry or the time already has an offer, or the entry has
-// ended.
+// offer writes an offer of a held time. It returns ErrOffered if the entry or the time already has an offer, or the
+// entry has ended.
 func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Hold, owner holds.Owner, until time.Time,
 	actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	now := record.Now()
@@ -244,7 +244,7 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 }
 
 // Decline ends an offer and hands its time on. The entry continues to wait, except that of a displaced appointment,
-// which ends. Declining a declined offer changes nothing. store.ErrNotFound, *EndedError.
+// which ends. Declining a declined offer changes nothing. Errors: store.ErrNotFound, *EndedError.
 func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)

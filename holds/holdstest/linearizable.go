@@ -49,7 +49,7 @@ type call struct {
 	span     holds.Span
 	id       string
 	ttl, max time.Duration
-	quota    int // 0: none
+	quota    int // 0 means none
 	at       time.Duration
 }
 

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	// Booked reports whether the booking of a pinned hold was written although the hold expired. If so, the backend
 	// publishes EventConfirm, otherwise EventRelease. Booked may read the database. One goroutine calls it, outside
-	// every lock, and Close waits until it returns. The interval is free from the deadline on, regardless of the
+	// every lock, and Close waits until it returns. The interval is free from the deadline onward, regardless of the
 	// result of Booked. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 

@@ -94,8 +94,8 @@ type Options struct {
 // Backups makes the backups of one server. Its methods are safe for concurrent use.
 type Backups struct {
 	Options
-	copied   atomic.Pointer[time.Time] // the destination has every change up to then; nil: there is no Follower
-	backedUp atomic.Pointer[time.Time] // when the newest backup at the destination was made; nil: none is known
+	copied   atomic.Pointer[time.Time] // the destination has every change up to then; if nil, there is no Follower
+	backedUp atomic.Pointer[time.Time] // when the newest backup at the destination was made; nil means none is known
 }
 
 // New returns the backups of a server. It does no work.

@@ -102,8 +102,8 @@ type bucketDestination struct {
 	spool   string // directory for sealed files that are being sent
 
 	listed   []copyInfo // the last result of backups
-	listedAt time.Time  // zero: list again
-	doubtful string     // backup whose upload failed, though all of it may exist; empty: none
+	listedAt time.Time  // if zero, list again
+	doubtful string     // backup whose upload failed, though all of it may exist; empty means none
 }
 
 // open returns the destination that name describes. It does not access the network.

@@ -19,7 +19,7 @@ const notifyAge = 3 * 24 * time.Hour
 // Daily makes the daily backups of a plan. One goroutine uses it at a time.
 type Daily struct {
 	*Backups
-	destination destination // nil: none
+	destination destination // nil means none
 	began       time.Time
 	retryAt     time.Time // after a failure
 	notifiedAt  time.Time

@@ -24,8 +24,8 @@ type destination interface {
 	// String returns the destination as a person names it. path returns a set in it.
 	String() string
 	path(set string) string
-	// recipient returns the key for which files are sealed at this destination; nil: files are not sealed. It returns
-	// an error if the destination does not exist, or if files must not be written there unsealed.
+	// recipient returns the key for which files are sealed at this destination; if nil, files are not sealed. It
+	// returns an error if the destination does not exist, or if files must not be written there unsealed.
 	recipient(data string) (*age.X25519Recipient, error)
 	// sets lists the names of all sets.
 	sets(ctx context.Context) ([]string, error)

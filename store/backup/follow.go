@@ -48,8 +48,8 @@ type chain struct {
 	first     int64      // size of the first increment
 	since     int64      // size of the others
 	keys      []byte     // the content of KeysFile in the last increment
-	recipient string     // for which it is sealed; empty: it is not sealed
-	unknown   *increment // whose put has an unknown outcome; nil: none
+	recipient string     // for which it is sealed; if empty, it is not sealed
+	unknown   *increment // whose put has an unknown outcome; nil means none
 }
 
 // increment is an increment on its way to the destination.
@@ -73,7 +73,7 @@ type Follower struct {
 	pages       *sqlite.Pages
 	mark        string
 	slow        *time.Timer // runs while the Follower waits for the destination
-	chain       *chain      // nil: none
+	chain       *chain      // nil means none
 	retryAt     time.Time   // when the next chain may be started
 	full        error       // why the last one could not be started
 	failing     bool

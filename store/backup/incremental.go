@@ -35,7 +35,7 @@ type Incremental struct {
 	Number  int
 	Mark    string // of the database
 	Sealed  bool
-	Steps   int       // the increments without a gap, from the first; 0: the first is missing
+	Steps   int       // the increments without a gap, from the first; if it is 0, the first is missing
 	More    int       // the increments after the gap
 	Begun   time.Time // when the first was made
 	Last    time.Time // when the last before a gap was made
@@ -126,7 +126,7 @@ func readIncremental(path string) Incremental {
 type incrementFile struct {
 	name  string
 	bytes int64
-	made  time.Time // zero: unknown
+	made  time.Time // zero means unknown
 }
 
 // incrementalOf describes the incremental backup that consists of these files.

@@ -22,9 +22,9 @@ type OpenOptions struct {
 	Path   string
 	Data   string // data directory in which the backup is unsealed
 	Access Access // to the bucket
-	// ReadKey returns the key of a sealed backup; nil: none was given.
+	// ReadKey returns the key of a sealed backup; nil means none was given.
 	ReadKey func() (Key, error)
-	// Until leaves out increments made later; zero: none.
+	// Until leaves out increments made later; zero means none.
 	Until time.Time
 	// ParseKeys checks the text of KeysFile and returns the text to write. Open returns its error.
 	ParseKeys func(text []byte) ([]byte, error)
@@ -38,7 +38,7 @@ type Opened struct {
 	options   OpenOptions
 	database  string // path of the database file
 	keys      []byte // for KeysFile; nil for a snapshot, which has none
-	key       *Key   // with which it was unsealed; nil: it was not sealed
+	key       *Key   // with which it was unsealed; if nil, it was not sealed
 	temporary []string
 }
 

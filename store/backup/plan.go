@@ -16,9 +16,9 @@ type Plan struct {
 	Daily       bool
 	At          time.Duration // of the daily backup, after midnight in the clinic's zone
 	Keep        Keep
-	Destination string        // absolute path of a directory, or s3://bucket/prefix; empty: none
+	Destination string        // absolute path of a directory, or s3://bucket/prefix; empty means none
 	Access      Access        // to the bucket
-	Every       time.Duration // interval of incremental backups; 0: none
+	Every       time.Duration // interval of incremental backups; 0 means none
 }
 
 // Keep is the number of days, weeks and months of which the newest backup stays.

@@ -19,7 +19,7 @@ type Replayed struct {
 	Begun time.Time // when the first increment was made
 	Last  time.Time // when the last restored increment was made
 	Steps int       // restored increments
-	// Broken is the reason why later increments were not restored; nil: all requested increments were restored.
+	// Broken is the reason why later increments were not restored; if nil, all requested increments were restored.
 	Broken error
 }
 

@@ -56,10 +56,10 @@ const (
 
 // Options name the bucket and the access key. The zero value of each field that may be empty is its default.
 type Options struct {
-	// such as https://s3.example.net, with the bucket as the first part of the path; empty: the endpoint of AWS for
-	// Region
+	// such as https://s3.example.net, with the bucket as the first part of the path; empty means the endpoint of AWS
+	// for Region
 	Endpoint  string
-	Region    string // empty: us-east-1
+	Region    string // empty means us-east-1
 	Bucket    string
 	AccessKey string
 	SecretKey string
@@ -283,7 +283,7 @@ func (b *Bucket) delete(ctx context.Context, key string) error {
 type call struct {
 	method, key string
 	query       url.Values
-	body        io.ReaderAt // nil: none
+	body        io.ReaderAt // nil means none
 	size        int64
 	sum         string // SHA-256 of body in hexadecimal
 	md5         string // of body in base64; a bucket with object lock requires it

@@ -31,7 +31,7 @@ var (
 // store.ErrNotFound if the object does not exist, and store.ErrFull if there is no space. Its text contains no secret
 // key and no signature.
 type Error struct {
-	Status int    `xml:"-"` // 0: there was no answer
+	Status int    `xml:"-"` // if it is 0, there was no answer
 	Code   string // of the service, such as AccessDenied
 	Region string // of the bucket, if the service reports it
 

@@ -231,7 +231,7 @@ func (r *row) Time() time.Time {
 	return time.Time{}
 }
 
-// oneOn reads one row. ErrNotFound: there is none.
+// oneOn reads one row. It returns ErrNotFound if there is none.
 func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, text string, args ...any) (found T, err error) {
 	rows := 0
 	_, err = c.exchange(ctx, asks(func(r *row) { found, rows = scan(r), rows+1 }, text, args...))

@@ -129,7 +129,7 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 
 // Pace reserves the next instant for a call to the remote server with this name: spacing after the one that any node
 // reserved before. It returns the time until that instant, and its turn, for PaceAgain. If the wait would be longer
-// than most, it reserves nothing and turn is 0. ErrUnavailable: then do not send the call.
+// than most, it reserves nothing and turn is 0. If it returns ErrUnavailable, do not send the call.
 func (q *Queue) Pace(ctx context.Context, name string,
 	spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
 	if spacing < 0 {

@@ -125,9 +125,9 @@ func (q *Queue) Take(ctx context.Context, now time.Time,
 // waits that the node stores.
 const skewAllowed = `2000`
 
-// Change implements store.Queue. ErrVersion: another node is attempting the operation, or has taken it over from this
-// one. If the clock of this node is ahead, the next attempt is stored by the clock of the server: otherwise the
-// operation would wait longer on every node, also after the clock is right again.
+// Change implements store.Queue. It returns ErrVersion if another node is attempting the operation, or has taken it
+// over from this one. If the clock of this node is ahead, the next attempt is stored by the clock of the server:
+// otherwise the operation would wait longer on every node, also after the clock is right again.
 func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
 	if err := op.Validate(); err != nil {
 		return err

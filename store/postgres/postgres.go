@@ -118,7 +118,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects and migrates the schema. ctx bounds the opening. ErrSchema: the schema was weakened.
+// Open connects and migrates the schema. ctx bounds the opening. It returns ErrSchema if the schema was weakened.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err

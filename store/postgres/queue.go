@@ -28,7 +28,7 @@ type QueueOptions struct {
 	// with an unknown outcome. 0 means 30 s.
 	Lease time.Duration
 	// Settle is how long an upstream write may be in flight after it was recorded. A write that is taken over is not
-	// due before that. 0: it is due immediately, as in Recover.
+	// due before that; 0 means it is due immediately, as in Recover.
 	Settle time.Duration
 	// Alone means that there is no other node (Options.Alone): this node takes the operations of a stopped node over
 	// immediately.

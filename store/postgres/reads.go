@@ -59,7 +59,7 @@ func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
 // querier asks on one connection.
 type querier struct {
 	conn    *conn
-	bounded func(context.Context) (context.Context, context.CancelFunc) // nil: without a time limit
+	bounded func(context.Context) (context.Context, context.CancelFunc) // nil means without a time limit
 }
 
 // Query implements table.Querier.

@@ -61,7 +61,7 @@ func refuseOldNodes(ctx context.Context, c *conn, from int) error {
 }
 
 // tellVersion shows this node's schema to the other nodes, and refuses a schema that is not open to this program. No
-// program changes the schema during the call. store.ErrInvalid.
+// program changes the schema during the call. Errors: store.ErrInvalid.
 //
 // The connection that follows calls it, and so do the connections that write, including those of the queue. Any of
 // them may break by itself, and while a node can write, no other program may assume that it has stopped.
@@ -79,7 +79,7 @@ func tellVersion(ctx context.Context, c *conn) error {
 	return errors.Join(err, undone)
 }
 
-// refuseNewer refuses a newer schema that is not open to programs of this one. store.ErrInvalid.
+// refuseNewer refuses a newer schema that is not open to programs of this one. Errors: store.ErrInvalid.
 func refuseNewer(ctx context.Context, c *conn, applied, known int) error {
 	if applied <= known {
 		return nil

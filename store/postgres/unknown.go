@@ -13,7 +13,7 @@ import (
 // If the answer of a COMMIT is lost, this process does not know its outcome. The server stores the outcome of a
 // transaction under its number and returns it on any other connection.
 
-// resolve looks up the outcome of transaction xid of a timeline, whose COMMIT ended with cause. nil: it was
+// resolve looks up the outcome of transaction xid of a timeline, whose COMMIT ended with cause. If nil, it was
 // committed, and a standby for which commits wait has it. Otherwise the error states whether nothing was written or
 // the outcome is unknown. It is unknown if no server answers in time, and after a failover or a crash: the server may
 // not have had the transaction, and then gives its number to a different one.

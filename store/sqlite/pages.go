@@ -150,7 +150,8 @@ func CreatePageFile(path string) (*PageFile, error) {
 	return &PageFile{file: file}, nil
 }
 
-// Put writes a page. ErrInvalid: its size differs from that of the earlier pages, or its number is invalid.
+// Put writes a page. It returns ErrInvalid if its size differs from that of the earlier pages, or its number is
+// invalid.
 func (f *PageFile) Put(number int, page []byte) error {
 	if f.size == 0 {
 		f.size = len(page)

@@ -94,7 +94,7 @@ func testChange(t *testing.T, h Harness) {
 		cancelled.Status, cancelled.Version, cancelled.CancelledAt = store.Cancelled, 5, monday
 		for i, step := range []struct {
 			what          store.Kind
-			row           *store.Appointment // nil: inserted above
+			row           *store.Appointment // nil means inserted above
 			before, after *store.Taken
 		}{
 			{store.KindCreated, nil, nil, a.Takes()},

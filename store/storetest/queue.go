@@ -193,7 +193,7 @@ func (q *queue) wantSame(got, want store.Operation) {
 }
 
 // difference lists the fields in which got differs from a stored copy of want: instants in UTC with millisecond
-// precision, the payload the same JSON value. Empty: no difference.
+// precision, the payload the same JSON value. Empty means no difference.
 func difference(got, want store.Operation) string {
 	for _, at := range []*time.Time{&want.CreatedAt, &want.NextAttemptAt, &want.AttemptedAt, &want.FinishedAt,
 		&want.Deadline, &want.StartTime} {

@@ -23,7 +23,7 @@ type column struct {
 
 	value func(unsafe.Pointer) any  // the argument of an INSERT or UPDATE
 	scan  func(unsafe.Pointer, Row) // nil for a column that is written and not read
-	merge string                    // the value that an upsert sets; empty: the new value
+	merge string                    // the value that an upsert sets; empty means the new value
 }
 
 // argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no

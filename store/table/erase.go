@@ -27,8 +27,8 @@ type Erasure struct {
 	Source
 	Write func(ctx context.Context, fn func(store.Tx) error) error
 
-	Begin func(store.Tx) error // first in every transaction; nil: nothing
-	Ended func()               // after every transaction but the last; nil: nothing
+	Begin func(store.Tx) error // first in every transaction; nil means nothing
+	Ended func()               // after every transaction but the last; nil means nothing
 }
 
 // erasure is the state of one Erase.

@@ -74,7 +74,7 @@ func (s *search) readRest() error {
 		return err
 	}
 	var people []*store.FoundPerson
-	at := map[store.Identity]*store.FoundPerson{} // nil: does not match
+	at := map[store.Identity]*store.FoundPerson{} // nil means no match
 	err = s.source.Query(s.ctx, func(r Row) {
 		a := scanSeen(r)
 		f, known := at[a.identity]

@@ -129,7 +129,7 @@ func (t *Tx) count(text string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// mustChange executes a statement that names one row. ErrNotFound if there is none.
+// mustChange executes a statement that names one row. It returns ErrNotFound if there is none.
 func (t *Tx) mustChange(text string, args ...any) error {
 	n, err := t.to.Exec(text, args...)
 	if err == nil && n == 0 {

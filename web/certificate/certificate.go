@@ -51,16 +51,16 @@ type Options struct {
 	Domains []string
 	// Dir contains the keys and certificates. New creates it (0700) if it is missing.
 	Dir string
-	// Directory is the ACME directory, an https URL. Empty: LetsEncrypt.
+	// Directory is the ACME directory, an https URL. Empty means LetsEncrypt.
 	Directory string
-	// Email is the address to which the directory sends notices about the certificates. Empty: none.
+	// Email is the address to which the directory sends notices about the certificates. Empty means none.
 	Email string
-	// Roots verify the ACME directory itself. Nil: the authorities of the system.
+	// Roots verify the ACME directory itself. Nil means the authorities of the system.
 	Roots *x509.CertPool
-	// BaseURL is the target of the HTTP redirect if it is at one of the domains, for a port other than 443. Empty:
-	// the domain.
+	// BaseURL is the target of the HTTP redirect if it is at one of the domains, for a port other than 443. Empty
+	// means the domain.
 	BaseURL string
-	// Logger receives obtained certificates and failures. Nil: none.
+	// Logger receives obtained certificates and failures. Nil means none.
 	Logger *slog.Logger
 }
 

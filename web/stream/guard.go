@@ -13,8 +13,8 @@ var ErrRevoked = errors.New("the credential of the stream has ended")
 type Guard struct {
 	// Name is the same for all streams of one credential. It is no secret.
 	Name string
-	// Stands returns when the credential expires if nothing else ends it; zero: never. It returns ErrRevoked if the
-	// credential has ended. After any other error the hub asks again.
+	// Stands returns when the credential expires if nothing else ends it; zero means never. It returns ErrRevoked if
+	// the credential has ended. After any other error the hub asks again.
 	Stands func(context.Context) (until time.Time, err error)
 }
 

@@ -45,7 +45,7 @@ type Request struct {
 	Topic   string         // an appointment type, AllTypes or Presence
 	Client  holds.ClientID // the reader, if it is known; it receives its own events in the owner's form
 	Lease   time.Duration  // default DefaultLease; more than MaxLease counts as MaxLease
-	Guard   *Guard         // the credential that the stream ends with; nil: it needs none
+	Guard   *Guard         // the credential that the stream ends with; if nil, it needs none
 	Address netip.Addr     // the owner of the stream, for Options.PerAddress
 }
 

@@ -56,14 +56,14 @@ type Source struct {
 	// Concerns lists the appointment types whose subscribers an event is for.
 	Concerns func(*holds.Event) []string
 	// Affects lists the other types whose slots an event changes because they share something with it, and their
-	// generation. Their subscribers list again. Nil: there are none.
+	// generation. Their subscribers list again. If nil, there are none.
 	Affects func(*holds.Event) (appointmentTypeIDs []string, generation uint64)
 	// Slots returns the current state of one appointment type, or of all for the empty id.
 	Slots func(ctx context.Context, appointmentTypeID string) (Snapshot, error)
 	// Presence returns the online specialists and the open sessions.
 	Presence func(context.Context) (Snapshot, error)
 	// Announce publishes a holds.EventStream, so that the hub of another node ends the stream that the client had
-	// there. Nil: there is no other node.
+	// there. If nil, there is no other node.
 	Announce func(ctx context.Context, owner holds.Owner, connectionID string) error
 }
 

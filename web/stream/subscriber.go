@@ -18,9 +18,9 @@ type subscriber struct {
 	leaseEnds       time.Time
 	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
 	conn            conn
-	guard           *Guard    // nil: the stream is public
+	guard           *Guard    // if nil, the stream is public
 	stands          bool      // the guard has confirmed the credential; this and until are used only by Hub.watchGuards
-	until           time.Time // when the guard is checked again; zero: at a Recheck
+	until           time.Time // when the guard is checked again; zero means at a Recheck
 	topic           *topic
 	announced       bool // this hub has received its own announcement; guarded by Hub.mu
 

@@ -46,7 +46,7 @@ func (g *Gateway) Answer(answer func(Text) (status int, body string)) {
 	g.answer = answer
 }
 
-// Texts returns the messages so far, the oldest first.
+// Texts returns the messages so far, oldest first.
 func (g *Gateway) Texts() []Text {
 	g.mu.Lock()
 	defer g.mu.Unlock()

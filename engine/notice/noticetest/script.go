@@ -21,16 +21,16 @@ import (
 // Script is a mail server for tests that can encrypt and require a password. The zero value takes every message,
 // unencrypted.
 type Script struct {
-	Address     string            // host:port; empty: a free port of 127.0.0.1
-	Certificate *tls.Certificate  // nil: it does not encrypt
+	Address     string            // host:port; empty means a free port of 127.0.0.1
+	Certificate *tls.Certificate  // if nil, it does not encrypt
 	TLS         bool              // encrypted from the first byte
-	User        string            // with Password: required to send mail. Empty: no password is required
+	User        string            // with Password: required to send mail. Empty means no password is required
 	Password    string            //
 	Answers     map[string]string // by command, such as RCPT; "" closes the connection. GREETING is the first line
 	Silent      bool              // it accepts connections and never answers
 	Taken       func(message string)
 	Commands    func(word string) // receives GREETING for each connection, and then each command
-	PerSession  int               // messages after which it closes the connection; 0: it does not
+	PerSession  int               // messages after which it closes the connection; if it is 0, it does not
 }
 
 // Serve serves until the test ends, and returns the host:port.

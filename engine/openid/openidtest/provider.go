@@ -28,8 +28,8 @@ type Provider struct {
 	Issuer           string
 	Roots            *x509.CertPool
 	ClientID, Secret string
-	Redirect         string // the registered one; empty: any
-	// the claims of the next sign-in; nil: none, and the browser returns with access_denied
+	Redirect         string // the registered one; empty means any
+	// the claims of the next sign-in; nil means none, and the browser returns with access_denied
 	Who      map[string]any
 	Down     bool           // it answers 503
 	Metadata map[string]any // replaces fields of its metadata

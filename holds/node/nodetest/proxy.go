@@ -23,7 +23,7 @@ type Proxy struct {
 	away   bool
 	mute   bool
 	late   time.Duration
-	nth    int // every nth answer is lost; 0: none
+	nth    int // every nth answer is lost; 0 means none
 	count  int
 }
 

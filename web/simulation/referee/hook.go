@@ -28,7 +28,7 @@ type Receiver struct {
 	arrived map[string]map[string]Hook // the messages about each appointment, by id
 }
 
-// secret is a secret that messages are signed with from an instant on.
+// secret is a secret that messages are signed with from an instant onward.
 type secret struct {
 	key  []byte
 	from time.Time

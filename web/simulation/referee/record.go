@@ -79,8 +79,8 @@ type Slot struct {
 	Specialists []string
 }
 
-// Offers judges the listing of one specialist's slots of a type for a number of days from a local date on: every slot
-// listed as free can be booked, and every slot that can be booked is listed.
+// Offers judges the listing of one specialist's slots of a type for a number of days from a local date onward: every
+// slot listed as free can be booked, and every slot that can be booked is listed.
 func (r *Referee) Offers(kind, specialist, client string, from time.Time, days int, list []Slot, now time.Time) error {
 	said := map[int64]Slot{}
 	for i, s := range list {

@@ -47,7 +47,7 @@ type Type struct {
 	Notice        int // minutes
 	Capacity      int
 	Cooldown      int            // minutes
-	Room          string         // that each also needs, one at a time; empty: none
+	Room          string         // that each also needs, one at a time; empty means none
 	Priorities    map[string]int // by specialist
 }
 
@@ -62,11 +62,11 @@ type Span struct {
 type Appointment struct {
 	Span
 	ID        string
-	Client    string // empty: not booked on a page
+	Client    string // empty means not booked on a page
 	Created   time.Time
 	Overbook  bool
 	Cancelled bool
-	Name      string // of the patient; empty: unknown to the referee
+	Name      string // of the patient; empty means unknown to the referee
 	Erased    bool   // the patient was erased, and the name is deleted
 }
 

@@ -9,7 +9,7 @@ import (
 type Session struct {
 	ID, Client string
 	Status     string // requested, active, pending_payment, ended, cancelled or expired
-	Specialist string // the specialist who has it; empty: not accepted
+	Specialist string // the specialist who has it; empty means not accepted
 	Expires    time.Time
 	Life       time.Time // the last activity after it was accepted
 }

@@ -127,7 +127,7 @@ function connected(s, e) {
   for (const [date, day] of Object.entries(s.days)) {
     days[date] = day.then ? day : { ...day, then: list }
     // Fetch the day again if the list counts more holds than the snapshot has: one ended between the two, and would
-    // look held for ever.
+    // look held forever.
     if (!day.then && day.slots.some(x => idsOf(against(list, interval(x, s.type))).size < x.held)) unsure.push(date)
   }
   const moved = s.generation != null && e.generation !== s.generation

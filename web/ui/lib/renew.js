@@ -8,7 +8,7 @@ const made = document.getElementById('boot').textContent
 export const renewed = recall('renewed')
 forget('renewed')
 let ends = false
-// Two servers with different data could make the page reload for ever. So a reloaded page reloads again only after a
+// Two servers with different data could make the page reload forever. So a reloaded page reloads again only after a
 // touch, click or key press.
 let touched = !renewed
 addEventListener(

@@ -20,7 +20,7 @@ const parts = {
   afternoon: { earliest: '12:00', latest: '17:00' },
   evening: { earliest: '17:00' },
 }
-// Seven dates from a Monday on, for the names of the weekdays.
+// Seven dates from a Monday onward, for the names of the weekdays.
 const monday = mondayOf('2026-11-23'),
   week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
 // The last search is the default for the next one, except for its date.

@@ -99,7 +99,7 @@ export function reasonsIn({ closed, items }) {
     .filter(part => part.to - part.from >= step)
 }
 
-// freeIn returns the open minutes of a column, from a minute of the day on, that no item covers.
+// freeIn returns the open minutes of a column, from a minute of the day onward, that no item covers.
 export const freeIn = ({ open, items }, from = 0) =>
   items.reduce(subtract, subtract(open, { from: 0, to: from })).reduce((n, w) => n + w.to - w.from, 0)
 
