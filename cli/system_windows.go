@@ -37,5 +37,5 @@ func unlockFile(*os.File) error { return nil }
 // openFiles reports an unknown number: Windows has no such limit.
 func openFiles() (n uint64, known bool) { return 0, false }
 
-// endBy ends this process with exit code 1, whatever the signal.
+// endBy ends this process with exit code 1, regardless of the signal.
 func endBy(os.Signal) { os.Exit(1) }

@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// upstreamConfig has the settings of the connection to the clinic's practice-management system, and of its agents.
+// upstreamConfig contains the settings for the connection to the clinic's practice-management system, and of its
+// agents.
 type upstreamConfig struct {
 	url, clientID, user, password, vendor string
 	spacing, timeout, agentBound          time.Duration

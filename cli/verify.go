@@ -104,7 +104,7 @@ func verifyCommand(p process) *cobra.Command {
 	return c
 }
 
-// verdictBody is the output of verify --json, whatever the result.
+// verdictBody is the output of verify --json, regardless of the result.
 type verdictBody struct {
 	Subject string `json:"subject"`
 	Sound   bool   `json:"sound"`

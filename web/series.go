@@ -49,7 +49,7 @@ func foundOf(list []booking.Timeslot) []foundJSON {
 }
 
 // planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a
-// repeated request. A specialist plans in their own calendar.
+// repeated request. Specialists plan their own calendar.
 func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	c.once = nil
 	m := &c.wrong

@@ -67,8 +67,8 @@ func (r *row) isSeeded() bool {
 	return strings.Contains(strings.Join(r.args, " ")+r.env+r.longEnv, "{seed}")
 }
 
-// prove runs a row, in the long form until it has its count, and once more with its bug. It goes on where an earlier
-// run of the same version ended, if that run kept its progress.
+// prove runs a row, in the long form until it has its count, and once more with its bug. It continues where an
+// earlier run of the same version ended, if that run kept its progress.
 func (p *prover) prove(r *row, seen string) (x result) {
 	began, at := time.Now(), p.done.of(r, seen)
 	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")

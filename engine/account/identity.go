@@ -24,7 +24,7 @@ type Identity struct {
 	Issuer, Subject string
 	ClientID        string     // the client for which the issuer identified the person
 	Email           string     // verified, and in one of the clinic's domains; empty means not available
-	Name            string     // of a user that is to be created; empty means the email address
+	Name            string     // of a user to create; empty means the email address
 	NewRole         store.Role // the role of a new user; if empty, unknown people are refused
 	HasSecondFactor bool       // the provider checked a second factor, so this server does not
 	Code            string     // a one-time code of this server

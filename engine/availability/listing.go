@@ -259,8 +259,8 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	w.take(t, c.specialistID, taken)
 
 	// The loop takes the obstacles in order of after. Only the obstacle that extends furthest matters, except that a
-	// session is no obstacle to its own start. So the loop tracks the furthest of all, and the furthest that does not
-	// belong to the same session.
+	// session does not conflict with its own start. So the loop tracks the furthest of all, and the furthest that
+	// does not belong to the same session.
 	furthest, second, session := int64(math.MinInt64), int64(math.MinInt64), int64(noSession)
 	nextObstacle, nextSeat := 0, 0
 	for _, start := range w.starts {

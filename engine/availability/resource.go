@@ -94,8 +94,8 @@ func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.
 // holds.
 func (n *Needs) Most(start time.Time) int { return n.Left(start, nil, holds.Owner{}) }
 
-// Left is Most minus the resources that other clients hold. The requesting client's own holds of this slot
-// are no obstacle.
+// Left is Most minus the resources that other clients hold. The requesting client's own holds of this slot do not
+// conflict.
 func (n *Needs) Left(start time.Time, held []holds.Hold, asking holds.Owner) int {
 	return n.LeftOf(n.Free(start, false), start, held, asking)
 }

@@ -71,7 +71,7 @@ func withLength(t *store.AppointmentType, length time.Duration) *store.Appointme
 // Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. If a named
 // hold has expired, the booking still succeeds if the time is free and no other client holds it. Without a hold, Book
 // claims one. If the database refuses the row, Book excludes that seat and tries again, until no specialist is left.
-// Whatever the engine finds before the write, the database decides.
+// The database decides, regardless of what the engine finds before the write.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no start was named), *CooldownError,

@@ -46,8 +46,8 @@ type Question struct {
 	Specialists []string
 	From, To    time.Time // the starts from From to before To, and From itself
 	Rules       Rules
-	Client      holds.Owner // its own holds of this slot are no obstacle
-	Replaces    string      // the id of a hold that will be released for the new one; it is no obstacle
+	Client      holds.Owner // its own holds of this slot do not conflict
+	Replaces    string      // the id of a hold that will be released for the new one; it does not conflict
 
 	// IgnoreHeld does not read the holds: the caller claims, and Claim checks them.
 	IgnoreHeld bool
@@ -143,8 +143,8 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 	return sn, nil
 }
 
-// isOutOfReach reports whether notice or horizon refuse the only start of the question, whatever is booked at
-// that time. In this case nothing is read, so requests for times far in the future cost the database nothing.
+// isOutOfReach reports whether notice or horizon refuse the only start of the question, regardless of what is booked
+// at that time. In this case nothing is read, so requests for times far in the future cost the database nothing.
 func (sn *Snapshot) isOutOfReach() bool {
 	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
 		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool {

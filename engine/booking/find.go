@@ -58,7 +58,7 @@ type FindRequest struct {
 	Weekdays          []store.Weekday // none: any
 	Earliest          store.TimeOfDay // the time of day of the start, on the clinic's clock
 	Latest            store.TimeOfDay // the start is before it; zero: 24:00
-	Client            holds.ClientID  // its own holds are no obstacle
+	Client            holds.ClientID  // its own holds do not conflict
 	Count             int             // 1 to MaxFound
 }
 

@@ -41,8 +41,8 @@ type RescheduleRequest struct {
 // Reschedule moves an appointment, to another specialist if necessary. It claims the new time first. The move is one
 // update of the same row, so it happens completely or not at all, and the appointment keeps its old time until then.
 // The move invalidates all earlier manage links. Of two concurrent moves, one is refused with store.ErrVersion,
-// whatever version they name. Other concurrent changes (the practice-management system has accepted the appointment,
-// the patient has arrived) do not cause a refusal.
+// regardless of the version they name. Other concurrent changes (the practice-management system has accepted the
+// appointment, the patient has arrived) do not cause a refusal.
 //
 // A move to the current time changes nothing, unless the appointment was overbooked: then it no longer is.
 //

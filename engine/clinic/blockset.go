@@ -20,7 +20,7 @@ const MaxBlocks = 2000
 const maxRepeat = 2 * 366
 
 // BlockForm describes blocks that are created together: for one, several or all specialists, once, on several days,
-// or every few weeks. Dates and times are the clinic's wall clock, whatever the zone of a specialist.
+// or every few weeks. Dates and times are the clinic's wall clock, regardless of the zone of a specialist.
 type BlockForm struct {
 	SpecialistIDs []string // none: all specialists who are active now; specialists added later are not blocked
 	Spans         []BlockSpan

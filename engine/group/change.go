@@ -210,7 +210,7 @@ func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, err
 	return plan, err
 }
 
-// planMove is PlanMove for the owner of the holds of a move. The owner's own holds are no obstacle.
+// planMove is PlanMove for the owner of the holds of a move. The owner's own holds do not conflict.
 func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner) ([]store.Appointment, []Occurrence,
 	[]wanted, error) {
 	if r.SlotStart.IsZero() || r.SlotStart.Year() < 2000 || r.SlotStart.Year() > 2200 {

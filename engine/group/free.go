@@ -22,7 +22,7 @@ type rules struct {
 	replaces     string          // the id of a hold that will be released
 	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
 	moved        []holds.Booked  // the current time of the same appointments, for their claims
-	asking       holds.Owner     // its own holds are no obstacle
+	asking       holds.Owner     // its own holds do not conflict
 	specialistID string          // empty means any specialist who serves all types
 }
 
@@ -74,7 +74,7 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 
 // find reads the time around one start and lists the specialists who can take the slot then: the assigned one first,
 // then those to try if a claim is lost. Holds of other clients count only if the slot replaces a hold, so that the
-// replaced hold is not released in vain.
+// replaced hold is not released for nothing.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.
 func (m *mechanism) find(ctx context.Context, s *clinic.Schedule, w *slot, start time.Time, r rules) (*known,

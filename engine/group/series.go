@@ -36,12 +36,12 @@ type Rule struct {
 	Weekdays          []store.Weekday // empty means the weekday of From
 	Every             int             // weeks; 1 to 12, 0 is 1
 	Count             int             // 2 to MaxTimes
-	Client            holds.ClientID  // its own holds are no obstacle
+	Client            holds.ClientID  // its own holds do not conflict
 }
 
 // Occurrence is one time of a series.
 type Occurrence struct {
-	AppointmentID string // of the appointment that is to be moved
+	AppointmentID string // of the appointment to move
 	Start, End    time.Time
 	SpecialistIDs []string            // the free specialists; those who can take most of the series first
 	Reason        availability.Reason // why no specialist is free; empty if one is
@@ -285,7 +285,7 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 }
 
 // wanted lists the times of a request in its order, each with the specialists who can take it, or the reason why none
-// can. The owner's own holds are no obstacle.
+// can. The owner's own holds do not conflict.
 func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	r *SeriesRequest, owner holds.Owner) ([]wanted, error) {
 	first, last := r.Times[0].Start, r.Times[0].Start

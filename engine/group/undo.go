@@ -76,7 +76,7 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 // none. It claims their old times like any other time.
 //
 // Errors: booking.ErrUndoLate (also if one of them was changed since), store.ErrNotFound, store.ErrVersion,
-// ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the present
+// ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the current
 // starts).
 func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error) {
 	a, err := w.named(ctx, se.store)

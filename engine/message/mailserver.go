@@ -30,7 +30,7 @@ type MailServer struct {
 	messages *Messages
 	outbound *outbound.Outbound
 	log      *slog.Logger
-	mailer   *notice.Mailer // nil means no email is sent, whatever is chosen
+	mailer   *notice.Mailer // nil means no email is sent, regardless of the choice
 	trials   *notice.Mailer // only for trials
 	keys     *token.Keys
 	trying   chan struct{} // limits the concurrent trials

@@ -121,7 +121,7 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 
 // receiverOf returns a key for the receiver of a notice. Notices with the same key wait for each other. A reminder
 // that waits for its day delays no other email. Emails to the clinic and to an old address do not go to the patient.
-// So each of these gets a key of its own.
+// So each of these gets its own key.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload

@@ -19,8 +19,8 @@ func refusePrivate(address string) error {
 
 // isPrivate reports whether an address can be in a private network. Of IPv6, only the space assigned to the public
 // internet is public. So the old notations for an IPv4 address inside IPv6 (NAT64, IPv4-compatible, translated) are
-// private, whatever they contain. A mapped IPv4 address is treated as that IPv4 address, because the system connects
-// to it as such.
+// private, regardless of what they contain. A mapped IPv4 address is treated as that IPv4 address, because the system
+// connects to it as such.
 func isPrivate(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() && !publicIPv6.Contains(a) {

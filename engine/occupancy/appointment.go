@@ -38,7 +38,7 @@ type specialistTime struct {
 // maxTakenSpan is the longest range that is stored for one specialist. A longer read is answered but not stored.
 const maxTakenSpan = 100 * 24 * time.Hour
 
-// read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, whatever the
+// read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, regardless of the
 // order of specialistIDs. It answers from memory if memory covers the range.
 func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from,
 	to time.Time) ([]store.Taken, error) {

@@ -46,7 +46,7 @@ func (pr *Practice) suspectRollback(op *store.Operation) {
 }
 
 // findRolledBack looks for a booking of an earlier run whose patient has no GUID here. It reports true with the
-// outcome if the attempt ends with that, and false if the booking is to be written.
+// outcome if the attempt ends with that, and false if the booking must be written.
 func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	known := pr.rollback.known.Load()

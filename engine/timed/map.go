@@ -57,7 +57,7 @@ func (m *Map[K, V]) PutFirst(key K, value V, now time.Time) bool {
 	return true
 }
 
-// Update stores the result of change under a key. change receives the present value, or the zero value if there is
+// Update stores the result of change under a key. change receives the current value, or the zero value if there is
 // none. If change returns false, nothing is stored.
 func (m *Map[K, V]) Update(key K, now time.Time, change func(V) (V, bool)) {
 	m.mu.Lock()

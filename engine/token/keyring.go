@@ -309,7 +309,7 @@ func (k *Keyring) Name(text string) string {
 	return hex.EncodeToString(k.signer().mac(forName, []byte(text))[:16])
 }
 
-// Names returns every Name that a text had while a valid bookingAuthToken can have been signed, the present one
+// Names returns every Name that a text had while a valid bookingAuthToken can have been signed, the current one
 // first. After a rotation there is more than one.
 func (k *Keyring) Names(text string, now time.Time) []string {
 	var names []string

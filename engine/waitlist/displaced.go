@@ -190,7 +190,7 @@ func (w *Waitlist) Displaced(ctx context.Context, absenceID string) ([]Waiting, 
 }
 
 // ProposalFor returns the latest entry of a displaced appointment with its offers. It returns store.ErrNotFound if no
-// absence has displaced the appointment from its present time.
+// absence has displaced the appointment from its current time.
 func (w *Waitlist) ProposalFor(ctx context.Context, a *store.Appointment) (Waiting, error) {
 	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
 	if err != nil {

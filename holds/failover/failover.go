@@ -23,7 +23,7 @@
 // Presence is always stored in this process as well, and served from here while the primary is unavailable. During
 // that time, a node has only its own heartbeats. Both backends receive the booked time, whichever one serves.
 //
-// A hold keeps the id that its owner received, whatever its ids in the two backends are.
+// A hold keeps the id that its owner received, regardless of its ids in the two backends are.
 //
 // # The events of watchers
 //

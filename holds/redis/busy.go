@@ -19,7 +19,7 @@ const (
 
 // Change numbers that mark.lua treats in a special way.
 const (
-	clearNumber  = 0  // clear the ticks, whatever change was applied last
+	clearNumber  = 0  // clear the ticks, regardless of which change was applied last
 	forgetNumber = -1 // delete the bitmap
 )
 

@@ -15,8 +15,8 @@ const leaseTime = 30 * time.Second
 
 const leaseKey = "holdfast:lease"
 
-// LeaseError reports that another node, with a database of its own, uses this Redis. Two such nodes would share the
-// holds and not the appointments, so nothing would guard the bookings. It is a holds.ErrUnavailable.
+// LeaseError reports that another node, with its own database, uses this Redis. Two such nodes would share the holds
+// and not the appointments, so nothing would guard the bookings. It is a holds.ErrUnavailable.
 type LeaseError struct {
 	Holder string
 	Left   time.Duration // until the lease expires, if that node no longer runs

@@ -33,8 +33,8 @@
 // # Events
 //
 // A script publishes its changes on holds:events:{type}@{record}, so an event is published once. Every node receives
-// all events and numbers them for its own watchers, with an epoch of its own. When a node's subscription breaks, the
-// node cannot tell which events it missed: every watch ends with holds.ErrSlow and the epoch changes.
+// all events and numbers them for its own watchers, with its own epoch. When a node's subscription breaks, the node
+// cannot tell which events it missed: every watch ends with holds.ErrSlow and the epoch changes.
 //
 // Every node sweeps at each deadline that it has received in an event, and also once a second. The first node to
 // sweep ends what has expired; the others find nothing.

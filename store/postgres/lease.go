@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// heldSet is the set of ids of the operations that this node is attempting, as far as it knows. An operation whose
-// Take got no answer is not in it, so its lease expires.
+// heldSet is the set of ids of the operations that this node is attempting, to its knowledge. An operation whose Take
+// got no answer is not in it, so its lease expires.
 type heldSet struct {
 	mu  sync.Mutex
 	ids map[string]bool

@@ -21,7 +21,7 @@ func rawOf(conn net.Conn) syscall.RawConn {
 func writeNow(raw syscall.RawConn, b []byte) (n int, err error) {
 	rawErr := raw.Write(func(fd uintptr) bool {
 		n, err = syscall.Write(int(fd), b)
-		return true // do not wait, whatever the result
+		return true // do not wait, regardless of the result
 	})
 	switch {
 	case rawErr != nil:

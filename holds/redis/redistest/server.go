@@ -1,6 +1,6 @@
 // Package redistest starts Redis and Valkey servers for tests and simulates their failures: it kills, freezes and
-// disconnects them, and starts them empty. A server listens on a Unix socket in a directory of its own and ends with
-// its test.
+// disconnects them, and starts them empty. A server listens on a Unix socket in its own directory and ends with its
+// test.
 package redistest
 
 import (

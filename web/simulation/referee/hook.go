@@ -106,7 +106,7 @@ func (v *Receiver) Arrives(h Hook) error {
 }
 
 // Told judges, when no message is pending, the messages about an appointment: one reports its booking, and the last
-// one has its present time and status.
+// one has its current time and status.
 func (v *Receiver) Told(a *Appointment) error {
 	var last Hook
 	created := false

@@ -18,7 +18,7 @@ import { sayObstacle, specialistName, typeIn, typeName, who } from './words.js'
 
 const keys = ['name', 'phone', 'email', 'birthDate', 'notes']
 
-// typesAt returns the specialist's types, each with its obstacle at this time. Closed hours are no obstacle: the desk
+// typesAt returns the specialist's types, each with its obstacle at this time. Closed hours do not prevent it: the desk
 // may book outside the hours.
 function typesAt(desk, a) {
   const s = desk.store.get()

@@ -41,7 +41,7 @@ export const isOf = (item, id) => item.id === id || (item.kind === 'group' && it
 
 // An overbooked person does not use a seat.
 export const isFull = g => g.heads.filter(a => !a.overbook).length >= g.capacity
-// came counts the people who arrived, whatever their attendance is now.
+// came counts the people who arrived, regardless of their current attendance.
 export const came = g => g.heads.filter(a => !['expected', 'no_show'].includes(a.attendance)).length
 
 // headsIn returns the appointments of one session. The result is empty if none is left.

@@ -162,7 +162,7 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     !same &&
     !obstacle.asking &&
     (rest ? moving.plan && !moving.no : !obstacle.why || insists[obstacle.why])
-  // The search starts at the chosen date, or today while the date is the present one.
+  // The search starts at the chosen date, or today while the date is the current one.
   const searched = slot.date > dateOf(serverNow()) && slot.date !== dateOf(a.start) ? slot.date : dateOf(serverNow())
   const set = next => {
     setSlot(next)
