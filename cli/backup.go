@@ -190,7 +190,7 @@ func (h *house) keepFollowing(ctx context.Context) {
 	timed.Every(ctx, h.backups.Plan.Every, func(now time.Time) { f.Run(ctx, now) })
 	f.Finish(ctx)
 	if err := f.Close(); err != nil {
-		h.log.Warn("connection for incremental backups not closed", "error", err)
+		h.log.Warn("failed to close the connection for incremental backups", "error", err)
 	}
 }
 

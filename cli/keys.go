@@ -72,7 +72,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.engine.Keys.Replace(keys)
 	if s, ok := h.store.(*postgres.Store); ok {
 		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the next start repeats it; both keys are in the file
-			h.log.Warn("current signing key not stored in the database", "error", err)
+			h.log.Warn("failed to store the current signing key in the database", "error", err)
 		}
 	}
 	answer(w, struct{}{})

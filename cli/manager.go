@@ -70,7 +70,7 @@ func (h *house) reportState(ctx context.Context) {
 				state += "\nSTATUS=Serving " + h.base()
 			}
 			if _, err := daemon.SdNotify(false, state); err != nil {
-				h.log.Debug("service manager not notified", "state", state, "error", err)
+				h.log.Debug("failed to notify the service manager", "state", state, "error", err)
 			}
 		},
 		alive: func(ctx context.Context) error {

@@ -35,7 +35,7 @@ func (h *house) keepMarker(ctx context.Context) {
 		if err == nil {
 			stored = now
 		} else if !failing {
-			h.log.Warn("database marker not stored; retrying", "error", err)
+			h.log.Warn("failed to store the database marker; retrying", "error", err)
 		}
 		failing = err != nil
 	}

@@ -78,7 +78,7 @@ func serveCommand(p process) *cobra.Command {
 			err = firstRun(c.Context(), p.stdout, h, cfg)
 			printTree(p.stdout, h)
 			if errors.Is(err, store.ErrFull) { // the server still serves reads
-				h.log.Warn("setup link not created; restart when the disk has room", "error", err)
+				h.log.Warn("failed to create the setup link; restart when the disk has room", "error", err)
 				err = nil
 			}
 			if err != nil {

@@ -160,6 +160,6 @@ type publisher struct {
 func (p publisher) Publish(ctx context.Context, ev holds.Event) {
 	ev.At = time.Now().UTC()
 	if err := p.holds.Publish(ctx, ev); err != nil {
-		p.log.Warn("event not published; pages catch up at their next request", "kind", ev.Kind, "error", err)
+		p.log.Warn("failed to publish an event; pages catch up at their next request", "kind", ev.Kind, "error", err)
 	}
 }

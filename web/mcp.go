@@ -297,7 +297,7 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	if err != nil {
 		if _, releaseErr := t.engine.Booking.ReleaseHold(ctx, h.ID, client); releaseErr != nil &&
 			!errors.Is(releaseErr, holds.ErrNotOwner) {
-			t.log.Warn("hold of an agent not released; it expires on its own", "error", releaseErr)
+			t.log.Warn("failed to release the hold of an agent; it expires on its own", "error", releaseErr)
 		}
 		return nil, bookingOut{}, said(err)
 	}

@@ -161,7 +161,7 @@ func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Prin
 	if now.Sub(key.LastUsedAt) > time.Minute {
 		err := ac.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now.UTC()) })
 		if err != nil {
-			ac.log.Warn("last use of an API key not recorded", "key", key.ID, "error", err)
+			ac.log.Warn("failed to record the last use of an API key", "key", key.ID, "error", err)
 		}
 	}
 	p = record.Principal{KeyID: key.ID, Scope: key.Scope, SpecialistID: key.SpecialistID}

@@ -75,6 +75,6 @@ func (ac *Account) noteFailed(ctx context.Context, userID, address string, why e
 		return record.Audit(ctx, tx, now, "client", record.ActionUserSignInFailed, subject, why.Error(), nil, entry)
 	})
 	if err != nil {
-		ac.log.Warn("failed sign-in not audited", "error", err)
+		ac.log.Warn("failed to audit a failed sign-in", "error", err)
 	}
 }

@@ -108,7 +108,7 @@ func (x *Identities) Begin(ctx context.Context) (address, cookie string, err err
 		time.Now().Add(beginLife).Unix()}
 	address, err = x.client.SignInURL(ctx, login, openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
 	if err != nil {
-		x.log.Warn("sign-in with the identity provider not started", "issuer", login.Issuer, "error", err)
+		x.log.Warn("failed to start a sign-in with the identity provider", "issuer", login.Issuer, "error", err)
 		return "", "", err
 	}
 	return address, x.seal(b, forBegun), nil

@@ -281,7 +281,7 @@ func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 			return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt)
 		})
 		if err != nil {
-			ac.log.Warn("sign-in activity not recorded", "error", err)
+			ac.log.Warn("failed to record sign-in activity", "error", err)
 		}
 	}
 	return Staff{u, s}, nil

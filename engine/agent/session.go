@@ -126,7 +126,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 			names = append(names, byUUI(keyID, b.UUI))
 		}
 		if err := ag.note(ctx, s, names...); err != nil { // the next booking then needs its token
-			ag.log.Warn("agent session not stored", "error", err)
+			ag.log.Warn("failed to store the agent session", "error", err)
 		}
 	}
 	return authToken, s, err

@@ -40,7 +40,7 @@ func (bk *Booking) ManageToken(a *store.Appointment) string {
 		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
 	}, a.CreatedAt)
 	if err != nil {
-		bk.log.Error("manage link not signed", "appointment", a.ID, "error", err)
+		bk.log.Error("failed to sign a manage link", "appointment", a.ID, "error", err)
 	}
 	return t
 }
@@ -52,7 +52,7 @@ func (bk *Booking) ShortManageToken(a *store.Appointment) string {
 		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
 	}, a.CreatedAt)
 	if err != nil {
-		bk.log.Error("manage link not signed", "appointment", a.ID, "error", err)
+		bk.log.Error("failed to sign a manage link", "appointment", a.ID, "error", err)
 	}
 	return t
 }

@@ -284,7 +284,7 @@ func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
 		From: h.SlotStart, To: h.SlotStart, Rules: o.from.Rules, IgnoreHeld: true,
 	})
 	if err != nil {
-		o.from.booking.log.Warn("occupied time not checked after a claim; checked at booking", "error", err)
+		o.from.booking.log.Warn("failed to check occupied time after a claim; it is checked at booking", "error", err)
 		return false
 	}
 	seats := availability.FreeSeats(o.Type, h.Span, availability.TakenBy(sn.taken, h.SpecialistID))

@@ -305,7 +305,8 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	ctx = context.WithoutCancel(ctx)
 	isThere, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
 	if err != nil {
-		bk.log.Warn("hold of a booked slot not released; it expires on its own", "appointment", a.ID, "error", err)
+		bk.log.Warn("failed to release the hold of a booked slot; it expires on its own", "appointment", a.ID,
+			"error", err)
 	} else if !isThere {
 		bk.events.Publish(ctx, holds.Event{
 			Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner,
@@ -316,7 +317,7 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 // Release removes a hold. Failures are only logged: the hold expires by itself.
 func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reason) {
 	if _, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
-		bk.log.Warn("hold not released; it expires on its own", "error", err)
+		bk.log.Warn("failed to release a hold; it expires on its own", "error", err)
 	}
 }
 
@@ -325,6 +326,6 @@ func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reaso
 func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) {
 	_, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace)
 	if err != nil && !errors.Is(err, holds.ErrNotFound) {
-		bk.log.Warn("hold not unpinned; it expires on its own", "error", err)
+		bk.log.Warn("failed to unpin a hold; it expires on its own", "error", err)
 	}
 }

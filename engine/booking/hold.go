@@ -77,7 +77,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			if errors.As(err, &cooling) {
 				return holds.Hold{}, err
 			}
-			bk.log.Warn("cooldown not checked for a hold; checked at booking", "error", err)
+			bk.log.Warn("failed to check the cooldown for a hold; it is checked at booking", "error", err)
 		}
 	}
 	if offers, err = bk.withinLimit(ctx, &r, offers); err != nil {

@@ -67,7 +67,7 @@ func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error
 	}
 	selection, err := bk.holds.Select(ctx, asked.Client.Owner(), h.Span)
 	if err != nil {
-		bk.log.Warn("selection not stored with a hold", "error", err)
+		bk.log.Warn("failed to store a selection with a hold", "error", err)
 		selection = holds.Selection{Span: h.Span, Owner: asked.Client.Owner()}
 	}
 	return Selected{Selection: selection, Hold: &h}, nil

@@ -240,7 +240,7 @@ func (ca *Calendars) round(ctx context.Context) {
 	all, err := ca.Store.BusyCalendars(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			ca.Logger.Warn("calendars to read not loaded; retrying in a minute", "error", err)
+			ca.Logger.Warn("failed to load the calendars to read; retrying in a minute", "error", err)
 		}
 		return
 	}

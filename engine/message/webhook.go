@@ -136,7 +136,7 @@ func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) 
 			return err
 		})
 	if err != nil {
-		ms.log.Warn("webhook not disabled after 410; retrying", "webhook", w.ID, "error", err)
+		ms.log.Warn("failed to disable a webhook after 410; retrying", "webhook", w.ID, "error", err)
 		return outbound.Outcome{End: outbound.Retryable, Detail: notice.ErrGone.Error()}
 	}
 	if disabled {

@@ -86,7 +86,8 @@ func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID strin
 		return tx.PutClosure(ctx, c)
 	})
 	if err != nil {
-		tm.log.Error("refused slot not closed; it may be offered again", "appointment", appointmentID, "error", err)
+		tm.log.Error("failed to close a refused slot; it may be offered again", "appointment", appointmentID,
+			"error", err)
 	}
 }
 

@@ -266,7 +266,7 @@ func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, opera
 				outbound.PutDelivery(ctx, tx, &op, outbound.DeliveryFailed, now))
 		})
 	if err != nil {
-		pr.log.Error("refused booking not cancelled; queued instead", "appointment", a.ID, "error", err)
+		pr.log.Error("failed to cancel a refused booking; queued instead", "appointment", a.ID, "error", err)
 	}
 	return err == nil
 }

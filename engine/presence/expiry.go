@@ -34,7 +34,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 			return
 		case <-quiet.C:
 			if err := pr.endQuiet(ctx); err != nil && ctx.Err() == nil {
-				pr.log.Warn("idle sessions not ended; retrying in a minute", "error", err)
+				pr.log.Warn("failed to end idle sessions; retrying in a minute", "error", err)
 			}
 			continue
 		case <-pr.requested:

@@ -98,7 +98,7 @@ func (pr *Presence) trySettle(ctx context.Context) error {
 // caller has not taken a specialist's turn.
 func (pr *Presence) settle(ctx context.Context) {
 	if err := pr.trySettle(ctx); err != nil {
-		pr.log.Debug("presence not seeded yet; retrying", "error", err)
+		pr.log.Debug("failed to seed presence; retrying", "error", err)
 	}
 }
 

@@ -54,7 +54,7 @@ const expiryStep = 500
 func (r *Records) RunExpiry(ctx context.Context, log *slog.Logger, all []Expiry) {
 	timed.Every(ctx, 10*time.Minute, func(now time.Time) {
 		if err := r.DeleteExpired(ctx, now, all); err != nil && ctx.Err() == nil {
-			log.Warn("expired records not deleted; retrying in 10 minutes", "error", err)
+			log.Warn("failed to delete expired records; retrying in 10 minutes", "error", err)
 		}
 	})
 }

@@ -411,7 +411,8 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 // releaseHold releases the hold of a request that has ended.
 func (rq *Requests) releaseHold(ctx context.Context, r *store.BookingRequest) {
 	if err := rq.booking.ReleaseRequestHold(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
-		rq.log.Warn("hold of an ended request not released; it expires on its own", "request", r.ID, "error", err)
+		rq.log.Warn("failed to release the hold of an ended request; it expires on its own", "request", r.ID,
+			"error", err)
 	}
 }
 
@@ -424,7 +425,7 @@ func (rq *Requests) HoldAll(ctx context.Context) error {
 	for i := range open {
 		r := &open[i]
 		if _, _, err := rq.holdTime(ctx, r); err != nil {
-			rq.log.Warn("hold of a booking request not restored", "request", r.ID, "error", err)
+			rq.log.Warn("failed to restore the hold of a booking request", "request", r.ID, "error", err)
 		}
 	}
 	return nil

@@ -252,7 +252,7 @@ func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store
 // releaseHold releases the hold of an offer.
 func (w *Waitlist) releaseHold(ctx context.Context, o *store.WaitlistOffer) {
 	if err := w.Booking.ReleaseRequestHold(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
-		w.Logger.Warn("hold of an offer not released; it expires on its own", "offer", o.ID, "error", err)
+		w.Logger.Warn("failed to release the hold of an offer; it expires on its own", "offer", o.ID, "error", err)
 	}
 }
 

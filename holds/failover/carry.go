@@ -282,6 +282,6 @@ func (l *ledger) drain(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		l.b.logger.Warn("fallback for live state not cleared", "error", err)
+		l.b.logger.Warn("failed to clear the fallback for live state", "error", err)
 	}
 }

@@ -54,7 +54,7 @@ func (l *ledger) put(ctx context.Context) {
 		}
 	}
 	if missed > 0 {
-		l.b.logger.Warn("holds not copied to the fallback", "count", missed)
+		l.b.logger.Warn("failed to copy holds to the fallback", "count", missed)
 	}
 	l.settle()
 }

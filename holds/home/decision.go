@@ -168,7 +168,7 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	sent := monotonic()
 	d, err := b.database.Move(ctx, from, above, home)
 	if err != nil {
-		b.logger.Debug("home of live state not changed", "error", err)
+		b.logger.Debug("failed to change the home of live state", "error", err)
 		return
 	}
 	b.mu.Lock()

@@ -286,6 +286,6 @@ func (b *Backend) leave(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		b.logger.Debug("lease of this node not released; it expires on its own", "error", err)
+		b.logger.Debug("failed to release the lease of this node; it expires on its own", "error", err)
 	}
 }

@@ -30,6 +30,6 @@ func (b *Backend) resolve(ctx context.Context, doubt string) {
 	err := b.call(ctx, `SELECT holds_resolve($1::text::json, $2, $3) IS NULL`,
 		[]any{doubt, string(kind), string(reason)}, new(bool))
 	if err != nil {
-		b.logger.Warn("hold expiry not published; retrying", "error", err)
+		b.logger.Warn("failed to publish the expiry of a hold; retrying", "error", err)
 	}
 }

@@ -25,6 +25,6 @@ func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []strin
 func (b *Backend) resolve(ctx context.Context, doubt string) {
 	kind, reason := node.Verdict(doubt, b.booked)
 	if _, err := b.run(ctx, resolveScript, []string{doubtsKey}, doubt, string(kind), string(reason)); err != nil {
-		b.logger.Warn("hold expiry not published; retrying", "error", err)
+		b.logger.Warn("failed to publish the expiry of a hold; retrying", "error", err)
 	}
 }

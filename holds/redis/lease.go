@@ -61,6 +61,6 @@ func (b *Backend) leave() {
 		return
 	}
 	if _, err := b.run(context.Background(), leaveScript, []string{leaseKey}, b.lease); err != nil {
-		b.logger.Warn("lease on Redis not released; it expires on its own", "error", err)
+		b.logger.Warn("failed to release the lease on Redis; it expires on its own", "error", err)
 	}
 }

@@ -65,7 +65,7 @@ func (d *Daily) Run(ctx context.Context, now time.Time) {
 	if now.Sub(last) >= notifyAge && now.Sub(d.notifiedAt) >= notifyAge {
 		d.notifiedAt = now
 		if err := d.Notify(ctx, last, err.Error()); err != nil {
-			d.Logger.Error("email about failing backups not queued", "error", err)
+			d.Logger.Error("failed to queue the email about failing backups", "error", err)
 		}
 	}
 }

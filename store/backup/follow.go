@@ -281,12 +281,12 @@ func (f *Follower) expire(ctx context.Context) {
 	}
 	if denied && !f.denied {
 		f.denied = true
-		f.Logger.Info("expired incremental backups not deleted from the backup destination: access denied",
+		f.Logger.Info("failed to delete expired incremental backups from the backup destination: access denied",
 			"destination", f.destination)
 	}
 	if err != nil && now.Sub(f.undeletedAt) >= Retry {
 		f.undeletedAt = now
-		f.Logger.Warn("expired incremental backups not deleted", "error", err)
+		f.Logger.Warn("failed to delete expired incremental backups", "error", err)
 	}
 }
 

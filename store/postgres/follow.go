@@ -175,7 +175,7 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 				store.ErrUnavailable, ErrInUse))
 			return
 		case !failing:
-			s.log.Warn("changes from other nodes not received; retrying", "error", translate(err))
+			s.log.Warn("failed to receive changes from other nodes; retrying", "error", translate(err))
 		}
 		failing = true
 		pause := time.NewTimer(followInterval / 4)

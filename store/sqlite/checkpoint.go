@@ -53,7 +53,7 @@ func (k *checkpoint) run() {
 			}
 			pages, err := k.once()
 			if err != nil {
-				k.log.Warn("write-ahead log not checkpointed; retrying", "error", err)
+				k.log.Warn("failed to checkpoint the write-ahead log; retrying", "error", err)
 			}
 			k.pages.Store(int64(pages))
 		}

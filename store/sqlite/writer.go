@@ -320,7 +320,7 @@ func (w *writer) shorten() {
 	}
 	err := w.checkpoint.alone(func() error { _, err := passive(w.conn); return err })
 	if err != nil {
-		w.log.Warn("write-ahead log not truncated; retrying", "error", err)
+		w.log.Warn("failed to truncate the write-ahead log; retrying", "error", err)
 		w.conn.fault = nil
 	}
 }

@@ -160,7 +160,7 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 		return fmt.Errorf("the directory issued an unusable certificate: %w", err)
 	}
 	if err := k.write(domain, key, chain); err != nil {
-		k.log.Error("certificate not stored; the next start requests another", "domain", domain, "error", err)
+		k.log.Error("failed to store the certificate; the next start requests another", "domain", domain, "error", err)
 	}
 	k.mu.Lock()
 	k.held[domain] = got

@@ -51,7 +51,7 @@ func (h *Hub) follow(ctx context.Context) {
 			h.log.Error("events may be lost; live streams restart")
 		case ctx.Err() == nil:
 			reason = endUnknown
-			h.log.Error("events interrupted; live streams restart", "error", err)
+			h.log.Error("event subscription interrupted; live streams restart", "error", err)
 		}
 	}
 }

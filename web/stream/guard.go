@@ -72,7 +72,7 @@ func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
 			}
 		}
 		if err != nil && !errors.Is(err, ErrRevoked) && ctx.Err() == nil {
-			h.log.Warn("credential of a live stream not checked; retrying", "credential", name, "error", err)
+			h.log.Warn("failed to check the credential of a live stream; retrying", "credential", name, "error", err)
 		}
 	}
 }
