@@ -152,9 +152,10 @@ type Table interface {
 	// EventHeartbeat. The hold counts once against the quota. Other holds of the same client conflict like those of any
 	// client.
 	//
-	// ErrTaken: the time is booked, by a change that Busy received or by an appointment in the database. Displace
-	// does not change that. Appointments in Moving are ignored. Claim reports a conflict with a hold first, and
-	// ErrTaken before a quota. A refused claim publishes no event. A repeat returns its existing hold, booked or not.
+	// ErrTaken means that the time is booked, by a change that Busy received or by an appointment in the database.
+	// Displace does not change that. Appointments in Moving are ignored. Claim reports a conflict with a hold first,
+	// and ErrTaken before a quota. A refused claim publishes no event. A repeat returns its existing hold, booked or
+	// not.
 	//
 	// With Displace, Claim releases the conflicting unpinned holds with ReasonDisplaced, in the same step. A pinned
 	// hold still refuses the claim. Claim prefers a seat without a hold over a seat whose hold it would have to

@@ -69,25 +69,25 @@ type Served interface {
 }
 
 var (
-	// ErrNotFound: there is no such hold, or it has expired.
+	// ErrNotFound means that there is no such hold, or it has expired.
 	ErrNotFound = errors.New("the hold does not exist or has expired")
-	// ErrNotOwner: the hold belongs to another client.
+	// ErrNotOwner means that the hold belongs to another client.
 	ErrNotOwner = errors.New("another client's hold")
-	// ErrQuota: the client has the maximum number of live holds.
+	// ErrQuota means that the client has the maximum number of live holds.
 	ErrQuota = errors.New("too many holds for one client")
-	// ErrTaken: the time is booked.
+	// ErrTaken means that the time is booked.
 	ErrTaken = errors.New("the time is booked")
-	// ErrRestarts: the hold's maximum lifetime was restarted as often as allowed.
+	// ErrRestarts means that the hold's maximum lifetime was restarted as often as allowed.
 	ErrRestarts = errors.New("the hold cannot be renewed again")
-	// ErrSlow: this watcher fell behind and was cut off. It must watch and list again.
+	// ErrSlow means that this watcher fell behind and was cut off. It must watch and list again.
 	ErrSlow = errors.New("watcher too slow, events were lost")
-	// ErrClosed: the backend was closed.
+	// ErrClosed means that the backend was closed.
 	ErrClosed = errors.New("live state closed")
-	// ErrUnavailable: the backend could not be reached. The outcome of the call is unknown.
+	// ErrUnavailable means that the backend could not be reached. The outcome of the call is unknown.
 	ErrUnavailable = errors.New("live state unavailable")
-	// ErrDeactivated: the specialist is deactivated and cannot be online.
+	// ErrDeactivated means that the specialist is deactivated and cannot be online.
 	ErrDeactivated = errors.New("specialist deactivated")
-	// ErrOffline: the specialist is not online, so there is no heartbeat to renew.
+	// ErrOffline means that the specialist is not online, so there is no heartbeat to renew.
 	ErrOffline = errors.New("specialist not online")
 )
 

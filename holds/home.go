@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrMoved: the backend is not the home of live state in the epoch of this call. Nothing was done.
+// ErrMoved means that the backend is not the home of live state in the epoch of this call. Nothing was done.
 var ErrMoved = errors.New("live state has moved")
 
 // Decision records where the live state of all nodes is stored. Every change of home starts a new epoch, with a

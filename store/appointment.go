@@ -179,9 +179,9 @@ type AppointmentWriter interface {
 	//
 	// ErrSlotTaken: the guarantee. Two confirmed, non-overbook appointments of one specialist never overlap, buffers
 	// included, unless they are different seats of the same group session. Two appointments that take the same
-	// resource never overlap. ErrDuplicate: the id exists. It returns ErrInvalid if the seat is outside the capacity;
-	// the type, the specialist or a resource is unknown; the specialist is a resource; a resource is named twice; an
-	// overbook takes a resource; the interval is empty or reversed.
+	// resource never overlap. It returns ErrDuplicate if the id exists, and ErrInvalid if the seat is outside the
+	// capacity; the type, the specialist or a resource is unknown; the specialist is a resource; a resource is named
+	// twice; an overbook takes a resource; the interval is empty or reversed.
 	InsertAppointment(ctx context.Context, a Appointment) error
 
 	// UpdateAppointment replaces every column of the row with a's id and version, and stores a.Version+1. A move is

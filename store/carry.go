@@ -116,8 +116,8 @@ const carriedAtOnce = 500
 // If the target has a part of another clinic, or an outdated part of this one, Carry first removes it: no server ever
 // opened it.
 //
-// ErrDuplicate: the target is neither empty nor a part of a clinic. It returns ErrInvalid if the target cannot take a
-// row, or it differs.
+// It returns ErrDuplicate if the target is neither empty nor a part of a clinic. It returns ErrInvalid if the target
+// cannot take a row, or it differs.
 func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, there int)) error {
 	id, err := from.ID(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrBehind: the requested changes are deleted. Read everything again, and follow from the last change.
+// ErrBehind means that the requested changes are deleted. Read everything again, and follow from the last change.
 var ErrBehind = errors.New("the requested changes are no longer stored")
 
 // Feed delivers committed changes in commit order. Every in-memory copy of the durable record is updated only from

@@ -65,7 +65,8 @@ type PersonEraser interface {
 	// transaction, with the counts, so that a record of the erasure commits with its end. The rules of Store.Write
 	// apply to last.
 	//
-	// ErrInvalid: p does not identify a person in exactly one way. ctx bounds the steps up to the final one.
+	// It returns ErrInvalid if p does not identify a person in exactly one way. ctx bounds the steps up to the final
+	// one.
 	Erase(ctx context.Context, p Person, at time.Time, last func(Tx, Erased) error) (Erased, error)
 }
 

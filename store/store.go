@@ -32,25 +32,25 @@ import (
 )
 
 var (
-	// ErrNotFound: no row has this id, or the row is archived and the method does not cover archived rows.
+	// ErrNotFound means that no row has this id, or the row is archived and the method does not cover archived rows.
 	ErrNotFound = errors.New("not found")
 	// ErrSlotTaken: the guarantee refused the row. Another confirmed appointment of this specialist or resource
 	// conflicts.
 	ErrSlotTaken = errors.New("the slot is taken by a confirmed appointment")
 	// ErrVersion: the row changed since the caller read it.
 	ErrVersion = errors.New("changed since it was read")
-	// ErrDuplicate: a row with this key already exists and must not be replaced.
+	// ErrDuplicate means that a row with this key already exists and must not be replaced.
 	ErrDuplicate = errors.New("already exists")
 	// ErrInvalid: a row breaks a rule of the schema, such as a seat outside the capacity or a reference to a missing
 	// row.
 	ErrInvalid = errors.New("refused by the schema")
-	// ErrOverloaded: the writer's queue is full. Nothing was written; retry.
+	// ErrOverloaded means that the writer's queue is full. Nothing was written; retry.
 	ErrOverloaded = errors.New("too many writes are waiting")
-	// ErrFull: the disk is full. Nothing was written; reads still work.
+	// ErrFull means that the disk is full. Nothing was written; reads still work.
 	ErrFull = errors.New("the disk is full")
 	// ErrUnavailable: the storage failed. Nothing was written unless the error states that the outcome is unknown.
 	ErrUnavailable = errors.New("storage unavailable")
-	// ErrClosed: the store was closed.
+	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store closed")
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrTrial: the context is that of a trial, so nothing was changed.
+// ErrTrial means that the context is that of a trial, so nothing was changed.
 var ErrTrial = errors.New("trial: nothing was changed")
 
 type trialKey struct{}

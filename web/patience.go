@@ -7,9 +7,9 @@ import (
 	"holdfast/engine/account"
 )
 
-// Every request has a deadline. Its calls to the database and the live state inherit it. So a call that hangs keeps
-// no caller waiting forever, and waiting callers do not pile up. For a stream, the deadline applies only while the
-// stream is being opened.
+// Every request has a deadline. Its calls to the database and the live state inherit it. So no caller waits forever
+// for a call that hangs, and waiting callers do not pile up. For a stream, the deadline applies only while the stream
+// is being opened.
 const (
 	usualPatience = 10 * time.Second
 	agentPatience = 30 * time.Second // calls upstream have bounds of their own below it

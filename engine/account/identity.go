@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	// ErrStranger: the identity is not that of an active member of staff.
+	// ErrStranger means that the identity is not that of an active member of staff.
 	ErrStranger = errors.New("no user has this identity")
-	// ErrOtherIdentity: the member of staff with this email address already has another identity of the same provider
-	// and client.
+	// ErrOtherIdentity means that the member of staff with this email address already has another identity of the
+	// same provider and client.
 	ErrOtherIdentity = errors.New("the user with this address has another identity")
 )
 

@@ -37,14 +37,16 @@ const (
 )
 
 var (
-	// ErrOff: no identity provider is set up, or the clinic's public address or the client's secret is missing.
+	// ErrOff means that no identity provider is set up, or the clinic's public address or the client's secret is
+	// missing.
 	ErrOff = errors.New("no identity provider is set up")
-	// ErrBegin: this browser did not begin the sign-in that this answer belongs to, or the sign-in has expired or
-	// is finished.
+	// ErrBegin means that this browser did not begin the sign-in that this answer belongs to, or the sign-in has
+	// expired or is finished.
 	ErrBegin = errors.New("this browser did not start this sign-in")
-	// ErrDenied: the provider did not sign the user in. It returned an error or no code.
+	// ErrDenied means that the provider did not sign the user in. It returned an error or no code.
 	ErrDenied = errors.New("the sign-in with the identity provider failed")
-	// ErrUnverified: the provider has not verified the email address, or its domain is not one of the clinic's.
+	// ErrUnverified means that the provider has not verified the email address, or its domain is not one of the
+	// clinic's.
 	ErrUnverified = errors.New("the address is not verified, or its domain is not allowed")
 )
 

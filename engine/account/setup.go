@@ -18,9 +18,9 @@ import (
 const SetupTTL = 30 * time.Minute
 
 var (
-	// ErrSetupDone: the clinic has an owner, or the link was used.
+	// ErrSetupDone means that the clinic has an owner, or the link was used.
 	ErrSetupDone = errors.New("setup is done")
-	// ErrSetupLink: the link is wrong or has expired.
+	// ErrSetupLink means that the link is wrong or has expired.
 	ErrSetupLink = errors.New("the setup link is wrong or has expired")
 )
 

@@ -23,11 +23,11 @@ const (
 var (
 	// ErrWrongPassword: no such account, a wrong password, or a deactivated account. It does not reveal which.
 	ErrWrongPassword = errors.New("email address or password is wrong")
-	// ErrCodeNeeded: the password is right, but the account needs a one-time code.
+	// ErrCodeNeeded means that the password is right, but the account needs a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
-	// ErrPasswordOff: the password is right, but only owners can sign in with a password here.
+	// ErrPasswordOff means that the password is right, but only owners can sign in with a password here.
 	ErrPasswordOff = errors.New("only owners can sign in with a password")
-	// ErrWrongCode: the one-time code is wrong or was already used.
+	// ErrWrongCode means that the one-time code is wrong or was already used.
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )
 

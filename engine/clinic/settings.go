@@ -166,7 +166,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	checkOrigins(m, "corsOrigins", s.CORSOrigins)
 }
 
-// maxOrigins bounds a list of origins: each answer looks an origin up in it.
+// maxOrigins limits the list of origins, because each response searches it.
 const maxOrigins = 50
 
 func checkOrigins(m *record.Mistakes, field string, origins []string) {

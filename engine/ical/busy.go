@@ -20,7 +20,8 @@ const (
 	maxZones  = 100       // zones that a calendar defines, and turns of one zone
 )
 
-// ErrNoCalendar: the text is not a calendar, or it is incomplete. ErrTooMuch: the calendar exceeds one of the limits.
+// ErrNoCalendar means that the text is not a calendar, or it is incomplete. ErrTooMuch means that the calendar
+// exceeds one of the limits.
 var (
 	ErrNoCalendar = errors.New("the text is not a complete calendar")
 	ErrTooMuch    = errors.New("the calendar has too many events")

@@ -37,7 +37,7 @@ func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Ti
 		if name != MailDeclined && name != MailLapsed {
 			op.Deadline = r.ExpiresAt
 		}
-		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // writing to a string cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	toPatient, toClinic := name, ""

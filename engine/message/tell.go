@@ -24,7 +24,7 @@ func (ms *Messages) changesOnline(a *store.Appointment) bool {
 	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
 }
 
-// ErrNoMail: the patient receives neither email nor text messages, or this server sends none.
+// ErrNoMail means that the patient receives neither email nor text messages, or this server sends none.
 var ErrNoMail = errors.New("the patient cannot be notified by email")
 
 // CanWrite reports whether the patient of an appointment can be notified by email or text message.
@@ -43,7 +43,7 @@ func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls
 	if ms.canMail(a) {
 		op := ms.outbound.NewOperation(store.Email, a, at)
 		op.NextAttemptAt, op.Deadline = due, a.SlotStart
-		op.Payload, _ = json.Marshal(payload) // a string cannot fail
+		op.Payload, _ = json.Marshal(payload) // writing to a string cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: MailMustMove})
 	}
 	if ms.smsNumber(a) != "" {

@@ -38,7 +38,7 @@ func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer,
 	a := waitingAs(e, o)
 	op := ms.outbound.NewOperation(store.Email, &a, at)
 	op.NextAttemptAt, op.Deadline = due, until
-	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // writing to a string cannot fail
 	return append([]booking.Promise{{Operation: op, Notice: name}}, calls...)
 }
 

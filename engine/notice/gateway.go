@@ -182,7 +182,7 @@ func escapeFor(contentType string) func(string) string {
 	switch kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); {
 	case strings.HasSuffix(strings.TrimSpace(kind), "json"):
 		return func(s string) string {
-			b, _ := json.Marshal(s) // a string cannot fail
+			b, _ := json.Marshal(s) // writing to a string cannot fail
 			return string(b[1 : len(b)-1])
 		}
 	case strings.TrimSpace(kind) == "application/x-www-form-urlencoded":

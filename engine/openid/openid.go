@@ -63,9 +63,9 @@ type Claims struct {
 }
 
 var (
-	// ErrUnavailable: the issuer is unreachable.
+	// ErrUnavailable means that the issuer is unreachable.
 	ErrUnavailable = errors.New("the identity provider is not answering")
-	// ErrRefused: the issuer's answer signs no user in.
+	// ErrRefused means that the issuer's answer signs no user in.
 	ErrRefused = errors.New("the identity provider's answer cannot be trusted")
 )
 

@@ -19,8 +19,8 @@ const openingDays = 14
 // maxOpeningRest is the longest back-off after questions without an answer.
 const maxOpeningRest = 5 * time.Minute
 
-// OpeningsFailed returns since when the upstream has not answered questions about its openings, and the reason. The
-// time is zero if it answers.
+// OpeningsFailed returns when the upstream stopped answering questions about its openings, and why. The time is zero
+// if it answers.
 func (pr *Practice) OpeningsFailed() (since time.Time, reason string) {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()

@@ -10,27 +10,27 @@ import (
 )
 
 var (
-	// ErrNoAppointmentType: no type has this id. It is a store.ErrNotFound.
+	// ErrNoAppointmentType means that no type has this id. It is a store.ErrNotFound.
 	ErrNoAppointmentType = fmt.Errorf("appointment type: %w", store.ErrNotFound)
-	// ErrNoSlots: no slot of this type can be booked in the asked range, up to its horizon.
+	// ErrNoSlots means that no slot of this type can be booked in the asked range, up to its horizon.
 	ErrNoSlots = errors.New("no bookable slot")
-	// ErrForbidden: the caller is known but may not do this.
+	// ErrForbidden means that the caller is known but may not do this.
 	ErrForbidden = errors.New("not allowed")
-	// ErrUnauthorized: no credential, or one that is unknown, revoked or expired.
+	// ErrUnauthorized means that there is no credential, or one that is unknown, revoked or expired.
 	ErrUnauthorized = errors.New("no valid credential")
-	// ErrCutOff: it is too late for the patient to change this appointment online.
+	// ErrCutOff means that it is too late for the patient to change this appointment online.
 	ErrCutOff = errors.New("too late to change online")
-	// ErrAsksDesk: the desk decides about appointments of this type, so the patient cannot move one online.
+	// ErrAsksDesk means that the desk decides about appointments of this type, so the patient cannot move one online.
 	ErrAsksDesk = errors.New("the desk decides about this appointment type")
-	// ErrVisit: the appointment is part of a visit, which can only be changed as a whole online.
+	// ErrVisit means that the appointment is part of a visit, which can only be changed as a whole online.
 	ErrVisit = errors.New("the appointment is part of a visit of several people")
-	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
+	// ErrNotConfirmed means that the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
-	// ErrOperationState: the state of the operation does not allow this.
+	// ErrOperationState means that the state of the operation does not allow this.
 	ErrOperationState = errors.New("the operation's state does not allow this")
-	// ErrIdempotencyMismatch: the key was used for another request.
+	// ErrIdempotencyMismatch means that the key was used for another request.
 	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
-	// ErrIdempotencyInFlight: the first request with this key is still running.
+	// ErrIdempotencyInFlight means that the first request with this key is still running.
 	ErrIdempotencyInFlight = errors.New("the first request with this idempotency key is still running")
 )
 

@@ -87,11 +87,11 @@ const (
 )
 
 var (
-	// ErrOff: this server cannot send emails with links, or the clinic takes entries at the desk only.
+	// ErrOff means that this server cannot send emails with links, or the clinic takes entries at the desk only.
 	ErrOff = errors.New("the waiting list is not open to the public")
-	// ErrFull: the list is full, or the person has the maximum number of entries.
+	// ErrFull means that the list is full, or the person has the maximum number of entries.
 	ErrFull = errors.New("the maximum number of waiting-list entries is reached")
-	// ErrOffered: the entry or the time already has an offer.
+	// ErrOffered means that the entry or the time already has an offer.
 	ErrOffered = errors.New("already offered")
 )
 

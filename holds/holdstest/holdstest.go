@@ -34,7 +34,8 @@ type Harness struct {
 	Virtual bool
 
 	// Second is the length of one second in the lifetimes of the suite's holds, which are up to 60 of them. 0 means 1
-	// s. A backend that cannot run in virtual time sets less. Selections always have the lifetime of the contract.
+	// s. A backend that cannot run in virtual time sets less. Selections always have the lifetime that the contract
+	// defines.
 	Second time.Duration
 
 	// Advance lets time pass for the backend; nil sleeps.

@@ -74,7 +74,7 @@ const StampFormat = "20060102T150405.000Z"
 // Retry is the time between a failed copy of the whole database and the next try.
 const Retry = 15 * time.Minute
 
-// ErrNone: there is no backup yet.
+// ErrNone means that there is no backup yet.
 var ErrNone = errors.New("there is no backup yet")
 
 // Options configure the backups of one server.

@@ -11,19 +11,19 @@ import (
 )
 
 var (
-	// ErrKey: the service does not have the access key, or the secret key does not match it.
+	// ErrKey means that the service does not have the access key, or the secret key does not match it.
 	ErrKey = errors.New("wrong key")
-	// ErrDenied: the access key has no right to do this.
+	// ErrDenied means that the access key has no right to do this.
 	ErrDenied = errors.New("not allowed")
 	// ErrClock: the clock of this machine differs too much from that of the service for a valid signature.
 	ErrClock = errors.New("wrong clock")
-	// ErrNoBucket: the bucket does not exist.
+	// ErrNoBucket means that the bucket does not exist.
 	ErrNoBucket = errors.New("no such bucket")
-	// ErrElsewhere: the bucket is in another region, or has another address.
+	// ErrElsewhere means that the bucket is in another region, or has another address.
 	ErrElsewhere = errors.New("the bucket is in another region")
-	// ErrNotSent: the request was not made, because its content is too large, unreadable or changed.
+	// ErrNotSent means that the request was not made, because its content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")
-	// ErrUnreachable: there was no answer, or no valid S3 answer.
+	// ErrUnreachable means that there was no answer, or no valid S3 answer.
 	ErrUnreachable = errors.New("no answer")
 )
 

@@ -43,7 +43,7 @@ const (
 	closeWithin = 15 * time.Second // for closing a connection
 )
 
-// ErrClosed: the pool is closed.
+// ErrClosed means that the pool is closed.
 var ErrClosed = puddle.ErrClosedPool
 
 // errAllBroken: every connection broke before it could be lent, including new ones.

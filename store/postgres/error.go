@@ -32,8 +32,8 @@ const (
 	nothingWasWritten = "nothing was written"
 )
 
-// ErrSchema: the schema is not the one that this program creates, so its guarantees are unknown. An index, a
-// constraint or a trigger of the guarantee is missing, invalid or disabled. Restore a backup, or undo the change of
+// ErrSchema means that the schema is not the one that this program creates, so its guarantees are unknown. An index,
+// a constraint or a trigger of the guarantee is missing, invalid or disabled. Restore a backup, or undo the change of
 // the schema.
 var ErrSchema = errors.New("the schema is not the one that this program created")
 

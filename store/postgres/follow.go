@@ -54,7 +54,7 @@ const (
 // one.
 const followInterval = time.Second
 
-// ErrInUse: another node has the database to itself.
+// ErrInUse means that another node has the database to itself.
 var ErrInUse = errors.New("another node is serving from this database")
 
 // aloneLock is an advisory lock, held for as long as its connection. A node that must be the only one takes it

@@ -38,7 +38,7 @@ const oldestNode = `WITH here AS (
 		UNION ALL SELECT 0 FROM here WHERE objsubid = 1 AND mode = 'ShareLock' AND (classid::bigint << 32) | objid::bigint = $2
 			AND pid NOT IN (SELECT pid FROM versions)) AS nodes`
 
-// ErrOldNodes: running nodes must be stopped before this program can start. It is an ErrInUse.
+// ErrOldNodes means that running nodes must be stopped before this program can start. It is an ErrInUse.
 var ErrOldNodes = fmt.Errorf(
 	"%w, of a version whose writes would be incorrect under this version's schema: stop all nodes, then start this "+
 		"version",

@@ -31,7 +31,7 @@ const (
 // The columns of idx_no_double_book, as SQLite names them when it refuses a row.
 const noDoubleBook = "appointments.specialist_id, appointments.slot_start, appointments.seat"
 
-// ErrDamaged: the file is not a database, or its pages are inconsistent. Restore a backup.
+// ErrDamaged means that the file is not a database, or its pages are inconsistent. Restore a backup.
 var ErrDamaged = errors.New("the file is damaged")
 
 // opening adds the path to an error, and ErrDamaged if the file itself is the cause.

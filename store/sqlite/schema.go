@@ -16,9 +16,9 @@ import (
 	"holdfast/store"
 )
 
-// ErrSchema: the schema is not the one that this program creates, so its guarantees are unknown. The index or a
-// trigger of the guarantee is missing or altered, or there is an additional trigger that would run with every change.
-// Restore a backup.
+// ErrSchema means that the schema is not the one that this program creates, so its guarantees are unknown. The index
+// or a trigger of the guarantee is missing or altered, or there is an additional trigger that would run with every
+// change. Restore a backup.
 var ErrSchema = errors.New("the schema is not the one that this program created")
 
 // versionsTable records the applied migrations.

@@ -274,7 +274,7 @@ func (s *search) readTerms(errors int, terms []string) error {
 	}
 }
 
-// pass passes the people with a score and with an appointment at an instant or later. The zero instant passes all.
+// pass passes the people who have a score, and an appointment at or after an instant. The zero instant passes all.
 func (s *search) pass(score int, since time.Time) {
 	all := s.waiting[score]
 	slices.SortFunc(all, func(a, b store.FoundPerson) int { return a.Compare(&b) })

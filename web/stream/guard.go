@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrRevoked: the credential that a stream was opened with has ended.
+// ErrRevoked means that the credential that a stream was opened with has ended.
 var ErrRevoked = errors.New("the credential of the stream has ended")
 
 // Guard is the credential that a stream was opened with. The stream ends with it.

@@ -15,8 +15,8 @@ const Open = ({ at, params, name }) => html`
 `
 
 // Calendars are plain links: the page loads nothing from these sites, and they receive the appointment only if the
-// patient opens one. They contain neither the patient's data nor the link that changes the appointment, nor the address
-// of a video call.
+// patient opens the link. They contain neither the patient's data nor the link that changes the appointment, nor the
+// address of a video call.
 export function Calendars({ a, address }) {
   const type = typeOf(a.appointmentTypeId),
     title = [type?.name, boot.clinic.name].filter(Boolean).join(', '),

@@ -152,7 +152,7 @@ function released(s, e, now) {
 // before: the holds that were known when the request was sent. sent: the server's clock at that moment.
 function loaded(s, { answer, open, before, sent }) {
   const then = s.known ? [...before, ...Object.values(s.holds)] : null
-  // Without the stream, only the list is true, also for the days that are already here.
+  // Without the stream, only the list is correct, even for the days that are already loaded.
   const days = s.known
     ? { ...s.days }
     : Object.fromEntries(Object.entries(s.days).map(([d, day]) => [d, { ...day, then: null }]))

@@ -1,5 +1,5 @@
 // Inputs for dates and times of day. They show and read one format, the page's own, regardless of the browser's
-// language is. People type what is shortest: 9, 930, 9:30, tomorrow, fri, 26 nov. The value is "2026-11-23" or
+// language. People type what is shortest: 9, 930, 9:30, tomorrow, fri, 26 nov. The value is "2026-11-23" or
 // "09:30", as in the browser's own inputs, and empty while the text is neither.
 import { html, useRef, useState } from './html.js'
 import { Icon } from './icons.js'

@@ -26,7 +26,7 @@ export function createPrefs() {
   return prefs
 }
 
-// A screen that patients can see shows initials: "Lena Vogt" becomes "L. V.".
+// Show initials on a screen that patients can see: "Lena Vogt" becomes "L. V.".
 export const initials = name =>
   name
     .trim()

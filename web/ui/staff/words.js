@@ -14,8 +14,7 @@ export const specialistName = (s, id) =>
   s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
 export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
 export const typeName = (s, id) => typeIn(s, id)?.name || id
-// Each type has one of six colours: the clinic's choice, or the colour for its position in the
-// list.
+// Each type has one of six colours: the clinic's choice, or the one for its position in the list.
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 export function colourOf(s, id) {
   const at = s.types.findIndex(x => x.id === id),
