@@ -39,7 +39,7 @@ type proxy struct {
 	args           []string
 	logged         string // its log lines about a request for /v1/clinic; empty: it writes none
 	// quiet is how long the proxy waits for the next part of an answer, in the words of the block, and a replacement
-	// of 2 seconds; empty: for ever.
+	// of 2 seconds; empty means forever.
 	quiet, brief string
 }
 

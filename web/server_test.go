@@ -154,7 +154,7 @@ func TestRequestHeadsAreBounded(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	// without a timeout it would be open for ever
+	// without a timeout it would be open forever
 	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}

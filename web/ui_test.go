@@ -72,7 +72,7 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
 		t.Errorf("another page of the same clinic has %s, want %s", again[1], m[1])
 	}
-	// Every file that it loads exists, and can be cached for ever.
+	// Every file that it loads exists, and can be cached forever.
 	for _, asset := range assetPath.FindAllStringSubmatch(page.raw, -1) {
 		r := h.do("GET", asset[1], nil, header{"Accept-Encoding": "identity"}).want(200)
 		if !strings.Contains(r.header.Get("Cache-Control"), "immutable") {

@@ -282,7 +282,7 @@ func TestSilentServerTimesOut(t *testing.T) {
 	}()
 	select {
 	case <-answered:
-	case <-time.After(patience): // otherwise it would be silent for ever
+	case <-time.After(patience): // otherwise it would be silent forever
 		t.Errorf("a silent server was waited for for %v, and the timeout is %v", patience, s.server.timeout)
 	}
 	l.ice.Store(nil)

@@ -56,7 +56,7 @@ func written(t *testing.T, path string, command []string, enough int, stop func(
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// A writer whose every write is refused would continue for ever.
+	// A writer whose every write is refused would continue forever.
 	hung := time.AfterFunc(time.Minute, func() {
 		t.Errorf("the writer acknowledged nothing for a minute")
 		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)

@@ -331,7 +331,7 @@ func TestReloadKeepsHoldAndForm(t *testing.T) {
 }
 
 // TestDuplicatedTabIsNewClient: a duplicated tab gets a copy of the first one's storage, including its secret. Two
-// tabs with one secret would end each other's streams for ever, so the copy takes a new secret and does not touch the
+// tabs with one secret would end each other's streams forever, so the copy takes a new secret and does not touch the
 // first one's hold.
 //
 // The test does not run in parallel with others: a first tab that cannot answer for 1.5 seconds counts as closed.

@@ -105,7 +105,7 @@ func TestOpenFormShowsNewLength(t *testing.T) {
 	}
 }
 
-// TestOpenPageDropsRemovedType: the page does not search for a removed type for ever, at any step.
+// TestOpenPageDropsRemovedType: the page does not search for a removed type forever, at any step.
 func TestOpenPageDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
