@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,4 +238,44 @@ func TestSettingsThatNeedEachOther(t *testing.T) {
 	if got := command(t, half, "", "export", "--data", clinicDir(t)); got.code != 0 {
 		t.Errorf("export with half of the settings of serve: got %+v, want it done", got)
 	}
+}
+
+// settingsPage returns docs/settings.md.
+func settingsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+Each setting has one name in three places: the flag ` + "`--base-url`" + `, the environment variable ` + "`HOLDFAST_BASE_URL`" + `, and a line
+` + "`HOLDFAST_BASE_URL=…`" + ` in the file of ` + "`--config`" + `. A flag takes precedence over the environment, and the environment over the file.
+` + "`holdfast config print`" + ` shows every setting and where its value comes from; its output is such a file.
+
+- The server reports all mistakes at once, with exit code 2, before it opens anything. An unknown ` + "`HOLDFAST_…`" + ` is a warning.
+- A secret (●) can be read from a file: ` + "`--admin-key-file`, `HOLDFAST_ADMIN_KEY_FILE`" + `. That keeps it out of the process list and of
+  ` + "`docker inspect`" + `. Secrets are never printed.
+- A ` + "`DURATION`" + ` is a number with its unit: ` + "`90s`, `5m`, `12h`. `DAYS` are written as `30d`." + `
+- In the file, ` + "`#`" + ` starts a comment. Quotes around a value are removed. A name may also be written ` + "`base-url` or `BASE_URL`." + `
+- ` + "`holdfast help settings`" + ` prints this table.
+`)
+	for _, group := range settingGroups {
+		fmt.Fprintf(&b, "\n## %s\n\n| setting | default | meaning |\n|---|---|---|\n", group)
+		for _, s := range settings() {
+			if s.group != group {
+				continue
+			}
+			mark, fallback := "", "none"
+			if s.secret {
+				mark = " ●"
+			}
+			if s.fallback != "" {
+				fallback = "`" + s.fallback + "`"
+			}
+			text := strings.ToUpper(s.help[:1]) + s.help[1:] + "."
+			if s.more != "" {
+				text += " " + s.more
+			}
+			value := strings.ReplaceAll(s.value, "|", `\|`)
+			fmt.Fprintf(&b, "| `--%s %s`%s | %s | %s |\n", s.name, value, mark, fallback, text)
+		}
+	}
+	return b.String()
 }

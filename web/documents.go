@@ -23,9 +23,6 @@ var manualPolicy = []string{
 		"form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 }
 
-// OpenAPI is the description of the API, as served.
-func OpenAPI() []byte { return docs.OpenAPI() }
-
 // getOpenAPI is `GET /openapi.yaml`. The file is stored compressed, and sent so to a client that accepts gzip.
 func (s *Server) getOpenAPI(c *call) error {
 	if !takesGzip(c.r.Header["Accept-Encoding"]) {

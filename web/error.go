@@ -165,17 +165,6 @@ var (
 	}.again(30 * time.Second)
 )
 
-// codes lists them all.
-func codes() []problem {
-	return []problem{
-		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed,
-		errSlotTaken, errSlotHeld, errNotBookable, errOperationState, errIdempotencyInFlight, errHoldExpired,
-		errVersionMismatch, errPayloadTooLarge, errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch,
-		errQuotaExceeded, errCooldownActive, errRateLimited, errInternal, errOverloaded, errStorageUnavailable,
-		errStorageFull, errSetupDone,
-	}
-}
-
 // notNow is the title for refusals that concern a session or a switch, not a time.
 const notNow = "Not possible now"
 

@@ -228,3 +228,14 @@ func TestConcurrentRepeatIsInFlight(t *testing.T) {
 		t.Errorf("the repeat got %d %s", w.Code, w.Body)
 	}
 }
+
+// codes lists every problem that the API can answer.
+func codes() []problem {
+	return []problem{
+		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed,
+		errSlotTaken, errSlotHeld, errNotBookable, errOperationState, errIdempotencyInFlight, errHoldExpired,
+		errVersionMismatch, errPayloadTooLarge, errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch,
+		errQuotaExceeded, errCooldownActive, errRateLimited, errInternal, errOverloaded, errStorageUnavailable,
+		errStorageFull, errSetupDone,
+	}
+}

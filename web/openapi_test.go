@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"holdfast/docs"
 	"holdfast/web"
 )
 
@@ -15,7 +16,7 @@ import (
 // so the document describes only what the server does.
 var description = sync.OnceValues(func() (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
-	doc, err := loader.LoadFromData(web.OpenAPI())
+	doc, err := loader.LoadFromData(docs.OpenAPI())
 	if err != nil {
 		return nil, err
 	}
