@@ -55,7 +55,7 @@ type Stats struct {
 	Watches    int
 }
 
-// Server has the figures of a backend's server.
+// Server has the gauges of a backend's server.
 type Server struct {
 	UsedMemory       int64   // bytes
 	ConnectedClients int     // of all nodes
@@ -64,7 +64,7 @@ type Server struct {
 
 // Served is a Backend that runs on a separate server.
 type Served interface {
-	// Server reads the figures from the server. Error: ErrUnavailable.
+	// Server reads the gauges from the server. Error: ErrUnavailable.
 	Server(ctx context.Context) (Server, error)
 }
 

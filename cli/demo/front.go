@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// asking is the HTTP client that requests the state of the nodes.
-var asking = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// probe is the HTTP client that requests the state of the nodes.
+var probe = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // balancer is the load balancer of the demo's cluster, and the routes with which its page kills and starts parts.
 // Any node can answer any request. If a request could not be sent, it goes to the next node. A request that was sent

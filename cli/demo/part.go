@@ -129,7 +129,7 @@ func (x *part) state(ctx context.Context) partState {
 	if err != nil {
 		return s
 	}
-	reply, err := asking.Do(r)
+	reply, err := probe.Do(r)
 	if err != nil {
 		return s
 	}
