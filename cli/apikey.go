@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,34 +77,11 @@ func apikeyCreateCommand(p process) *cobra.Command {
 }
 
 func apikeyListCommand(p process) *cobra.Command {
-	var asJSON *bool
-	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the API keys, without their secrets",
-		Args:  noArguments,
-		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
-			var list struct {
-				Keys []apiKeyBody `json:"apiKeys"`
-			}
-			if err := admin.call(ctx, http.MethodGet, "/v1/api-keys", nil, &list); err != nil {
-				return err
-			}
-			keys := list.Keys
-			if *asJSON {
-				return printJSON(p.stdout, keys)
-			}
-			table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(table, "ID\tNAME\tSCOPE\tBEGINS\tCREATED\tLAST USED\tREVOKED")
-			for _, k := range keys {
-				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Scope, k.Prefix,
-					k.CreatedAt.Format(time.RFC3339), instantOr(k.LastUsedAt, "never"), instantOr(k.RevokedAt, "-"))
-			}
-			return table.Flush()
-		}),
-	}
-	asJSON = jsonFlag(c)
-	defineSettings(c, forData)
-	return c
+	return listCommand(p, "List the API keys, without their secrets", "/v1/api-keys", "apiKeys",
+		"ID\tNAME\tSCOPE\tBEGINS\tCREATED\tLAST USED\tREVOKED", func(k apiKeyBody) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%s…\t%s\t%s\t%s", k.ID, k.Name, k.Scope, k.Prefix,
+				k.CreatedAt.Format(time.RFC3339), instantOr(k.LastUsedAt, "never"), instantOr(k.RevokedAt, "-"))
+		})
 }
 
 func apikeyRevokeCommand(p process) *cobra.Command {

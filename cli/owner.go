@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -135,34 +134,10 @@ func (p process) sendUser(c *cobra.Command, path string, ask newUserBody, done s
 }
 
 func adminListCommand(p process) *cobra.Command {
-	var asJSON *bool
-	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the users",
-		Args:  noArguments,
-		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
-			var list struct {
-				Users []userBody `json:"users"`
-			}
-			if err := admin.call(ctx, http.MethodGet, "/v1/users", nil, &list); err != nil {
-				return err
-			}
-			users := list.Users
-			if *asJSON {
-				return printJSON(p.stdout, users)
-			}
-			table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN")
-			for _, u := range users {
-				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%s\n", u.Email, u.Name, u.Role, u.Active,
-					instantOr(u.Seen, "never"))
-			}
-			return table.Flush()
-		}),
-	}
-	asJSON = jsonFlag(c)
-	defineSettings(c, forData)
-	return c
+	return listCommand(p, "List the users", "/v1/users", "users", "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN",
+		func(u userBody) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%t\t%s", u.Email, u.Name, u.Role, u.Active, instantOr(u.Seen, "never"))
+		})
 }
 
 // setupBody has the one-time token of a setup link, and the address of the server.
