@@ -5,7 +5,8 @@ import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
 import { Problem, get, post } from '../lib/api.js'
 import { random } from '../lib/client.js'
-import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
+import { lang, ready as words, t } from '../lib/i18n.js'
+import { Language } from '../staff/language.js'
 import { loadTypeface } from '../lib/typeface.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
@@ -235,22 +236,7 @@ function Demo({ signedIn }) {
         ${phone(2)}
       </main>
       <footer class="demo-foot">
-        <nav class="languages" aria-label=${t('language')}>
-          ${Object.entries(languages).map(
-            ([tag, name]) => html`
-              <button
-                type="button"
-                key=${tag}
-                class="textlink"
-                lang=${tag}
-                aria-current=${tag === lang ? 'true' : undefined}
-                onClick=${() => setLanguage(tag)}
-              >
-                ${name}
-              </button>
-            `,
-          )}
-        </nav>
+        <${Language} />
       </footer>
     </div>
   `

@@ -6,7 +6,8 @@ import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
 import { get, post } from '../lib/api.js'
-import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
+import { ready as words, t } from '../lib/i18n.js'
+import { Language } from '../staff/language.js'
 import { loadTypeface } from '../lib/typeface.js'
 import { Trouble } from '../lib/trouble.js'
 import { setZone } from '../lib/time.js'
@@ -45,22 +46,7 @@ function Frame({ step, children, wide }) {
       </header>
       <main id="main">${children}</main>
       <footer class="setup-foot">
-        <nav class="languages" aria-label=${t('language')}>
-          ${Object.entries(languages).map(
-            ([tag, name]) => html`
-              <button
-                type="button"
-                key=${tag}
-                class="textlink"
-                lang=${tag}
-                aria-current=${tag === lang ? 'true' : undefined}
-                onClick=${() => setLanguage(tag)}
-              >
-                ${name}
-              </button>
-            `,
-          )}
-        </nav>
+        <${Language} />
       </footer>
     </div>
   `
