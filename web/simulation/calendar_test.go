@@ -54,9 +54,10 @@ func (l *life) override(r *rand.Rand) error {
 	windows := []referee.Window{}
 	if r.IntN(2) == 0 {
 		from := 60 * r.IntN(16)
-		windows = []referee.Window{{From: from, To: from + 60*(2+r.IntN(6))}}
+		windows = []referee.Window{{From: from, To: from + 60*(2+r.IntN(6)), Place: l.somePlace()}}
 		body = map[string]any{"date": day,
-			"hours": []any{map[string]any{"start": wall(windows[0].From), "end": wall(windows[0].To)}}}
+			"hours": []any{map[string]any{"start": wall(windows[0].From), "end": wall(windows[0].To),
+				"place": windows[0].Place}}}
 	}
 	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/overrides", body: body,
 		admin: true})
@@ -81,8 +82,12 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 	zone := l.Specialists[specialist].Zone
 	from := time.Now().In(zone).AddDate(0, 0, r.IntN(3))
 	const days = 2
+	place := l.somePlace()
 	q := url.Values{"specialistId": {specialist}, "clientId": {client}, "from": {from.Format(time.DateOnly)},
 		"to": {from.AddDate(0, 0, days).Format(time.DateOnly)}}
+	if place != "" {
+		q.Set("place", place)
+	}
 	a, err := l.do(&request{method: "GET", path: "/v1/appointment-types/" + kind + "/timeslots?" + q.Encode()})
 	if err != nil {
 		return err
@@ -101,8 +106,8 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 	for i, s := range said.Slots {
 		slots[i] = referee.Slot{Start: s.Start, Available: s.Available, Specialists: s.SpecialistIDs}
 	}
-	return l.Offers(kind, specialist, client, time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC),
-		days, slots, time.Now())
+	first := date(from.Year(), from.Month(), from.Day())
+	return l.Offers(kind, specialist, place, client, first, days, slots, time.Now())
 }
 
 // presence sets specialists online and offline, and checks which are available.

@@ -80,7 +80,8 @@ func (l *life) checkRows(all bool) error {
 	} else {
 		l.checked = time.Now()
 	}
-	rows, err := l.rows.Query(`SELECT id, appointment_type_id, specialist_id, slot_start, slot_end, seat, overbook, status, source, patient_name FROM appointments
+	rows, err := l.rows.Query(`SELECT id, appointment_type_id, specialist_id, slot_start, slot_end, seat, overbook, status, source, patient_name,
+			intake FROM appointments
 		WHERE updated_at >= ? OR created_at >= ? ORDER BY slot_start`, since, since)
 	if err != nil {
 		return err
@@ -90,10 +91,13 @@ func (l *life) checkRows(all bool) error {
 	for rows.Next() {
 		var row referee.Row
 		var start, end int64
-		var status, source string
+		var status, source, intake string
 		if err := rows.Scan(&row.ID, &row.Type, &row.Specialist, &start, &end, &row.Seat, &row.Overbook, &status,
-			&source, &row.Name); err != nil {
+			&source, &row.Name, &intake); err != nil {
 			return err
+		}
+		for _, answer := range store.Unpacked[store.Intake](intake).Answers {
+			row.Answer += answer.Value
 		}
 		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(),
 			status == "cancelled"

@@ -31,6 +31,16 @@ const (
 	typeGUID   = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
 )
 
+// The places of the clinic.
+const north, south = "north", "south"
+
+var places = []any{map[string]any{"id": north, "name": "North"}, map[string]any{"id": south, "name": "South"}}
+
+// somePlace returns a place, or none. It draws nothing, so that the choices of the other actions stay as they are.
+func (l *life) somePlace() string {
+	return [...]string{"", north, "", south, ""}[l.requests%5]
+}
+
 // begins returns the instant at which the life of a seed begins, a day and some hours before the clocks change, and
 // the zone.
 func begins(seed uint64) (time.Time, string) {
@@ -62,15 +72,19 @@ func newClinic(seed uint64) referee.Clinic {
 		}
 		c.Specialists[id] = s
 	}
-	specialist("ada", zone, referee.Window{From: 540, To: 720}, referee.Window{From: 780, To: 1020})
-	specialist("ben", zone, referee.Window{From: 480, To: 960})
+	specialist("ada", zone, referee.Window{From: 540, To: 720, Place: north},
+		referee.Window{From: 780, To: 1020, Place: south})
+	// from one place to the other without a break
+	specialist("ben", zone, referee.Window{From: 480, To: 720, Place: south},
+		referee.Window{From: 720, To: 960, Place: north})
 	// from within the hour that is skipped or repeated
-	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330})
+	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330, Place: north})
 	specialist("dora", zone, referee.Window{From: 540, To: 1020})
 	specialist("eli", other, referee.Window{From: 0, To: 1440})
 	specialist("gus", zone, referee.Window{From: 480, To: 840})
 	specialist("hal", zone, referee.Window{From: 600, To: 960})
-	specialist("fay", zone, referee.Window{From: 720, To: 960})
+	specialist("fay", zone, referee.Window{From: 720, To: 840, Place: north},
+		referee.Window{From: 840, To: 960, Place: south})
 	c.Specialists["ada"].Sessions, c.Specialists["ben"].Sessions, c.Specialists["gus"].Sessions = 1, 1, 1
 	kind := func(t referee.Type) { c.Types[t.ID] = &t }
 	kind(referee.Type{ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Notice: 60,
@@ -99,7 +113,7 @@ func file(c referee.Clinic) map[string]any {
 		for day := range 7 {
 			for _, w := range s.Weekly[time.Weekday(day)] {
 				hours = append(hours, map[string]any{"weekday": weekdays[day], "start": wall(w.From),
-					"end": wall(w.To)})
+					"end": wall(w.To), "place": w.Place})
 			}
 		}
 		entry := map[string]any{"id": id, "name": "Dr " + id, "timezone": s.Zone.String(), "weeklyHours": hours,
@@ -120,6 +134,10 @@ func file(c referee.Clinic) map[string]any {
 			"bufferBeforeMinutes": t.Before, "bufferAfterMinutes": t.After, "minNoticeMinutes": t.Notice,
 			"capacity": t.Capacity, "cooldownMinutes": t.Cooldown, "horizonDays": 90, "specialists": who,
 		}
+		if id == "surgery" {
+			entry["questions"] = []any{map[string]any{"id": "allergy", "kind": "yesno",
+				"label": "Do you have an allergy?", "required": true}}
+		}
 		if id == "cleaning" {
 			entry["upstream"] = map[string]any{"appointmentTypeGUID": typeGUID}
 		}
@@ -129,7 +147,8 @@ func file(c referee.Clinic) map[string]any {
 		types = append(types, entry)
 	}
 	return map[string]any{
-		"clinic":      map[string]any{"name": "Harbour Clinic", "timezone": c.Zone.String(), "locale": "en"},
+		"clinic": map[string]any{"name": "Harbour Clinic", "timezone": c.Zone.String(), "locale": "en",
+			"settings": map[string]any{"places": places}},
 		"specialists": specialists, "appointmentTypes": types,
 	}
 }

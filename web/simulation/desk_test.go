@@ -97,7 +97,7 @@ func (l *life) move(r *rand.Rand) error {
 	specialist, start := l.pick(r, a.Type)
 	to := l.SpanOf(a.Type, specialist, start)
 	free, offered := l.FreeSeats(to, a.ID), l.Offered(to, time.Now())
-	want, _ := l.Expect(a.Type, specialist, "", start, time.Now())
+	want, _ := l.Expect(a.Type, specialist, "", "", start, time.Now())
 	asked, house := time.Now(), l.house
 	q, reply, err := l.change(r, a, "reschedule", map[string]any{"slotStartDate": stamp(start),
 		"specialistId": specialist})
@@ -111,6 +111,9 @@ func (l *life) move(r *rand.Rand) error {
 	case reply.status == 200:
 		before, link := a.Span, l.manage[a.ID]
 		if err := l.took(reply, a); err != nil {
+			return err
+		}
+		if err := l.isAt(reply); certain && err != nil {
 			return err
 		}
 		if link != "" && l.Appointments[a.ID].Span != before && r.IntN(2) == 0 {
@@ -163,6 +166,9 @@ func (l *life) deskBooks(r *rand.Rand) error {
 			return err
 		}
 		l.Displaced(said.Appointment.of("").Span)
+		if err := l.isAt(a); certain && err != nil {
+			return err
+		}
 		err := l.booked(&said.Appointment, "")
 		if l.named(said.Appointment.ID, who); err != nil || r.IntN(4) > 0 {
 			return err

@@ -1,6 +1,7 @@
 // Package simulation runs a clinic in virtual time from one seed: the whole server, from HTTP down to the files, in a
-// bubble of testing/synctest. It has patients on pages, agents on calls, a desk and readers of the live stream. It
-// has lost replies, full disks, hours without the internet, restarts and kills. Package referee judges every answer.
+// bubble of testing/synctest. It has patients on pages, agents on calls, a desk and readers of the live stream,
+// specialists who work at two places, and a type with a question. It has lost replies, full disks, hours without the
+// internet, restarts and kills. Package referee judges every answer.
 //
 //	make simulate SEED=7            one clinic; DAYS=30 for a month of it
 //	make simulate SEEDS=1000        as many, one after another

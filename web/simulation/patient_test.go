@@ -91,6 +91,7 @@ func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 // holdJSON and appointmentJSON are the parts of the server's answers that the referee needs.
 type holdJSON struct {
 	HoldID, AppointmentTypeID, SpecialistID string
+	Place                                   string
 	SlotStartDate, SlotEndDate              time.Time
 	HoldExpiresAt                           time.Time
 	Seat                                    int
@@ -98,11 +99,11 @@ type holdJSON struct {
 }
 
 type appointmentJSON struct {
-	ID, AppointmentTypeID, SpecialistID, Status, ManageURL string
-	SlotStartDate, SlotEndDate, CreatedAt                  time.Time
-	Seat                                                   int
-	Overbook                                               bool
-	Version                                                int64
+	ID, AppointmentTypeID, SpecialistID, Place, Status, ManageURL string
+	SlotStartDate, SlotEndDate, CreatedAt                         time.Time
+	Seat                                                          int
+	Overbook                                                      bool
+	Version                                                       int64
 }
 
 func (h *holdJSON) of(client string) referee.Hold {
@@ -144,7 +145,11 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 	if r.IntN(4) == 0 {
 		body["ttlSeconds"] = 60 + r.IntN(540)
 	}
-	want, who := l.Expect(kind, specialist, client, start, time.Now())
+	place := l.somePlace()
+	if place != "" {
+		body["place"] = place
+	}
+	want, who := l.Expect(kind, specialist, place, client, start, time.Now())
 	active, sure := l.Active(client, time.Now())
 	cooling := l.Cooling(kind, client, time.Now())
 	asked, house := time.Now(), l.house
@@ -171,6 +176,10 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 		}
 		if err := l.Held(got, time.Now()); err != nil {
 			return err
+		}
+		if at, within := l.PlaceOf(got.Span); certain && within && (h.Place != at || place != "" && at != place) {
+			return fmt.Errorf("%s, where %s works at %q, was held at %q for a client who asked for %q", got.Span,
+				h.SpecialistID, at, h.Place, place)
 		}
 		if n, sure := l.Active(client, time.Now()); sure && n > 3 {
 			return fmt.Errorf("%s has %d holds, and 3 may be", client, n)
@@ -236,7 +245,14 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 			body["specialistId"] = specialist
 		}
 	}
-	want, turn := l.Expect(kind, specialist, client, start, time.Now())
+	place := ""
+	if hold == "" {
+		if place = l.somePlace(); place != "" {
+			body["place"] = place
+		}
+	}
+	answer := l.answers(kind, body)
+	want, turn := l.Expect(kind, specialist, place, client, start, time.Now())
 	if hold != "" { // the notice does not matter: it was held in time
 		want, turn = referee.Either, ""
 		// and the day has not been closed since
@@ -254,6 +270,12 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		return err
 	}
 	certain := time.Since(asked) < time.Second && l.house == house
+	if kind == "surgery" && answer == "" {
+		if a.status != 422 || !strings.Contains(a.raw, "answers") {
+			return fmt.Errorf("%s without an answer to its question was answered %d %s", kind, a.status, a.raw)
+		}
+		return nil // a hold stays
+	}
 	if a.status != 201 {
 		if h := l.Holds[hold]; h != nil {
 			h.Doubtful = true // the server releases a hold that its client cannot book
@@ -281,18 +303,47 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		return fmt.Errorf("%s booked %s within the cooldown", client, b.of("").Span)
 	case certain && turn != "" && b.SpecialistID != turn:
 		return fmt.Errorf("%s at %s was booked of %s, and it is %s's turn", kind, stamp(start), b.SpecialistID, turn)
+	case certain && place != "" && b.Place != place:
+		return fmt.Errorf("%s was booked at %q for a client who asked for %q", b.of("").Span, b.Place, place)
 	case !b.SlotStartDate.Equal(start):
 		return fmt.Errorf("%s was asked for %s and is booked at %s", kind, stamp(start), stamp(b.SlotStartDate))
+	}
+	if err := l.isAt(a); certain && err != nil {
+		return err
 	}
 	if err := l.booked(&b, client); err != nil {
 		return err
 	}
 	l.mailed[b.ID] = who["email"].(string)
 	l.named(b.ID, who)
+	l.Appointments[b.ID].Answer = answer
 	delete(l.Holds, hold)
 	l.Displaced(b.of("").Span) // the client's other holds
 	if r.IntN(6) == 0 {
 		return l.again(q, a)
+	}
+	return nil
+}
+
+// answers adds the answer to the question of a type to a booking, and returns it. One booking in eight has none.
+func (l *life) answers(kind string, body map[string]any) string {
+	if kind != "surgery" || l.requests%8 == 0 {
+		return ""
+	}
+	answer := [...]string{"yes", "no"}[l.requests%2]
+	body["answers"] = map[string]any{"allergy": answer}
+	return answer
+}
+
+// isAt checks that an acknowledged appointment is where its specialist works then.
+func (l *life) isAt(a *reply) error {
+	var said struct{ Appointment appointmentJSON }
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	b := said.Appointment
+	if at, within := l.PlaceOf(b.of("").Span); within && b.Place != at {
+		return fmt.Errorf("%s is at %q, and the specialist works at %q then", b.of("").Span, b.Place, at)
 	}
 	return nil
 }
@@ -373,6 +424,9 @@ func (l *life) race(r *rand.Rand) error {
 		client := fmt.Sprintf("client-of-the-race-%d-%d", l.requests, n)
 		body := map[string]any{"clientId": client, "slotStartDate": stamp(start), "specialistId": specialist,
 			"patient": patient(r)}
+		if kind == "surgery" {
+			body["answers"] = map[string]any{"allergy": "no"}
+		}
 		requests[n] = &request{method: "POST", path: "/v1/appointment-types/" + kind + "/book", body: body,
 			key: "race-" + client}
 	}

@@ -109,6 +109,9 @@ func (l *life) giveUp(r *rand.Rand) error {
 	}
 	l.faults.setFull(1)
 	body := map[string]any{"clientId": h.Client, "patient": patient(r), "holdId": h.ID}
+	if h.Type == "surgery" {
+		body["answers"] = map[string]any{"allergy": "no"}
+	}
 	a, err := l.asks(&request{method: "POST", path: "/v1/appointment-types/" + h.Type + "/book", body: body})
 	l.faults.setFull(0)
 	if err != nil || a.status < 500 {

@@ -165,7 +165,7 @@ func (l *life) newSecret(r *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	a, err := l.do(&request{method: "PUT", path: "/v1/settings", admin: true, body: map[string]any{
+	a, err := l.do(&request{method: "PUT", path: "/v1/settings", admin: true, body: map[string]any{"places": places,
 		"webhooks": []any{map[string]any{"id": "books", "url": "http://books.clinic.test/told", "secret": text}},
 	}})
 	if err == nil && a.status != 200 {

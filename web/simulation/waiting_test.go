@@ -10,7 +10,7 @@ import (
 
 // offerJSON and entryJSON are the desk's view of the waiting list.
 type offerJSON struct {
-	ID, SpecialistID, Status              string
+	ID, SpecialistID, Place, Status       string
 	SlotStartDate, SlotEndDate, ExpiresAt time.Time
 }
 
@@ -217,6 +217,11 @@ func (l *life) accept(entry string, o *offerJSON) error {
 	if err := second.into(&again); err != nil || second.status >= 300 || again.Appointment.ID != said.Appointment.ID {
 		return fmt.Errorf("the second click on an offer was answered %d %s, and the first %s", second.status,
 			second.raw, first.raw)
+	}
+	if at, within := l.PlaceOf(l.SpanOf("scarce", o.SpecialistID, o.SlotStartDate)); within &&
+		(o.Place != at || said.Appointment.Place != at) {
+		return fmt.Errorf("%s at %q was offered, and booked at %q; fay works at %q then", stamp(o.SlotStartDate),
+			o.Place, said.Appointment.Place, at)
 	}
 	if !said.Appointment.SlotStartDate.Equal(o.SlotStartDate) {
 		return fmt.Errorf("%s was offered, and %s booked", stamp(o.SlotStartDate),

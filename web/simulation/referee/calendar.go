@@ -45,6 +45,23 @@ func (r *Referee) Starts(kind, specialist string, y int, m time.Month, d int) (s
 	return starts
 }
 
+// PlaceOf returns the place where a specialist works at the start of a slot, and whether the slot is within the hours.
+func (r *Referee) PlaceOf(s Span) (place string, within bool) {
+	of := r.Specialists[s.Specialist]
+	y, m, d := s.Start.In(of.Zone).Date()
+	date := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	windows, special := of.Overrides[date.Format(time.DateOnly)]
+	if !special {
+		windows = of.Weekly[date.Weekday()]
+	}
+	for _, w := range windows {
+		if !s.Start.Before(Wall(of.Zone, y, m, d, w.From)) && !s.End.After(Wall(of.Zone, y, m, d, w.To)) {
+			return w.Place, true
+		}
+	}
+	return "", false
+}
+
 // blocked reports whether a block overlaps a slot or its buffers.
 func (r *Referee) blocked(s Span) bool {
 	from := s.Start.Add(-time.Duration(r.Types[s.Type].Before) * time.Minute)

@@ -112,9 +112,9 @@ func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certa
 	return false, certain
 }
 
-// Expect returns the expected answer to a client's request for a slot, of one specialist or of any, and the
-// specialist to be assigned (empty: not certain).
-func (r *Referee) Expect(kind, specialist, client string, start, now time.Time) (Answer, string) {
+// Expect returns the expected answer to a client's request for a slot, of one specialist or of any, at one place or at
+// any, and the specialist to be assigned (empty: not certain).
+func (r *Referee) Expect(kind, specialist, place, client string, start, now time.Time) (Answer, string) {
 	var candidates []string
 	answer, sure := Refused, true
 	for id := range r.Types[kind].Priorities {
@@ -122,7 +122,7 @@ func (r *Referee) Expect(kind, specialist, client string, start, now time.Time) 
 			continue
 		}
 		s := r.SpanOf(kind, id, start)
-		if !r.Offered(s, now) {
+		if at, _ := r.PlaceOf(s); !r.Offered(s, now) || place != "" && at != place {
 			continue
 		}
 		for _, seat := range r.FreeSeats(s, "") {

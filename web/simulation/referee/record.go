@@ -12,6 +12,7 @@ type Row struct {
 	Overbook  bool
 	Cancelled bool
 	Name      string // of the patient
+	Answer    string // the patient's, to the type's question
 }
 
 // Recorded judges rows of the database: each equals the acknowledged appointment, and no two conflict. With all, rows
@@ -33,6 +34,10 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			return fmt.Errorf("%s is of somebody who was erased, and has a name", a)
 		case !a.Erased && a.Name != "" && row.Name != a.Name:
 			return fmt.Errorf("%s is for another name than it was booked for", a)
+		case a.Erased && row.Answer != "":
+			return fmt.Errorf("%s belongs to a person who was erased, and has an answer", a)
+		case !a.Erased && a.Answer != "" && row.Answer != a.Answer:
+			return fmt.Errorf("%s was booked with the answer %q, and the database has %q", a, a.Answer, row.Answer)
 		}
 	}
 	if all {
@@ -79,9 +84,10 @@ type Slot struct {
 	Specialists []string
 }
 
-// Offers judges the listing of one specialist's slots of a type for a number of days from a local date onward: every
-// slot listed as free can be booked, and every slot that can be booked is listed.
-func (r *Referee) Offers(kind, specialist, client string, from time.Time, days int, list []Slot, now time.Time) error {
+// Offers judges the listing of one specialist's slots of a type, at one place or at any, for a number of days from a
+// local date onward: every slot listed as free can be booked, and every slot that can be booked is listed.
+func (r *Referee) Offers(kind, specialist, place, client string, from time.Time, days int, list []Slot,
+	now time.Time) error {
 	said := map[int64]Slot{}
 	for i, s := range list {
 		if i > 0 && !list[i-1].Start.Before(s.Start) {
@@ -100,7 +106,7 @@ func (r *Referee) Offers(kind, specialist, client string, from time.Time, days i
 				continue // it leaves the list at this moment
 			}
 			free, certain := 0, true
-			if r.Offered(s, now) {
+			if at, _ := r.PlaceOf(s); r.Offered(s, now) && (place == "" || at == place) {
 				for _, seat := range r.FreeSeats(s, "") {
 					s.Seat = seat
 					held, sure := r.HeldByOther(s, client, now)

@@ -32,8 +32,11 @@ type Specialist struct {
 	Sessions  int                 // the maximum of concurrent on-demand sessions
 }
 
-// Window is a part of a local day, in minutes from midnight.
-type Window struct{ From, To int }
+// Window is a part of a local day, in minutes from midnight, at one place of the clinic; empty means at none.
+type Window struct {
+	From, To int
+	Place    string
+}
 
 // Block is a time in which a specialist takes no bookings.
 type Block struct{ From, To time.Time }
@@ -67,6 +70,7 @@ type Appointment struct {
 	Overbook  bool
 	Cancelled bool
 	Name      string // of the patient; empty means unknown to the referee
+	Answer    string // the patient's, to the type's question; empty means unknown to the referee
 	Erased    bool   // the patient was erased, and the name is deleted
 }
 
@@ -149,6 +153,9 @@ func (r *Referee) Booked(a Appointment) error {
 		a.Erased = old.Erased
 		if a.Name == "" {
 			a.Name = old.Name
+		}
+		if a.Answer == "" {
+			a.Answer = old.Answer
 		}
 	}
 	r.Appointments[a.ID] = &a

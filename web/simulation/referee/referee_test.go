@@ -16,7 +16,7 @@ func at(hour, minute int) time.Time {
 }
 
 func newReferee() *Referee {
-	s := &Specialist{ID: "ada", Zone: time.UTC, Weekly: map[time.Weekday][]Window{time.Monday: {{540, 720}}},
+	s := &Specialist{ID: "ada", Zone: time.UTC, Weekly: map[time.Weekday][]Window{time.Monday: {{From: 540, To: 720}}},
 		Overrides: map[string][]Window{}, Blocks: map[string]Block{}}
 	return New(Clinic{Zone: time.UTC, Specialists: map[string]*Specialist{"ada": s,
 		"ben": {ID: "ben", Zone: time.UTC, Weekly: s.Weekly}}, Types: map[string]*Type{
@@ -46,7 +46,7 @@ func TestRefereeFindsBrokenPromises(t *testing.T) {
 	booked.Span = r.SpanOf("checkup", "ada", at(9, 0))
 	free := []Slot{{at(9, 30), 1, []string{"ada"}}, {at(10, 0), 1, []string{"ada"}}, {at(10, 30), 1, []string{"ada"}},
 		{at(11, 0), 1, []string{"ada"}}, {at(11, 30), 1, []string{"ada"}}}
-	offers := func(list []Slot) error { return r.Offers("checkup", "ada", "jo", monday, 1, list, at(8, 0)) }
+	offers := func(list []Slot) error { return r.Offers("checkup", "ada", "", "jo", monday, 1, list, at(8, 0)) }
 	mustNot(t, offers(free))
 	mustNot(t, r.Recorded([]Row{row}, true))
 	mustNot(t, r.Listed([]Hold{held}, at(8, 1)))
@@ -115,7 +115,7 @@ func TestExpectationsAreOfTheRules(t *testing.T) {
 		{"surgery", "bo", at(9, 30), at(8, 0), Refused, ""},
 		{"class", "bo", at(9, 0), at(8, 0), Granted, "ben"},
 	} {
-		if got, who := r.Expect(c.kind, "", c.client, c.start, c.now); got != c.want || who != c.who {
+		if got, who := r.Expect(c.kind, "", "", c.client, c.start, c.now); got != c.want || who != c.who {
 			t.Errorf("%s by %s at %s, asked at %s: got %v %q, want %v %q", c.kind, c.client, c.start, c.now, got, who,
 				c.want, c.who)
 		}
