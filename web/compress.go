@@ -53,7 +53,7 @@ func (c *call) compress() {
 		return
 	}
 	if tags := h["Etag"]; len(tags) == 1 && !strings.HasPrefix(tags[0], "W/") {
-		h["Etag"] = []string{"W/" + tags[0]} // weak: it stands for both forms
+		h["Etag"] = []string{"W/" + tags[0]} // weak, because it covers both forms
 	}
 	h["Content-Encoding"] = []string{"gzip"}
 	c.out = c.packers.pack(c.out)

@@ -29,7 +29,7 @@ type onlineDayJSON struct {
 }
 
 // getPresenceLog is `GET /v1/specialists/{id}/presence-log?from=&to=`: when a specialist was online, by default in the
-// last seven local days, today included. A specialist reads the own log alone.
+// last seven local days, today included. A specialist can read only their own log.
 func (s *Server) getPresenceLog(c *call) error {
 	if !c.caller.reaches(c.param("id")) {
 		return errForbidden.with("You can read your own presence log only.")

@@ -62,7 +62,7 @@ func ifMatch(c *call, now clinic.Settings) error {
 	return err
 }
 
-// maxSettings is room for the largest logo and the texts.
+// maxSettings leaves room for the largest logo and the texts.
 const maxSettings = 512 << 10
 
 // putSettings replaces all settings. A field that the body does not have gets its default.

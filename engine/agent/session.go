@@ -22,7 +22,7 @@ import (
 // outcome in the practice system.
 const KeepSessions = 2 * token.BookingAuthTTL
 
-// Names of a session. They are different for each API key.
+// These functions name a session. The names are different for each API key.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 

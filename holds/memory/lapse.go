@@ -92,7 +92,7 @@ func (b *Backend) sweepOnce() (next time.Duration) {
 	return next
 }
 
-// doubts are the pinned holds that expired. Only the database can show whether their bookings were written.
+// doubts contains the expired pinned holds. Only the database can show whether their bookings were written.
 type doubts struct {
 	mu    sync.Mutex
 	holds []holds.Hold

@@ -82,7 +82,7 @@ type Follower struct {
 }
 
 // Follower returns the writer of incremental backups; nil if the plan wants none, or if the database is PostgreSQL,
-// which has its own means. The caller closes it.
+// which has its own backup tools. The caller closes it.
 func (b *Backups) Follower() *Follower {
 	if b.Plan.Destination == "" || b.Plan.Every == 0 {
 		return nil

@@ -107,7 +107,7 @@ func newer(list []store.Change, after int64) []store.Change {
 	return nil
 }
 
-// load reads the changes after a number. behind: some of them are deleted.
+// load reads the changes after a number. behind reports whether some of them have been deleted.
 func (f *feed) load(ctx context.Context, after int64) (list []store.Change, behind bool, err error) {
 	err = f.reads.snapshot(ctx,
 		asks(func(*row) { behind = true }, prunedAfter, after),

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// If the answer of a COMMIT is lost, this process does not know its outcome. The server stores the outcome of a
+// If the response to a COMMIT is lost, this process does not know its outcome. The server stores the outcome of a
 // transaction under its number and returns it on any other connection.
 
 // resolve looks up the outcome of transaction xid of a timeline, whose COMMIT ended with cause. If nil, it was

@@ -83,7 +83,7 @@ func (w *writer) close() {
 func (w *writer) run() {
 	defer func() {
 		if w.current != nil {
-			// A function ended this goroutine. Nothing can stop that, so a new goroutine continues.
+			// A function called runtime.Goexit. That cannot be prevented, so a new goroutine continues.
 			w.current.Exited()
 			w.abort(store.ErrWriteEnded)
 			go w.run()

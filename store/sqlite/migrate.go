@@ -31,8 +31,8 @@ func SchemaVersion() int {
 	return len(all)
 }
 
-// migrate applies the missing migrations, each in its own transaction. Before the first of them it takes one
-// snapshot. It refuses a database that a newer program, a different migration or a manual change (ErrSchema) has
+// migrate applies the missing migrations, each in its own transaction. It takes one snapshot before the first
+// migration. It refuses a database that a newer program, a different migration or a manual change (ErrSchema) has
 // modified.
 func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *slog.Logger) error {
 	known, err := store.ReadMigrations(files)

@@ -135,7 +135,7 @@ func (w *writer) run() {
 			close(w.done)
 			return
 		}
-		// A function ended this goroutine. Nothing can stop that, so a new goroutine continues.
+		// A function called runtime.Goexit. That cannot be prevented, so a new goroutine continues.
 		w.current.Exited()
 		w.abort(store.ErrWriteEnded)
 		go w.run()

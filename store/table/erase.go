@@ -27,8 +27,8 @@ type Erasure struct {
 	Source
 	Write func(ctx context.Context, fn func(store.Tx) error) error
 
-	Begin func(store.Tx) error // first in every transaction; nil means nothing
-	Ended func()               // after every transaction but the last; nil means nothing
+	Begin func(store.Tx) error // runs first in every transaction; nil if there is nothing to do
+	Ended func()               // runs after every transaction except the last; nil if there is nothing to do
 }
 
 // erasure is the state of one Erase.

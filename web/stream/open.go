@@ -197,7 +197,7 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 		b = appendHold(b, &now.Holds[i], s.tells(now.Holds[i].Owner))
 	}
 	b = appendConnected(b, now.Generation)
-	// A reader forgets all selections when it connects, so they follow. They are hints, so a crowd is cut off.
+	// A reader forgets all selections when it connects, so they follow. They are only hints, so the list is limited.
 	for i := range now.Looking[:min(len(now.Looking), maxLooks)] {
 		x := &now.Looking[i]
 		s.known[lookName(x.Owner, &x.Span)] = struct{}{}

@@ -28,7 +28,7 @@ type subscriber struct {
 	asked   atomic.Bool // another goroutine requested a flush during a write
 
 	at       uint64              // position in the ring
-	known    map[string]struct{} // holds and looks of the snapshot; nil once events are later than it
+	known    map[string]struct{} // holds and looks in the snapshot; nil once events are later than it
 	knownEnd time.Time           // when the snapshot was complete
 
 	mu      sync.Mutex
