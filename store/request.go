@@ -22,6 +22,9 @@ type BookingRequest struct {
 	Locale            string // the language for messages to the patient; empty means the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // when it expires
+	// WantedStart is the time that the patient asked for, if the desk proposed another one, which is then SlotStart. The zero
+	// time means that the desk proposed nothing.
+	WantedStart time.Time `column:",null"`
 }
 
 // RequestStatus is the state of a booking request.
@@ -46,8 +49,12 @@ type RequestWriter interface {
 	InsertBookingRequest(ctx context.Context, r BookingRequest) error
 	// DeclineBookingRequest sets an open request to declined. It returns ErrNotFound if no open request has the id.
 	DeclineBookingRequest(ctx context.Context, id string) error
-	// DeleteBookingRequest removes an open request. It returns ErrNotFound if no open request has the id.
-	DeleteBookingRequest(ctx context.Context, id string) error
+	// ProposeBookingRequest gives an open request the time, the specialist, the hold, the approval and the expiry of r.
+	// It returns ErrNotFound if no open request has the id of r and the hold owner.
+	ProposeBookingRequest(ctx context.Context, r BookingRequest, holdOwner string) error
+	// DeleteBookingRequest removes an open request. It returns ErrNotFound if no open request has the id and the hold
+	// owner.
+	DeleteBookingRequest(ctx context.Context, id, holdOwner string) error
 	// ForgetBookingRequests removes up to limit requests that expired before the instant, open or declined, and
 	// returns how many: of those for approval, or of all others.
 	ForgetBookingRequests(ctx context.Context, approval bool, before time.Time, limit int) (int, error)

@@ -5,6 +5,41 @@ import (
 	"testing"
 )
 
+// TestProposedTimeOnTheWire: the desk proposes another time for a request. Its link shows both times and books the
+// proposed one, but not if the page showed another time.
+func TestProposedTimeOnTheWire(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true}, asAdmin).want(200)
+	id := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(0), "clientId": client(1),
+		"patient": map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}}).want(202).text("request", "id")
+	link := header{"Holdfast-Manage": h.requestLink(id)}
+	propose := "/v1/requests/" + id + "/propose"
+	h.do("POST", propose, map[string]any{"slotStartDate": h.at(60)}, link).problem(401, "unauthorized")
+	h.do("POST", propose, map[string]any{}, asAdmin).problem(422, "validation_failed")
+	h.do("POST", propose, map[string]any{"slotStartDate": h.at(0)}, asAdmin).problem(422, "validation_failed")
+	next := h.at(24 * 60)
+	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": next[:10], "closed": true}, asAdmin).want(201)
+	h.do("POST", propose, map[string]any{"slotStartDate": next}, asAdmin).problem(409, "not_bookable")
+	again := header{"Idempotency-Key": "once"}
+	proposed := h.do("POST", propose, map[string]any{"slotStartDate": h.at(60)}, asAdmin, again).want(200)
+	h.do("POST", propose, map[string]any{"slotStartDate": h.at(60)}, asAdmin, again).want(200)
+	if got := proposed.text("request", "slotStartDate") + " " + proposed.text("request", "wantedStartDate"); got !=
+		h.at(60)+" "+h.at(0) {
+		t.Errorf("proposed: %s", proposed.raw)
+	}
+	seen := h.do("GET", "/v1/requests/managed", nil, link).want(200)
+	if seen.text("request", "wantedStartDate") != h.at(0) {
+		t.Errorf("the link shows %s", seen.raw)
+	}
+	confirm := "/v1/requests/managed/confirm"
+	h.do("POST", confirm, map[string]any{"slotStartDate": h.at(0)}, link).problem(412, "version_mismatch")
+	booked := h.do("POST", confirm, map[string]any{"slotStartDate": h.at(60)}, link).want(200)
+	if booked.text("appointment", "slotStartDate") != h.at(60) || booked.text("appointment", "id") != id {
+		t.Errorf("booked: %s", booked.raw)
+	}
+	h.do("POST", propose, map[string]any{"slotStartDate": h.at(120)}, asAdmin).problem(404, "not_found")
+}
+
 // TestApprovalRequestOnTheWire: the link of a request that needs the desk's approval shows and declines the request,
 // but does not confirm it. Agents create requests like any visitor.
 func TestApprovalRequestOnTheWire(t *testing.T) {

@@ -52,6 +52,8 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/appointments/{id}/visit/cancel", "/v1/appointments/$ID/visit/cancel", `{"reason": "$LONG", "notify": 5}`, "notify reason", ""},
 	{"POST /v1/appointments/{id}/visit/reschedule", "/v1/appointments/$ID/visit/reschedule", `{"slotStartDate": "x", "displace": 5}`,
 		"displace slotStartDate", ""},
+	{"POST /v1/requests/{id}/confirm", "/v1/requests/$ID/confirm", `{"slotStartDate": 5}`, "slotStartDate", ""},
+	{"POST /v1/requests/{id}/propose", "/v1/requests/$ID/propose", `{"slotStartDate": "x", "specialistId": 5}`, "slotStartDate specialistId", ""},
 	{"POST /v1/appointments/{id}/waitlist", "/v1/appointments/$ID/waitlist", `{"weekdays": 5, "from": "x"}`, "from weekdays", ""},
 	{"POST /v1/auth/openid/code", "", `{"code": 5}`, "code", "public"},
 	{"POST /v1/auth/password", "", `{"current": 5, "new": "short"}`, "current new", "owner"},

@@ -23,6 +23,8 @@ type requestJSON struct {
 	ExpiresAt         string `json:"expiresAt"`
 	Place             string `json:"place,omitempty"`
 	Approval          bool   `json:"approval,omitempty"` // the desk decides about it
+	// WantedStartDate is the time that the patient asked for, if the desk proposed another one.
+	WantedStartDate string `json:"wantedStartDate,omitempty"`
 	// a mail with the link that confirms it is on its way; else the desk confirms it
 	ByMail bool `json:"byMail"`
 }
@@ -39,7 +41,8 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Status: string(r.Status),
 		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt),
 		ExpiresAt: httpTime(r.ExpiresAt), Place: s.engine.Clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart),
-		Approval: r.Approval, ByMail: !r.Approval && r.Patient.Email != "" && s.engine.Message.MailsLinks(),
+		Approval: r.Approval, WantedStartDate: optionalTime(r.WantedStart),
+		ByMail: !r.Approval && r.Patient.Email != "" && s.engine.Message.MailsLinks(),
 	}
 }
 
@@ -118,9 +121,14 @@ func (s *Server) getRequest(c *call) error {
 		intakeOf(&r.Intake)}})
 }
 
+// confirmRequestBody has the time that the caller saw. If the request has another time by now, nothing is booked.
+type confirmRequestBody struct {
+	SlotStartDate string `json:"slotStartDate"`
+}
+
 // confirmRequest makes the appointment. The holder of the emailed link controls the address; the desk can confirm
 // too.
-func (s *Server) confirmRequest(c *call) error {
+func (s *Server) confirmRequest(c *call, b *confirmRequestBody) error {
 	id, err := s.requested(c)
 	if err != nil {
 		return err
@@ -130,13 +138,14 @@ func (s *Server) confirmRequest(c *call) error {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if err == nil && r.Approval {
+		if err == nil && r.Approval && r.WantedStart.IsZero() {
 			return errForbidden.with(
 				"The clinic decides on this request. To withdraw it, use POST /v1/requests/managed/decline.",
 			)
 		}
 	}
-	a, err := s.engine.Request.Confirm(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
+	seen := c.wrong.instant("slotStartDate", b.SlotStartDate)
+	a, err := s.engine.Request.Confirm(c.ctx(), id, seen, c.caller.actor, c.answering(s.renderAppointment(c)))
 	if err != nil {
 		return err
 	}
@@ -152,5 +161,26 @@ func (s *Server) declineRequest(c *call) error {
 	say := func(r *store.BookingRequest) any { return map[string]requestJSON{"request": s.requestOf(r)} }
 	return answerChange(c, http.StatusOK, say, func(once *record.Once) (store.BookingRequest, error) {
 		return s.engine.Request.Decline(c.ctx(), id, c.caller.actor, c.caller.may(desk), once)
+	})
+}
+
+type proposeBody struct {
+	SlotStartDate string `json:"slotStartDate"`
+	SpecialistID  string `json:"specialistId"`
+}
+
+// proposeRequest holds another time for the patient, who accepts or declines it with the link of the request.
+func (s *Server) proposeRequest(c *call, b *proposeBody) error {
+	id, err := s.requested(c)
+	if err != nil {
+		return err
+	}
+	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can propose times of your own calendar only.")
+	}
+	start := c.wrong.instant("slotStartDate", b.SlotStartDate)
+	say := func(r *store.BookingRequest) any { return map[string]requestJSON{"request": s.requestOf(r)} }
+	return answerChange(c, http.StatusOK, say, func(once *record.Once) (store.BookingRequest, error) {
+		return s.engine.Request.Propose(c.ctx(), id, b.SpecialistID, start, c.caller.actor, once)
 	})
 }

@@ -55,7 +55,7 @@ func TestRequestTakesAnotherRoom(t *testing.T) {
 	if _, err := c.Clinic.UpdateSpecialist(context.Background(), enginetest.Jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := c.Request.Confirm(context.Background(), asked.Request.ID, enginetest.Jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
+	if a, err := c.Request.Confirm(context.Background(), asked.Request.ID, time.Time{}, enginetest.Jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
 		t.Errorf("confirmed it takes %q, %v; want the other room", a.Resources, err)
 	}
 	c.WantNoHolds()

@@ -40,8 +40,13 @@ func (w letters) letter(to, text string) string {
 // writeMail fills in subject, text and HTML, in the patient's language if it exists, or else in the clinic's. Times
 // are wall-clock times in the specialist's zone.
 func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
+	ms.writeMailAt(m, name, a, link, mailTimes{})
+}
+
+// writeMailAt is writeMail with the instants of an offer.
+func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointment, link string, at mailTimes) {
 	language := ms.lettersFor(a.Locale, ms.clinic.Schedule().Clinic.Locale).Tag
-	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], mailTimes{})
+	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], at)
 }
 
 // mailTimes are the instants of an email about an offer.
@@ -79,6 +84,9 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		values["until"] = words.instant(at.until, s.Zone)
 	case MailProposal:
 		invitation, values["video"] = "proposed", ""
+		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
+	case MailProposed:
+		invitation, values["video"] = "answered", ""
 		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
 	case MailOfferGone:
 		invitation, values["video"] = "wait", ""

@@ -117,7 +117,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
 	}
 	switch {
-	case slices.Contains([]string{MailRequest, MailReceived, MailDeclined, mailAsking, MailLapsed}, p.Notice):
+	case slices.Contains([]string{MailRequest, MailReceived, MailDeclined, MailProposed, mailAsking, MailLapsed}, p.Notice):
 		return ms.deliverRequestMail(ctx, op, p.Notice)
 	case slices.Contains([]string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone, MailProposal}, p.Notice):
 		return ms.deliverWaitlistMail(ctx, op, p.Notice)

@@ -20,17 +20,16 @@ const (
 	MailRequest  = "confirmation_request"
 	MailReceived = "request_received" // the desk decides on it
 	MailDeclined = "request_declined"
-	mailAsking   = "staff_request" // to the clinic: a request waits for a decision
+	MailProposed = "request_proposed" // the desk proposes another time
+	mailAsking   = "staff_request"    // to the clinic: a request waits for a decision
 	// MailLapsed goes to the clinic: a request expired undecided. The patient gets MailDeclined at the same time.
 	MailLapsed = "staff_request_lapsed"
 )
 
 // RequestMail returns the emails that a booking request requires; none if this server sends no email or there is no
-// recipient. For MailReceived and MailLapsed, the clinic gets an email too.
+// recipient. For MailReceived and MailLapsed, the clinic gets an email too. For MailProposed, the patient also gets a
+// text message if they agreed to them.
 func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Time) (calls []booking.Promise) {
-	if ms.transport.Mailer == nil {
-		return nil
-	}
 	add := func(name string) {
 		op := ms.outbound.NewOperation(store.Email, ms.asAppointment(r), at)
 		op.Deadline = r.SlotEnd
@@ -47,10 +46,17 @@ func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Ti
 	case MailLapsed:
 		toPatient, toClinic = MailDeclined, MailLapsed
 	}
-	if r.Patient.Email != "" {
+	isMailed := ms.transport.Mailer != nil
+	if isMailed && r.Patient.Email != "" {
 		add(toPatient)
 	}
-	if toClinic != "" && ms.clinic.Schedule().Clinic.Email != "" {
+	if name == MailProposed {
+		a := ms.asAppointment(r)
+		if ms.smsNumber(a) != "" {
+			calls = append(calls, ms.smsCall(a, mailPayload{Notice: name}, at, at, r.ExpiresAt))
+		}
+	}
+	if isMailed && toClinic != "" && ms.clinic.Schedule().Clinic.Email != "" {
 		add(toClinic)
 	}
 	return calls
@@ -63,9 +69,44 @@ func toStaff(name string) bool { return name == mailStaff || name == mailAsking 
 func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	return &store.Appointment{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, SlotStart: r.SlotStart,
-		SlotEnd: r.SlotEnd, Patient: r.Patient, Locale: r.Locale, CreatedAt: r.CreatedAt,
+		SlotEnd: r.SlotEnd, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, CreatedAt: r.CreatedAt,
 		Place: ms.clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart),
 	}
+}
+
+// outdated reports whether the desk has proposed another time since an email or a text message about an open request was
+// queued.
+func outdated(r *store.BookingRequest, op *store.Operation, name string) bool {
+	switch name {
+	case MailProposed:
+		return !r.SlotStart.Equal(op.StartTime)
+	case MailRequest, MailReceived, mailAsking:
+		return !r.WantedStart.IsZero()
+	}
+	return false
+}
+
+// deliverRequestSMS writes the text message about a proposed time, and sends it.
+func (ms *Messages) deliverRequestSMS(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
+	r, err := ms.store.BookingRequest(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed or deleted"}
+	case err != nil:
+		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	case r.Status != store.RequestOpen || outdated(&r, op, name):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was declined, or another time was proposed"}
+	}
+	a, link := ms.asAppointment(&r), ""
+	number := ms.smsNumber(a)
+	if number == "" && ms.SendsSMS() {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient no longer receives text messages"}
+	}
+	if base := ms.clinic.LinkURL(); base != "" {
+		link = base + "/m#" + ms.booking.ShortManageToken(a)
+	}
+	letter := smsLetter{notice: MailProposal, about: a, link: link, until: r.ExpiresAt}
+	return texted(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(letter)))
 }
 
 // deliverRequestMail writes one email from the current state of its request, and sends it.
@@ -76,11 +117,19 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed or deleted"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	case outdated(&r, op, name):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "another time was proposed"}
 	case (name == MailDeclined || name == MailLapsed) != (r.Status == store.RequestDeclined):
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was declined"}
 	}
-	a, link := ms.asAppointment(&r), ""
-	if base := ms.clinic.LinkURL(); base != "" && (name == MailRequest || name == MailReceived) {
+	a, link, at := ms.asAppointment(&r), "", mailTimes{}
+	switch {
+	case name == MailProposed:
+		at = mailTimes{until: r.ExpiresAt, was: r.WantedStart}
+	case name == MailDeclined && !r.WantedStart.IsZero(): // the email is about the time that the patient asked for
+		a.SlotStart, a.SlotEnd = r.WantedStart, r.WantedStart.Add(r.SlotEnd.Sub(r.SlotStart))
+	}
+	if base := ms.clinic.LinkURL(); base != "" && (name == MailRequest || name == MailReceived || name == MailProposed) {
 		link = base + "/manage#" + ms.booking.ManageToken(a)
 	}
 	clinic := &ms.clinic.Schedule().Clinic
@@ -92,7 +141,7 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	if m.To == "" {
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "no recipient"}
 	}
-	ms.writeMail(&m, name, a, link)
+	ms.writeMailAt(&m, name, a, link, at)
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 }
 

@@ -113,6 +113,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == MailOffer || p.Notice == MailProposal {
 		return ms.deliverOfferSMS(ctx, op, p.Notice)
 	}
+	if p.Notice == MailProposed {
+		return ms.deliverRequestSMS(ctx, op, p.Notice)
+	}
 	list, unread := ms.smsAbout(ctx, op, &p)
 	switch {
 	case unread:

@@ -51,6 +51,7 @@ const (
 	ActionRequestCreated                 Action = "request.created"
 	ActionRequestDeclined                Action = "request.declined"
 	ActionRequestLapsed                  Action = "request.lapsed"
+	ActionRequestProposed                Action = "request.proposed"
 	ActionSettingsChanged                Action = "settings.changed"
 	ActionSettingsMailChanged            Action = "settings.mail_changed"
 	ActionSettingsMailSealed             Action = "settings.mail_sealed"
@@ -136,6 +137,7 @@ func Actions() []Action {
 		ActionRequestCreated,
 		ActionRequestDeclined,
 		ActionRequestLapsed,
+		ActionRequestProposed,
 		ActionSettingsChanged,
 		ActionSettingsMailChanged,
 		ActionSettingsMailSealed,

@@ -80,7 +80,7 @@ func TestDeskApprovesRequest(t *testing.T) {
 			strings.Contains(text, "rosa@example.org") {
 			t.Errorf("the clinic reads %q", text)
 		}
-		a, err := c.Request.Confirm(ctx, id, "user:jo", nil)
+		a, err := c.Request.Confirm(ctx, id, time.Time{}, "user:jo", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestApprovalRequestExpires(t *testing.T) {
 		}
 		time.Sleep(49 * time.Hour)
 		var lapsed *request.LapsedError
-		if _, err := c.Request.Confirm(ctx, soon.Request.ID, "user:jo", nil); !errors.As(err, &lapsed) {
+		if _, err := c.Request.Confirm(ctx, soon.Request.ID, time.Time{}, "user:jo", nil); !errors.As(err, &lapsed) {
 			t.Errorf("after two days: got %v, want it lapsed", err)
 		}
 		if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
@@ -168,7 +168,7 @@ func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 		if n := strings.Count(mails, "Subject: Request expired:"); n != 1 {
 			t.Errorf("the clinic was told %d times, want once", n)
 		}
-		if _, err := c.Request.Confirm(ctx, asked.Request.ID, "user:jo", nil); err == nil {
+		if _, err := c.Request.Confirm(ctx, asked.Request.ID, time.Time{}, "user:jo", nil); err == nil {
 			t.Error("it can still be confirmed")
 		}
 	})

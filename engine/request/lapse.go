@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -59,6 +60,9 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 		at := record.Now()
 		mail := rq.messages.RequestMail(r, message.MailLapsed, at)
 		err := rq.store.Write(ctx, func(tx store.Tx) error {
+			if now, err := tx.BookingRequest(ctx, r.ID); err != nil || now.HoldOwner != r.HoldOwner {
+				return cmp.Or(err, store.ErrNotFound) // the desk has just proposed another time
+			}
 			if err := tx.DeclineBookingRequest(ctx, r.ID); err != nil {
 				return err
 			}

@@ -97,7 +97,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 			if restart {
 				e = enginetest.Restarted(t, c, keys)
 			}
-			a, err := e.Request.Confirm(context.Background(), r.ID, enginetest.Jo, nil)
+			a, err := e.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil)
 			if err != nil || a.ID != r.ID || !a.SlotStart.Equal(r.SlotStart) || !a.SlotEnd.Equal(r.SlotEnd) {
 				t.Errorf("30 minutes of a type that takes %d by now (restart: %v): got %s to %s, %v", minutes, restart,
 					a.SlotStart, a.SlotEnd, err)
@@ -118,7 +118,7 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var not *availability.NotBookableError
-	if _, err := c.Request.Confirm(context.Background(), r.ID, enginetest.Jo, nil); !errors.As(err, &not) {
+	if _, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil); !errors.As(err, &not) {
 		t.Fatalf("on a day that was closed meanwhile: got %v", err)
 	}
 	if list, err := c.Booking.Holds(context.Background(), r.SpecialistID); err != nil || len(list) != 1 ||
@@ -128,7 +128,7 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	if err := c.Clinic.DeleteOverride(context.Background(), enginetest.Jo, closed.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Request.Confirm(context.Background(), r.ID, enginetest.Jo, nil); err != nil {
+	if _, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil); err != nil {
 		t.Errorf("on the same day, opened again: %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	var confirming sync.WaitGroup
 	for range 6 {
 		confirming.Go(func() {
-			if a, err := c.Request.Confirm(context.Background(), r.ID, "manage", nil); err != nil || a.ID != r.ID {
+			if a, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, "manage", nil); err != nil || a.ID != r.ID {
 				t.Errorf("got %+v, %v; want the appointment", a.ID, err)
 			}
 		})
@@ -155,7 +155,7 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	approved(c)
 	first, second := asks(c, 2, c.Start.Add(2*time.Hour)), asks(c, 2, c.Start.Add(3*time.Hour))
 	for _, r := range []*store.BookingRequest{first, second} {
-		if _, err := c.Request.Confirm(context.Background(), r.ID, enginetest.Jo, nil); err != nil {
+		if _, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil); err != nil {
 			t.Errorf("the desk approves: %v", err)
 		}
 	}

@@ -282,10 +282,12 @@ const byLink record.Actor = "manage"
 
 // Confirm turns a request into an appointment at the requested time, even if its type has changed since then. If the
 // request was confirmed before, Confirm returns its appointment again. The cooldown applies only to patients who
-// confirm with the link: the clinic decides on each request itself.
+// confirm with the link: the clinic decides on each request itself. seen is the time that the caller saw; the zero time
+// means that it is unknown.
 //
-// Errors: store.ErrNotFound, *LapsedError, and those of booking.Book.
-func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor,
+// Errors: store.ErrNotFound, store.ErrVersion (the request has another time than seen), *LapsedError, and those of
+// booking.Book.
+func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, actor record.Actor,
 	once *record.Once) (store.Appointment, error) {
 	r, err := rq.Get(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -296,6 +298,9 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor,
 	}
 	if lapsed := lapsedAt(&r, record.Now()); lapsed != nil {
 		return store.Appointment{}, lapsed
+	}
+	if !seen.IsZero() && !seen.Equal(r.SlotStart) {
+		return store.Appointment{}, store.ErrVersion
 	}
 	h, isNew, err := rq.holdTime(ctx, &r)
 	if err != nil {
@@ -312,9 +317,9 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor,
 			RequestID: r.ID, Owner: r.Owner, IgnoreCooldown: actor != byLink, Length: r.SlotEnd.Sub(r.SlotStart),
 		},
 		Admit: func(ctx context.Context, tx store.Tx) error {
-			err := tx.DeleteBookingRequest(ctx, r.ID)
+			err := tx.DeleteBookingRequest(ctx, r.ID, r.HoldOwner)
 			if errors.Is(err, store.ErrNotFound) {
-				return &LapsedError{Declined: true} // it was open a moment ago
+				return &LapsedError{Declined: true} // it was open, with this time, a moment ago
 			}
 			return err
 		},
@@ -378,6 +383,8 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 				return err // it has become an appointment
 			}
 		} else if err != nil {
+			return err
+		} else if r, err = tx.BookingRequest(ctx, id); err != nil { // it may have a proposed time by now
 			return err
 		} else if err := rq.record(ctx, tx, record.ActionRequestDeclined, &r, actor, now, mail); err != nil {
 			return err

@@ -168,7 +168,7 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	var confirming sync.WaitGroup
 	for range 4 { // a double click, and the desk concurrently
 		confirming.Go(func() {
-			if a, err := c.Request.Confirm(ctx, id, "manage", nil); err != nil || a.ID != id ||
+			if a, err := c.Request.Confirm(ctx, id, time.Time{}, "manage", nil); err != nil || a.ID != id ||
 				a.Status != store.Confirmed || a.Owner != enginetest.Client(1).Owner().String() {
 				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
 			}
@@ -272,14 +272,14 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 			t.Errorf("the time of a declined request: got %+v, want it free", s)
 		}
 		var lapsed *request.LapsedError
-		if _, err := c.Request.Confirm(ctx, declined.ID, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
+		if _, err := c.Request.Confirm(ctx, declined.ID, time.Time{}, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
 			t.Errorf("confirming a declined one: got %v", err)
 		}
 		if s := c.Slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 1 {
 			t.Errorf("the time of an open request: got %+v, want it held", s)
 		}
 		time.Sleep(time.Until(lapsing.ExpiresAt))
-		if _, err := c.Request.Confirm(ctx, lapsing.ID, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
+		if _, err := c.Request.Confirm(ctx, lapsing.ID, time.Time{}, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
 			t.Errorf("confirming after half an hour: got %v, want it lapsed", err)
 		}
 		if s := c.Slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 0 {
@@ -314,7 +314,7 @@ func TestRequestHoldSurvivesRestart(t *testing.T) {
 	if _, err := next.Request.Book(ctx, r, enginetest.Visitor(2)); !errors.As(err, &held) {
 		t.Errorf("somebody else after a restart: got %v, want the time held", err)
 	}
-	if a, err := next.Request.Confirm(ctx, asked.Request.ID, "manage", nil); err != nil || a.ID != asked.Request.ID {
+	if a, err := next.Request.Confirm(ctx, asked.Request.ID, time.Time{}, "manage", nil); err != nil || a.ID != asked.Request.ID {
 		t.Errorf("confirmed after a restart: got %+v, %v", a, err)
 	}
 }

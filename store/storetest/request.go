@@ -21,6 +21,29 @@ func request(id string, start int) store.BookingRequest {
 	}
 }
 
+// testProposedRequest: a proposal changes the time of an open request once, and only for the owner of its hold.
+func testProposedRequest(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	r := request("proposed", 240)
+	write(t, s, func(tx store.Tx) error { return tx.InsertBookingRequest(ctx, r) })
+	next := r
+	next.WantedStart, next.SlotStart, next.SlotEnd = r.SlotStart, r.SlotStart.Add(time.Hour), r.SlotEnd.Add(time.Hour)
+	next.HoldOwner, next.ExpiresAt, next.SpecialistID = "hold-of-the-proposal", r.ExpiresAt.Add(time.Hour), "ben"
+	propose := func() error {
+		return s.Write(ctx, func(tx store.Tx) error { return tx.ProposeBookingRequest(ctx, next, r.HoldOwner) })
+	}
+	wantErr(t, "propose", propose(), nil)
+	if got, err := s.BookingRequest(ctx, r.ID); err != nil || !reflect.DeepEqual(got, next) {
+		t.Errorf("proposed: got %+v, %v; want %+v", got, err, next)
+	}
+	wantErr(t, "propose from the old hold", propose(), store.ErrNotFound)
+	remove := func(owner string) error {
+		return s.Write(ctx, func(tx store.Tx) error { return tx.DeleteBookingRequest(ctx, r.ID, owner) })
+	}
+	wantErr(t, "delete with the old hold", remove(r.HoldOwner), store.ErrNotFound)
+	wantErr(t, "delete with the new hold", remove(next.HoldOwner), nil)
+}
+
 func testRequest(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()
@@ -37,7 +60,7 @@ func testRequest(t *testing.T, h Harness) {
 		t.Errorf("got %+v, %v; want %+v", got, err, first)
 	}
 	write(t, s, func(tx store.Tx) error { return tx.DeclineBookingRequest(ctx, "declined") })
-	write(t, s, func(tx store.Tx) error { return tx.DeleteBookingRequest(ctx, "confirmed") })
+	write(t, s, func(tx store.Tx) error { return tx.DeleteBookingRequest(ctx, "confirmed", "hold-of-confirmed") })
 	if got, err := s.BookingRequest(ctx, "declined"); err != nil || got.Status != store.RequestDeclined {
 		t.Errorf("a declined one: got %+v, %v", got, err)
 	}
@@ -48,9 +71,10 @@ func testRequest(t *testing.T, h Harness) {
 			return tx.DeclineBookingRequest(ctx, id)
 		}), store.ErrNotFound)
 		wantErr(t, "deleting "+id, s.Write(ctx, func(tx store.Tx) error {
-			return tx.DeleteBookingRequest(ctx, id)
+			return tx.DeleteBookingRequest(ctx, id, "hold-of-"+id)
 		}), store.ErrNotFound)
 	}
+	testProposedRequest(t, s)
 	listed := func(now time.Time) (ids string) {
 		list, err := s.BookingRequests(ctx, now)
 		wantErr(t, "list", err, nil)

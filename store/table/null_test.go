@@ -12,7 +12,7 @@ func TestZeroValuesAreNull(t *testing.T) {
 		{"appointments", nulls(appointments), "arrived_at cancelled_at"},
 		{"api_keys", nulls(apiKeys), "last_used_at revoked_at"},
 		{"audit_entries", nulls(auditEntries), "after before"},
-		{"booking_requests", nulls(requests), ""},
+		{"booking_requests", nulls(requests), "wanted_start"},
 		{"busy_calendars", nulls(busyCalendars), "asked_at read_at"},
 		{"clinic", nulls(clinics), "settings"},
 		{"outbox", nulls(outbox), "attempted_at created_at deadline finished_at next_attempt_at payload start_time"},

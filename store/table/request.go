@@ -32,8 +32,17 @@ func (t *Tx) DeclineBookingRequest(_ context.Context, id string) error {
 }
 
 // DeleteBookingRequest implements store.RequestWriter.
-func (t *Tx) DeleteBookingRequest(_ context.Context, id string) error {
-	return t.mustChange(`DELETE FROM booking_requests WHERE id = ? AND status = 'open'`, id)
+func (t *Tx) DeleteBookingRequest(_ context.Context, id, holdOwner string) error {
+	return t.mustChange(`DELETE FROM booking_requests WHERE id = ? AND hold_owner = ? AND status = 'open'`, id, holdOwner)
+}
+
+// ProposeBookingRequest implements store.RequestWriter.
+func (t *Tx) ProposeBookingRequest(_ context.Context, r store.BookingRequest, holdOwner string) error {
+	return t.mustChange(`
+		UPDATE booking_requests SET wanted_start = ?, slot_start = ?, slot_end = ?, specialist_id = ?, hold_owner = ?,
+			approval = ?, expires_at = ?
+		WHERE id = ? AND hold_owner = ? AND status = 'open'`,
+		r.WantedStart, r.SlotStart, r.SlotEnd, r.SpecialistID, r.HoldOwner, r.Approval, r.ExpiresAt, r.ID, holdOwner)
 }
 
 // ForgetBookingRequests implements store.RequestWriter.

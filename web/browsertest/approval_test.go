@@ -62,3 +62,45 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail.accessible("a booked video call")
 	mail.shot("approval-booked")
 }
+
+// TestDeskProposesAnotherTime: the desk answers a request with another time, the list shows that it waits for the
+// patient, and the link shows both times and books the proposed one.
+func TestDeskProposesAnotherTime(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].Approval = true })
+	p := h.tab(t)
+	p.open("/?lang=en")
+	p.there(".card")
+	p.when("")
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.says("The clinic has your request")
+	r := h.requests()[0]
+	desk := h.desk(t, store.RoleReception)
+	desk.open("/staff?lang=en#requests")
+	desk.press("Propose another time: Lena Vogt")
+	desk.there("dialog .nextfree .btn")
+	desk.accessible("the dialog of a proposal")
+	desk.shot("propose-dialog")
+	desk.set("#when-time", "11:00")
+	desk.click("dialog [type=submit]:not([aria-disabled])")
+	desk.says("Proposed, waiting for the patient.")
+	desk.accessible("a proposed time at the desk")
+	desk.shot("propose-list")
+
+	mail := h.tab(t)
+	mail.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
+		CreatedAt: r.CreatedAt}))
+	mail.says("The clinic proposes another time")
+	mail.forgive() // the link opens no appointment yet, and the page requests one first
+	mail.says("You asked for")
+	mail.accessible("the link of a proposal")
+	mail.shot("propose-link")
+	mail.press("Accept and book")
+	desk.says("No requests.")
+	list := h.bookings()
+	if len(list) != 1 || list[0]["slotStartDate"] != h.at("11:00") {
+		t.Fatalf("booked: %v, want one at 11:00", list)
+	}
+	mail.booked()
+}

@@ -23,31 +23,40 @@ export function Request({ r, options, done, change }) {
     [problem, setProblem] = useState(null)
   const heading = useHeading('request'),
     keys = useRef({ confirm: newKey(), decline: newKey() })
-  const lapsed = r.status === 'open' && Date.parse(r.expiresAt) <= serverNow()
+  const proposed = Boolean(r.wantedStartDate),
+    lapsed = r.status === 'open' && Date.parse(r.expiresAt) <= serverNow()
   const act = async what => {
     if (busy) return
     setBusy(what)
     setProblem(null)
     try {
-      const answer = await post('/v1/requests/managed/' + what, {}, { ...options, key: keys.current[what] })
+      const answer = await post(
+        '/v1/requests/managed/' + what,
+        what === 'confirm' ? { slotStartDate: r.slotStartDate } : {},
+        { ...options, key: keys.current[what] },
+      )
       if (answer.appointment) {
         done(answer.appointment)
         say(t('booked.title'))
       } else change(answer.request)
     } catch (p) {
-      const { request } = p.status === 410 ? await get('/v1/requests/managed', null, options).catch(() => ({})) : {}
-      if (request) change(request)
+      const { request } =
+        p.status === 410 || p.status === 412 ? await get('/v1/requests/managed', null, options).catch(() => ({})) : {}
+      if (request) {
+        change(request)
+        keys.current = { confirm: newKey(), decline: newKey() }
+      }
       setProblem(p)
     }
     setBusy('')
   }
   if (r.status === 'declined' || lapsed) {
     return html`
-      <h1 tabindex="-1" ref=${heading}>${t('request.title')}</h1>
+      <h1 tabindex="-1" ref=${heading}>${t(proposed ? 'request.proposed.title' : 'request.title')}</h1>
       <${Notice}
         kind="warn"
         role="alert"
-        text=${lapsed ? 'request.lapsed' : 'request.declined'}
+        text=${(proposed ? 'request.proposed.' : 'request.') + (lapsed ? 'lapsed' : 'declined')}
         params=${{
           phone: html`
             <${PhoneLink} />
@@ -59,18 +68,31 @@ export function Request({ r, options, done, change }) {
     `
   }
   return html`
-    <h1 tabindex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
+    <h1 tabindex="-1" ref=${heading}>
+      ${t(proposed ? 'request.proposed.title' : r.approval ? 'asked.title.desk' : 'request.title')}
+    </h1>
     ${
       problem &&
       html`
         <${ProblemNotice} problem=${problem} type=${typeOf(r.appointmentTypeId)} />
       `
     }
-    <p class="lead">${rich(r.approval ? 'request.waits' : 'request.lead', { until: dayAndTime(r.expiresAt) })}</p>
+    <p class="lead">
+      ${rich(proposed ? 'request.proposed.lead' : r.approval ? 'request.waits' : 'request.lead', {
+        until: dayAndTime(r.expiresAt),
+        wanted: dayAndTime(r.wantedStartDate || r.slotStartDate),
+      })}
+    </p>
     <${Ticket} a=${r} />
+    ${
+      proposed &&
+      html`
+        <p class="hint">${t('request.proposed.hint')}</p>
+      `
+    }
     <div class="actions">
       ${
-        !r.approval &&
+        (proposed || !r.approval) &&
         html`
           <button
             type="button"
@@ -78,11 +100,13 @@ export function Request({ r, options, done, change }) {
             aria-disabled=${busy ? 'true' : undefined}
             onClick=${() => act('confirm')}
           >
-            ${t('request.do')}${busy === 'confirm' && '…'}
+            ${t(proposed ? 'request.proposed.do' : 'request.do')}${busy === 'confirm' && '…'}
           </button>
         `
       }
-      <button type="button" class="textlink" onClick=${() => act('decline')}>${t('request.decline')}</button>
+      <button type="button" class="textlink" onClick=${() => act('decline')}>
+        ${t(proposed ? 'request.proposed.decline' : 'request.decline')}
+      </button>
     </div>
   `
 }

@@ -7,11 +7,12 @@ import { useStore } from '../lib/store.js'
 import { dayAndTime } from '../lib/time.js'
 import { Intake } from './intake.js'
 import { specialistName, typeName } from './words.js'
+import { Propose } from './propose.js'
 import { Confirm, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 const load = () => get('/v1/requests')
 
-function Line({ s, r, confirm, decline }) {
+function Line({ s, r, confirm, decline, propose }) {
   const { name, email, phone } = r.patient
   return html`
     <li class="line">
@@ -42,13 +43,22 @@ function Line({ s, r, confirm, decline }) {
               <span><bdi>${email}</bdi></span>
             `
           }
-          <span class="muted">${t(r.approval ? 'req.approval' : r.byMail ? 'req.mail' : 'req.nomail')}</span>
+          <span class="muted">
+            ${
+              r.wantedStartDate
+                ? t('req.proposed', { when: dayAndTime(r.wantedStartDate) })
+                : t(r.approval ? 'req.approval' : r.byMail ? 'req.mail' : 'req.nomail')
+            }
+          </span>
         </p>
         <${Intake} of=${r.intake} />
       </div>
       <div class="line-do">
         <button type="button" class="btn" aria-label=${`${t('req.confirm')}: ${name}`} onClick=${confirm}>
           ${t('req.confirm')}
+        </button>
+        <button type="button" class="btn" aria-label=${`${t('req.propose')}: ${name}`} onClick=${propose}>
+          ${t('req.propose')}
         </button>
         <button type="button" class="btn quiet" aria-label=${`${t('req.decline')}: ${name}`} onClick=${decline}>
           ${t('req.decline')}
@@ -60,7 +70,8 @@ function Line({ s, r, confirm, decline }) {
 
 export function Page({ desk }) {
   const s = useStore(desk.store),
-    [asking, setAsking] = useState(null)
+    [asking, setAsking] = useState(null),
+    [proposing, setProposing] = useState(null)
   const open = useAsk(desk, load),
     sending = useSend(desk)
   useEffect(() => {
@@ -74,11 +85,12 @@ export function Page({ desk }) {
   }, [open.data])
   const act = (r, what) => async () => {
     try {
-      await post(`/v1/requests/${r.id}/${what}`, {}, { key: newKey() })
+      const seen = what === 'confirm' ? { slotStartDate: r.slotStartDate } : {}
+      await post(`/v1/requests/${r.id}/${what}`, seen, { key: newKey() })
       desk.toast('req.done.' + what)
     } catch (problem) {
-      if (problem.status !== 410 && problem.status !== 404) throw problem
-      desk.toast('req.gone')
+      if (![404, 410, 412].includes(problem.status)) throw problem
+      desk.toast(problem.status === 412 ? 'req.changed' : 'req.gone')
     }
     open.again()
   }
@@ -98,6 +110,7 @@ export function Page({ desk }) {
                       r=${r}
                       confirm=${() => sending.send(act(r, 'confirm'))}
                       decline=${() => setAsking(r)}
+                      propose=${() => setProposing(r)}
                     />
                   `,
                 )}
@@ -106,6 +119,19 @@ export function Page({ desk }) {
           : html`
               <${Nothing} icon="check">${t('req.none')}</${Nothing}>
             `
+      }
+      ${
+        proposing &&
+        html`
+          <${Propose}
+            desk=${desk}
+            r=${proposing}
+            close=${() => {
+              setProposing(null)
+              open.again()
+            }}
+          />
+        `
       }
       ${
         asking &&

@@ -1,0 +1,82 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/message"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Propose gives an open request another time, which the patient accepts or declines with the link of the request. It
+// holds the new time before it changes the request, and releases the old hold only after that, so a conflict changes
+// nothing. The request expires as a new one would. An empty specialistID means the specialist of the request. A second
+// proposal replaces the first one. The patient gets an email and, with their consent, a text message.
+//
+// Errors: store.ErrNotFound, *LapsedError, *ValidationError, and those of booking.HoldForRequest.
+func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start time.Time, actor record.Actor,
+	once *record.Once) (store.BookingRequest, error) {
+	old, err := rq.Get(ctx, id)
+	if err != nil {
+		return old, err
+	}
+	now := record.Now()
+	if lapsed := lapsedAt(&old, now); lapsed != nil {
+		return old, lapsed
+	}
+	r := old
+	if specialistID != "" {
+		r.SpecialistID = specialistID
+	}
+	switch {
+	case !start.After(now):
+		return old, record.Invalid("slotStartDate", "must be in the future")
+	case start.Equal(old.SlotStart) && r.SpecialistID == old.SpecialistID:
+		return old, record.Invalid("slotStartDate", "is the time of the request: confirm the request instead")
+	}
+	decided := store.AppointmentType{Page: store.TypePage{Approval: true}}
+	if t := rq.clinic.Current().Types[r.AppointmentTypeID]; t != nil {
+		decided = *t
+		decided.Page.Approval = true
+	}
+	owner := record.NewOwner()
+	settings := rq.clinic.Settings()
+	until := settings.AskedUntil(&decided, start, now)
+	h, err := rq.booking.HoldForRequest(ctx, booking.RequestedSlot{
+		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: start,
+		Length: old.SlotEnd.Sub(old.SlotStart),
+	}, owner, until)
+	if err != nil {
+		return old, err
+	}
+	if r.WantedStart.IsZero() {
+		r.WantedStart = old.SlotStart
+	}
+	r.SlotStart, r.SlotEnd, r.HoldOwner = h.SlotStart, h.SlotEnd, owner.String()
+	r.SpecialistID, r.Approval, r.ExpiresAt = h.SpecialistID, true, until
+	notices := rq.messages.RequestMail(&r, message.MailProposed, now)
+	err = rq.store.Write(ctx, func(tx store.Tx) error {
+		err := tx.ProposeBookingRequest(ctx, r, old.HoldOwner)
+		if errors.Is(err, store.ErrNotFound) {
+			return store.ErrVersion // it was open, with the old time, a moment ago
+		}
+		if err != nil {
+			return err
+		}
+		if err := rq.record(ctx, tx, record.ActionRequestProposed, &r, actor, now, notices); err != nil {
+			return err
+		}
+		return once.Remember(ctx, tx, r, now)
+	})
+	if err != nil {
+		rq.booking.Release(ctx, h, holds.ReasonReleased)
+		return old, err
+	}
+	rq.outbound.Enqueue(notices...)
+	rq.releaseHold(ctx, &old)
+	return r, nil
+}

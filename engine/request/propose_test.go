@@ -1,0 +1,130 @@
+package request_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/engine/request"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// propose proposes a time to the patient of a request.
+func propose(c *enginetest.TestClinic, r *store.BookingRequest, start time.Time) (store.BookingRequest, error) {
+	return c.Request.Propose(context.Background(), r.ID, "", start, enginetest.Jo, nil)
+}
+
+// TestProposedTimeIsHeldAndBooked: the proposed time is held from then on, the requested one is free, the email names
+// both, and the link books the proposed one.
+func TestProposedTimeIsHeldAndBooked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		approved(c)
+		r := asks(c, 1, c.Start)
+		next := c.Start.Add(2 * time.Hour)
+		got, err := propose(c, r, next)
+		if err != nil || !got.SlotStart.Equal(next) || !got.WantedStart.Equal(c.Start) ||
+			got.SlotEnd.Sub(got.SlotStart) != r.SlotEnd.Sub(r.SlotStart) {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if free(c, 3, next) || !free(c, 3, c.Start) {
+			t.Error("want the proposed time held and the requested one free")
+		}
+		time.Sleep(time.Minute)
+		mail := c.Mails(folder, r.ID)["request_proposed"]
+		for _, want := range []string{"Another time for your request", next.Format("15:04"), c.Start.Format("15:04")} {
+			if !strings.Contains(mail, want) {
+				t.Errorf("the email has no %q:\n%s", want, mail)
+			}
+		}
+		a, err := c.Request.Confirm(context.Background(), r.ID, next, "manage", nil)
+		if err != nil || !a.SlotStart.Equal(next) {
+			t.Errorf("got %v, %v; want it booked at the proposed time", a.SlotStart, err)
+		}
+	})
+}
+
+// TestRefusedProposalChangesNothing: a time that is taken, held, over or the same is refused, and the request keeps its
+// time.
+func TestRefusedProposalChangesNothing(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t)
+	approved(c)
+	r := asks(c, 1, c.Start)
+	held, later := c.Start.Add(time.Hour), c.Start.Add(2*time.Hour)
+	if _, err := c.Hold(2, "checkup", held, r.SpecialistID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := propose(c, r, held)
+	if !errors.As(err, new(*holds.HeldError)) {
+		t.Errorf("a held time: got %v", err)
+	}
+	for name, start := range map[string]time.Time{"the same": c.Start, "in the past": time.Now().Add(-time.Hour)} {
+		if _, err := propose(c, r, start); err == nil {
+			t.Errorf("%s: want a refusal", name)
+		}
+	}
+	if got, err := c.Request.Get(context.Background(), r.ID); err != nil || !got.SlotStart.Equal(c.Start) ||
+		!got.WantedStart.IsZero() || got.HoldOwner != r.HoldOwner {
+		t.Errorf("afterwards: %+v, %v; want it unchanged", got, err)
+	}
+	if free(c, 3, c.Start) {
+		t.Error("the time of the request is free")
+	}
+	// The patient sees the first time while the desk proposes another one.
+	if _, err := propose(c, r, later); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Request.Confirm(context.Background(), r.ID, c.Start, "manage", nil); !errors.Is(err,
+		store.ErrVersion) {
+		t.Errorf("confirmed from an old page: got %v, want store.ErrVersion", err)
+	}
+}
+
+// TestDeclinedAndExpiredProposals: both end the request and free the proposed time; the patient of an expired one gets
+// an email about the time that they asked for.
+func TestDeclinedAndExpiredProposals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		approved(c)
+		ctx := context.Background()
+		week := c.Start.Add(7 * 24 * time.Hour)
+		r, other := asks(c, 1, week), asks(c, 2, week.Add(time.Hour))
+		if _, err := propose(c, r, week.Add(3*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Request.Decline(ctx, r.ID, "manage", false, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !free(c, 3, week.Add(3*time.Hour)) {
+			t.Error("declined: the proposed time is held")
+		}
+		time.Sleep(time.Hour)
+		if _, err := propose(c, other, week.Add(4*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(48*time.Hour - time.Minute)
+		if free(c, 3, week.Add(4*time.Hour)) {
+			t.Error("the proposed time is free before the proposal expires")
+		}
+		time.Sleep(10 * time.Minute)
+		if !free(c, 3, week.Add(4*time.Hour)) {
+			t.Error("expired: the proposed time is held")
+		}
+		var lapsed *request.LapsedError
+		if _, err := c.Request.Confirm(ctx, other.ID, time.Time{}, "manage", nil); !errors.As(err, &lapsed) {
+			t.Errorf("confirmed after the end: got %v", err)
+		}
+		if mail := c.Mails(folder, other.ID)["request_declined"]; !strings.Contains(mail,
+			other.SlotStart.Format("15:04")) {
+			t.Errorf("the email has not the time that the patient asked for:\n%s", mail)
+		}
+	})
+}
