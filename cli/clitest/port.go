@@ -10,6 +10,10 @@ import (
 	"testing"
 )
 
+// locks is the directory of the locks. It is not os.TempDir, because two test runs with different directories for
+// temporary files would then get the same port.
+const locks = "/tmp"
+
 // Port returns a port of loopback that is free for TCP and UDP, for a program that needs to know its port before it
 // starts. No other test gets the port before this test ends, even in another process: Port holds the lock of a file
 // with its number. The system does not take the port for a connection or for a listener at port 0, because it takes
@@ -18,7 +22,7 @@ func Port(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
 		port := 12_000 + rand.IntN(8_000)
-		lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("holdfast-port-%d", port)),
+		lock, err := os.OpenFile(filepath.Join(locks, fmt.Sprintf("holdfast-port-%d", port)),
 			os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			t.Fatal(err)
