@@ -150,7 +150,7 @@ func TestRosterListsGroup(t *testing.T) {
 // TestFullGroupHasWaitingList: a full group has a waiting list for its own time.
 func TestFullGroupHasWaitingList(t *testing.T) {
 	t.Parallel()
-	for _, lang := range languages {
+	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
