@@ -14,11 +14,12 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// holdAt requests the n-th half hour after noon in two days, and returns the hold's id if there is one.
+// holdAt requests the n-th half hour after noon in two days for five minutes, so that the hold does not expire during a
+// test on a busy machine. It returns the hold's id if there is one.
 func holdAt(t *testing.T, base, client string, n int) (status int, id, body string) {
 	t.Helper()
 	status, body = posted(t, base+"/v1/holds", map[string]any{
-		"appointmentTypeId": "checkup", "clientId": client,
+		"appointmentTypeId": "checkup", "clientId": client, "ttlSeconds": 300,
 		"slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
 	}, nil)
 	var made struct {

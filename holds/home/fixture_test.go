@@ -23,7 +23,7 @@ func wish(specialistID string, owner holds.Owner) holds.Claim {
 	return holds.Claim{
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: noon, SlotEnd: end,
 			BusyStart: noon, BusyEnd: end},
-		Owner: owner, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Hour,
+		Owner: owner, Seats: []int{0}, TTL: 10 * time.Minute, MaxLife: time.Hour, // longer than a test on a busy machine
 	}
 }
 

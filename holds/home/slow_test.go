@@ -98,7 +98,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			}
 			all.Go(func() {
 				bounded("extend", func() error {
-					_, err := a.Extend(ctx, before.ID, amal, time.Minute, false)
+					_, err := a.Extend(ctx, before.ID, amal, 10*time.Minute, false)
 					return err
 				})
 			})
