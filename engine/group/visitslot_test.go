@@ -112,9 +112,8 @@ func TestVisitSlotsStopForGoneClient(t *testing.T) {
 }
 
 // TestVisitSlotsGroupHoldsOnce: the holds of all clients are grouped once. A list of many starts allocates few values
-// per start.
+// per start. It is not parallel, because the allocations of other tests would count.
 func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
-	t.Parallel()
 	c := crowdedClinic(t)
 	var list booking.Timeslots
 	measured := testing.Benchmark(func(b *testing.B) {

@@ -71,7 +71,7 @@ func Start(settings ...string) (_ *Server, err error) {
 func (s *Server) begin(settings []string) error {
 	s.args = []string{"-D", filepath.Join(s.dir, "data")}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
-		"max_connections=200", "logging_collector=off",
+		"max_connections=600", "logging_collector=off",
 		"autovacuum=off", // otherwise it would process hundreds of small databases all the time
 		"jit=off",        // it would compile statements of a few rows: without statistics, PostgreSQL expects many
 		"log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
