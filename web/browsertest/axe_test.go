@@ -66,6 +66,11 @@ func (p *tab) accessible(state string) {
 	if over := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 		p.t.Errorf("%s is %d points wider than the screen", state, over)
 	}
+	// Nothing lies below the page itself, so a page that fits has no scrollbar.
+	if over := ask[float64](p, `document.documentElement.scrollHeight - Math.max(innerHeight,
+		Math.ceil((document.querySelector('#app') || document.body).getBoundingClientRect().bottom + scrollY))`); over > 0 {
+		p.t.Errorf("%s: the page scrolls %v pixels past its end", state, over)
+	}
 }
 
 func (p *tab) violations(rules string) []violation {
