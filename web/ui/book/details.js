@@ -48,8 +48,7 @@ const errorsFrom = (problem, ask) =>
       : { id: 'name', message }
   })
 
-function Form({ ask, form, errors, tries, busy, ready, change, submit, other }) {
-  const put = key => value => change({ ...form, [key]: value })
+function Form({ ask, form, errors, tries, busy, ready, put, submit, other }) {
   const err = id => errors.find(e => e.id === id)?.message
   const contact = required.has('email') || required.has('phone')
   const send = e => {
@@ -142,9 +141,10 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
   const keep = async () => {
     if (!(await hold.keep())) say(t('hold.keep.failed'))
   }
-  const change = next => {
-    page.set({ form: next })
-    remember('form', next)
+  // A password manager fills several fields before the form is drawn again.
+  const put = key => value => {
+    page.set({ form: { ...page.get().form, [key]: value } })
+    remember('form', page.get().form)
   }
   const complain = errors => setSaid(was => ({ errors, n: was.n + 1 }))
   const send = async () => {
@@ -229,7 +229,7 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
       tries=${said.n}
       busy=${h.phase === 'booking'}
       ready=${isHeld(h) || h.phase === 'lapsed'}
-      change=${change}
+      put=${put}
       submit=${send}
       other=${other}
     />
