@@ -57,7 +57,7 @@ var layers = map[string][]string{
 	"engine/occupancy":    {"engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/account":      {"engine/openid", "engine/token", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
-	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "engine/sms", "store", "holds"},
+	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "engine/sms", "engine/token", "store", "holds"},
 	"engine/availability": {"store", "holds"},
 	"engine/ical":         {"store"}, // a date
 	"engine/record":       {"engine/timed", "store", "holds"},

@@ -90,7 +90,7 @@ func New(o Options) (*Account, error) {
 	}
 	ac.Identity = &Identities{
 		store: o.Store, log: o.Logger, clinic: o.Clinic, account: ac, client: o.OpenID, keys: o.Keys,
-		calling: make(chan struct{}, 8),
+		choice: o.Clinic.OpenID(o.Keys), calling: make(chan struct{}, 8),
 	}
 	return ac, nil
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"holdfast/engine/account"
-	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/openid"
 	"holdfast/engine/openid/openidtest"
@@ -58,12 +57,11 @@ func TestPasswordWorksWithoutProvider(t *testing.T) {
 	if err := signIn(); !errors.Is(err, account.ErrPasswordOff) {
 		t.Errorf("while it can be used: got %v", err)
 	}
-	err = c.Clinic.ChangeOpenID(ctx, "system", clinic.OpenIDChanged,
-		func(p *openid.Provider) (*openid.Provider, error) {
-			after := *p
-			after.Sealed = "seal1.0000.AAAA"
-			return &after, nil
-		})
+	err = c.Clinic.OpenID(nil).Put(ctx, "system", func(p *openid.Provider) (*openid.Provider, string, error) {
+		after := *p
+		after.Sealed = "seal1.0000.AAAA"
+		return &after, "", nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,7 @@ import (
 
 // The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
 //
-// The choice is part of the clinic's settings, like the mail server. The client's secret is sealed for this issuer
-// and this client. If a choice changes the source of sign-ins, it is checked first, and stored only if the issuer can
+// The choice is part of the clinic's settings, like the mail server (clinic.Choice). If a choice changes the source of sign-ins, it is checked first, and stored only if the issuer can
 // sign people in.
 //
 // The data of one sign-in is in a sealed cookie in the browser for ten minutes: the state, the nonce, the PKCE
@@ -58,6 +57,7 @@ type Identities struct {
 	account *Account
 	client  *openid.Client
 	keys    *token.Keys
+	choice  *clinic.Choice[openid.Provider]
 	calling chan struct{} // limits the concurrent calls to the issuer
 }
 
@@ -71,12 +71,12 @@ func (x *Identities) SignInWith() string {
 
 // login returns the provider, and this server's client with it. Errors: ErrOff.
 func (x *Identities) login() (*openid.Provider, openid.Login, error) {
-	p := x.clinic.Settings().OpenID
+	p := x.choice.Stored()
 	base, from := x.clinic.BaseURL()
 	if p == nil || from == clinic.URLGuessed {
 		return nil, openid.Login{}, ErrOff
 	}
-	secret, isReadable := x.secret(p)
+	secret, isReadable := x.choice.Secret(p)
 	if !isReadable {
 		return nil, openid.Login{}, ErrOff
 	}

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,10 +26,8 @@ type ProviderWish struct {
 
 // ProviderSetup describes the chosen identity provider. It contains no secret.
 type ProviderSetup struct {
-	Chosen     *openid.Provider // its Sealed is empty; nil means no provider is chosen
-	IsSet      bool             // the client has a secret
-	IsReadable bool             // this server has the key to the secret
-	Redirect   string           // the address to register with the provider; empty means no public address is set
+	clinic.ChoiceSetup[openid.Provider]
+	Redirect string // the address to register with the provider; empty means no public address is set
 }
 
 // FoundError reports why Put refused a provider: the finding of the check of its issuer.
@@ -42,36 +39,18 @@ func (e *FoundError) Error() string {
 
 // Setup describes the identity provider that is chosen now.
 func (x *Identities) Setup() ProviderSetup {
-	var s ProviderSetup
+	s := ProviderSetup{ChoiceSetup: x.choice.Setup()}
 	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {
 		s.Redirect = base + ReturnPath
 	}
-	if kept := x.clinic.Settings().OpenID; kept != nil {
-		shown := *kept
-		shown.Sealed = ""
-		s.Chosen, s.IsSet = &shown, kept.Sealed != ""
-		_, s.IsReadable = x.secret(kept)
-	}
 	return s
 }
-
-// secret opens the stored secret of a client; empty if the client has none. isReadable reports whether this server
-// has the key to it.
-func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool) {
-	if p.Sealed == "" {
-		return "", true
-	}
-	return x.keys.Current().Open(p.Sealed, use(p))
-}
-
-// use returns the purpose for which the secret of a client is sealed.
-func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", p.Issuer, p.ClientID) }
 
 // Put sets the identity provider. It first checks that the issuer can sign people in, unless the issuer, the client
 // and the secret are unchanged. So the other fields can be changed while the issuer is unreachable. Errors:
 // *record.ValidationError, *FoundError.
 func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish) error {
-	before := x.clinic.Settings().OpenID
+	before := x.choice.Stored()
 	p, secret, err := x.complete(w, before)
 	if err != nil {
 		return err
@@ -79,48 +58,24 @@ func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish
 	if err := store.Trial(ctx); err != nil {
 		return err
 	}
-	if before == nil || use(before) != use(p) || w.Secret != "" || secret == "" && before.Sealed != "" {
+	if !x.choice.HasUse(before, p) || w.Secret != "" || secret == "" && before.Sealed != "" {
 		base, _ := x.clinic.BaseURL()
 		login := openid.Login{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Redirect: base + ReturnPath}
 		if finding := x.client.Look(ctx, login); finding != openid.FoundNothing {
 			return &FoundError{finding}
 		}
 	}
-	if secret != "" {
-		p.Sealed = x.keys.Current().Seal(secret, use(p))
-	}
-	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) {
-		return p, nil
-	})
+	return x.choice.Put(ctx, actor, func(*openid.Provider) (*openid.Provider, string, error) { return p, secret, nil })
 }
 
 // Remove deletes the choice, so that all users sign in by password again. It is not an error if no provider is
 // chosen.
 func (x *Identities) Remove(ctx context.Context, actor record.Actor) error {
-	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) {
-		return nil, nil
-	})
+	return x.choice.Remove(ctx, actor)
 }
 
 // Seal seals the secret again with the current signing key. A key rotation calls it before it replaces that key.
-func (x *Identities) Seal(ctx context.Context) error {
-	if kept := x.clinic.Settings().OpenID; kept == nil || kept.Sealed == "" {
-		return nil
-	}
-	return x.clinic.ChangeOpenID(ctx, "system", clinic.OpenIDSealed,
-		func(before *openid.Provider) (*openid.Provider, error) {
-			if before == nil || before.Sealed == "" {
-				return before, nil
-			}
-			secret, isReadable := x.secret(before)
-			if !isReadable { // unchanged: an owner has to enter it again
-				return before, nil
-			}
-			after := *before
-			after.Sealed = x.keys.Current().Seal(secret, use(before))
-			return &after, nil
-		})
-}
+func (x *Identities) Seal(ctx context.Context) error { return x.choice.Seal(ctx) }
 
 const maxDomains = 20
 
@@ -155,16 +110,9 @@ func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openi
 	switch {
 	case w.IsPublic && w.Secret != "":
 		m.Add("secret", "a client without a secret must have no secret")
-	case w.IsPublic:
-	case w.Secret != "":
-		secret = w.Secret
-	case before == nil || before.Sealed == "" || use(before) != use(p):
-		m.Add("secret", "is missing: the stored secret belongs to another issuer or client")
-	default:
-		var isReadable bool
-		if secret, isReadable = x.secret(before); !isReadable {
-			m.Add("secret", "must be entered again: it was encrypted with another secret.key")
-		}
+	case !w.IsPublic:
+		secret = x.choice.SecretFor(&m, p, before, "secret", w.Secret,
+			"is missing: the stored secret belongs to another issuer or client")
 	}
 	return p, secret, m.Err()
 }

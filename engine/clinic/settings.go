@@ -73,15 +73,15 @@ type Settings struct {
 
 	BookingRule BookingRule `json:"bookingRule,omitzero"` // a program that is asked before each booking
 
-	// Mail is the mail server that the owner has chosen; nil means none. Only ChangeMailServer changes it. It is not
+	// Mail is the mail server that the owner has chosen; nil means none. Only a Choice changes it. It is not
 	// in any API answer, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
 
-	// Gateway is the SMS gateway that the owner has chosen; nil means none. Only ChangeSMSGateway changes it. Like
+	// Gateway is the SMS gateway that the owner has chosen; nil means none. Only a Choice changes it. Like
 	// Mail, it is not in any API answer, clinic file or audit entry.
 	Gateway *notice.Gateway `json:"-"`
 
-	// OpenID is the identity provider that the staff can sign in with; nil means none. Only ChangeOpenID changes it.
+	// OpenID is the identity provider that the staff can sign in with; nil means none. Only a Choice changes it.
 	// Like Mail, it is not in any API answer, clinic file or audit entry.
 	OpenID *openid.Provider `json:"-"`
 }

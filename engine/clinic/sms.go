@@ -1,7 +1,6 @@
 package clinic
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
 	"holdfast/engine/sms"
+	"holdfast/engine/token"
 	"holdfast/engine/words"
 	"holdfast/store"
 )
@@ -103,11 +103,22 @@ func checkSMS(m *record.Mistakes, s *SMS) {
 	}
 }
 
-// Audit actions for changes of the SMS gateway.
-const (
-	SMSGatewayChanged = record.ActionSettingsSMSChanged
-	SMSGatewaySealed  = record.ActionSettingsSMSSealed // the same secret, sealed with a newer key
-)
+// SMSGateway returns the choice of the SMS gateway. Its secret is sealed for this method, address, headers, body and
+// user.
+func (cl *Clinic) SMSGateway(keys *token.Keys) *Choice[notice.Gateway] {
+	return &Choice[notice.Gateway]{
+		clinic: cl, keys: keys,
+		changed: record.ActionSettingsSMSChanged, resealed: record.ActionSettingsSMSSealed,
+		field:  func(s *Settings) **notice.Gateway { return &s.Gateway },
+		sealed: func(g *notice.Gateway) *string { return &g.Sealed },
+		use: func(g *notice.Gateway) string {
+			return "sms gateway " + strings.Join([]string{g.Method, g.URL, g.Headers, g.Body, g.User}, "\x00")
+		},
+		audited: func(g *notice.Gateway) any {
+			return gatewayAudit{g.Method, g.Host(), g.From, g.User, g.Sealed != ""}
+		},
+	}
+}
 
 // gatewayAudit is an SMS gateway in the audit log. Its URL and its headers can contain a secret that an owner typed
 // there instead of a placeholder, so only the host is in it.
@@ -117,24 +128,6 @@ type gatewayAudit struct {
 	From      string `json:"from,omitempty"`
 	User      string `json:"user,omitempty"`
 	SecretSet bool   `json:"secretSet"`
-}
-
-func gatewayAudited(g *notice.Gateway) any {
-	if g == nil {
-		return nil
-	}
-	return gatewayAudit{g.Method, g.Host(), g.From, g.User, g.Sealed != ""}
-}
-
-// ChangeSMSGateway calls edit with the chosen SMS gateway and stores the result; nil means none. Errors: those of
-// edit.
-func (cl *Clinic) ChangeSMSGateway(ctx context.Context, actor record.Actor, action record.Action,
-	edit func(before *notice.Gateway) (*notice.Gateway, error)) error {
-	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
-		before = gatewayAudited(s.Gateway)
-		s.Gateway, err = edit(s.Gateway)
-		return before, gatewayAudited(s.Gateway), err
-	})
 }
 
 // TextNumber returns the number to which a patient's text messages go, in E.164: "" if the patient did not agree to

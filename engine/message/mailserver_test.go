@@ -75,7 +75,7 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 			t.Errorf("the %s names the mail server: %s", what, said)
 		}
 	}
-	if !strings.Contains(fmt.Sprint(log), string(clinic.MailServerChanged)) {
+	if !strings.Contains(fmt.Sprint(log), string(record.ActionSettingsMailChanged)) {
 		t.Errorf("the log does not say that it was changed: %v", log)
 	}
 

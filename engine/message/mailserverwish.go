@@ -50,17 +50,9 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 		m.Add("encryption", "must be starttls, tls or none")
 	}
 	ch.checkFrom(&m, s.From)
-	switch {
-	case s.User == "":
-	case w.Password != "":
-		password = w.Password
-	case before == nil || before.Sealed == "" || use(before) != use(s):
-		m.Add("password", "is missing: the stored password belongs to another server or user")
-	default:
-		var isReadable bool
-		if password, isReadable = ch.password(before); !isReadable {
-			m.Add("password", "must be entered again: it was encrypted with another secret.key")
-		}
+	if s.User != "" {
+		password = ch.choice.SecretFor(&m, s, before, "password", w.Password,
+			"is missing: the stored password belongs to another server or user")
 	}
 	return s, password, m.Err()
 }
