@@ -30,7 +30,7 @@ func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 	}
 	p.Do(func(p *openidtest.Provider) { p.Who["sub"] = "pairwise-mallory" })
 	if _, err := finish(c, begin(c, p)); !errors.Is(err, account.ErrOtherIdentity) {
-		t.Errorf("olga's address, given to somebody else: got %v", err)
+		t.Errorf("olga's address, given to another user: got %v", err)
 	}
 }
 
