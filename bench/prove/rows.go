@@ -81,7 +81,7 @@ var rows = []row{
 		bug: &bug{
 			says: `after the disk has room: got .*; want none processing`,
 			lines: []planted.Bug{
-				{In: "outbound.Outbound.keep", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
+				{In: "outbound.Outbound.save", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
 			},
 		},
 	},
@@ -112,7 +112,7 @@ var rows = []row{
 		bug: &bug{
 			says: `no operation is processing and the outbox is empty: not within`,
 			lines: []planted.Bug{
-				{In: "outbound.Outbound.keep", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
+				{In: "outbound.Outbound.save", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
 			},
 		},
 	},
@@ -355,7 +355,7 @@ var rows = []row{
 		bug: &bug{ // the outcome that could not be stored is dropped
 			says: `still not: every operation is completed`,
 			lines: []planted.Bug{
-				{In: "outbound.Outbound.keep", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
+				{In: "outbound.Outbound.save", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
 			},
 		},
 	},

@@ -14,7 +14,8 @@ import (
 // number of waiting operations.
 type lane struct {
 	kinds   []store.OperationKind
-	width   int // the number of operations in delivery at a time
+	width   int // the number of workers
+	group   int // the maximum number of operations that a worker takes at a time; see group.go
 	wakeUps wakeUps
 	rest    Rest // while the server is unreachable: the lane takes no operation, and the order stays
 }
@@ -23,11 +24,11 @@ type lane struct {
 // notes are short and have no pace of their own, so they go in parallel.
 func newLanes() []*lane {
 	return []*lane{
-		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1},
-		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1},
-		{kinds: []store.OperationKind{store.Webhook}, width: 8}, // one call at a time to each address
-		{kinds: []store.OperationKind{store.Email}, width: 8},   // they share commits; the mailer has fewer connections
-		{kinds: []store.OperationKind{store.SMS}, width: 2},
+		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1, group: 1},
+		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1, group: 1},
+		{kinds: []store.OperationKind{store.Webhook}, width: 8, group: 1}, // one call at a time to each address
+		{kinds: []store.OperationKind{store.Email}, width: 2, group: 8},   // the mailer has two connections
+		{kinds: []store.OperationKind{store.SMS}, width: 2, group: 1},
 	}
 }
 
@@ -54,6 +55,14 @@ func (out *Outbound) Work() []func(context.Context) {
 
 func (out *Outbound) ringLanes() {
 	for _, l := range out.lanes {
+		l.wakeUps.wake()
+	}
+}
+
+// ringLaneOf wakes the lane that delivers a kind, because an operation of that kind changed in the queue. The workers
+// of the other lanes sleep on: each of them would read the queue.
+func (out *Outbound) ringLaneOf(kind store.OperationKind) {
+	if l := out.laneOf(kind); l != nil {
 		l.wakeUps.wake()
 	}
 }
@@ -87,6 +96,7 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	case <-out.queueReady:
 	case <-ctx.Done():
 	}
+	size := 1 // of the next group
 	for ctx.Err() == nil {
 		woken := l.wakeUps.listen()
 		out.heedClock(ctx)
@@ -109,7 +119,8 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			timed.Sleep(ctx, wait, woken)
 			continue
 		}
-		if err := out.workOne(ctx, l); err == nil {
+		var err error
+		if size, err = out.workGroup(ctx, l, size); err == nil {
 			out.queueWorks(&out.outages.start, "operations started again")
 		} else if ctx.Err() == nil {
 			out.queueFailed(&out.outages.start, "operation not started; retrying", err)
@@ -118,38 +129,28 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	}
 }
 
-// workOne takes one operation and makes one attempt at it.
-func (out *Outbound) workOne(ctx context.Context, l *lane) error {
-	out.clock.mu.RLock()
-	op, err := out.Queue.Take(ctx, out.Now(), l.kinds...)
-	out.clock.mu.RUnlock()
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // another worker was first
-	}
-	if err != nil {
-		return err
-	}
-	if out.resumed(ctx, &op) {
-		return nil
+// begin makes one attempt at an operation that a worker of the lane has taken. It returns ok = false if the operation
+// needs no outcome: begin has stored its end.
+func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o Outcome, ok bool) {
+	if out.resumed(ctx, op) {
+		return o, false
 	}
 	if out.Outbox.Claimed(op.ID) {
-		out.Settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(time.Second)})
-		return nil
+		return Outcome{End: Deferred, At: out.Now().Add(time.Second)}, true
 	}
 	known, promised, err := out.FindPromise(ctx, op.ID)
 	switch {
 	case err != nil:
-		out.Settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)})
-		return nil
+		return Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)}, true
 	case !promised: // its end was recorded, and the process stopped before the write to the queue; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
-		out.keep(ctx, op, "completed", "its end was recorded before")
-		return nil
+		out.keep(ctx, *op, "completed", "its end was recorded before")
+		return o, false
 	case known.Status.Final():
 		out.keep(ctx, known, string(known.Status), "its end was recorded before")
-		return nil
+		return o, false
 	}
-	o := out.attempt(ctx, &op)
+	o = out.attempt(ctx, op)
 	switch {
 	case o.End == Unreachable, o.Rest:
 		if l.rest.Begin(time.Now(), out.Options.Limits.Backoff) {
@@ -160,11 +161,7 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 			out.log.Info("deliveries resumed", "kind", op.Kind)
 		}
 	}
-	out.Settle(ctx, op, o)
-	if o.End == Unreachable {
-		return out.giveUpLate(ctx, l)
-	}
-	return nil
+	return o, true
 }
 
 func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {

@@ -3,7 +3,6 @@ package outbound
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"holdfast/engine/booking"
@@ -222,14 +221,21 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error",
 				err)
 			op, event, c = unrecorded(before, op, now), "retried", nil
-		} else if op.Status == store.OperationFailed {
-			out.log.Warn("operation failed permanently", "operation", op.ID, "kind", op.Kind, "appointment",
-				op.AppointmentID, "needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
+		} else {
+			out.logFailed(&op)
 		}
 	}
 	out.keep(ctx, op, event, op.LastError)
 	out.ends.count(&op, o.End) // after the write to the queue, so that the list has every counted operation
 	return op, c, nil
+}
+
+// logFailed logs that an operation failed permanently, if it did.
+func (out *Outbound) logFailed(op *store.Operation) {
+	if op.Status == store.OperationFailed {
+		out.log.Warn("operation failed permanently", "operation", op.ID, "kind", op.Kind, "appointment",
+			op.AppointmentID, "needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
+	}
 }
 
 // end records the end of an operation in tx.
@@ -303,17 +309,17 @@ const DoneWithoutName = "done"
 // of a delivered email or text message is dropped: no later call needs it, and it is most of the operation's size. If
 // the write fails, it is retried until the queue has the outcome; see unsaved.go.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
-	if op.Status == store.OperationCompleted && slices.Contains(store.Messages(), op.Kind) {
-		op.Payload = nil
-	}
-	u := &unsaved{op: op, event: event, detail: detail}
-	out.unsaved.put(u)
+	out.save(ctx, out.unsaved.add(op, event, detail))
+	out.ringLaneOf(op.Kind)
+}
+
+// save writes an outcome to the queue. If that fails, saveOutcomes repeats it.
+func (out *Outbound) save(ctx context.Context, u *unsaved) {
 	if err := out.saveOutcome(context.WithoutCancel(ctx), u); err != nil {
 		out.queueFailed(nil, "outcome of an operation not stored in the queue; retrying",
-			fmt.Errorf("operation %s: %w", op.ID, err))
+			fmt.Errorf("operation %s: %w", u.op.ID, err))
 		out.unsaved.wakeUps.wake()
 	}
-	out.ringLanes()
 }
 
 // Postpone stores in the queue that an operation, which its caller attempted outside the queue, has an unknown

@@ -19,6 +19,7 @@
 //
 //	outbox.go     the outbox, and the relay into the queue
 //	lane.go       workers: one lane for each kind of remote server
+//	group.go      operations that a worker takes and stores together
 //	operation.go  how an outcome changes an operation
 //	order.go      the order of the operations of one appointment
 //	rest.go       how long a lane rests if its server is unreachable

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -186,7 +187,13 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 		if err := out.Queue.Add(ctx, ops...); err != nil {
 			return err
 		}
-		out.ringLanes()
+		var rung []store.OperationKind
+		for i := range ops {
+			if !slices.Contains(rung, ops[i].Kind) {
+				rung = append(rung, ops[i].Kind)
+				out.ringLaneOf(ops[i].Kind)
+			}
+		}
 	}
 	if missed {
 		return out.reconcile(ctx, "", out.Now().Add(time.Millisecond), false)

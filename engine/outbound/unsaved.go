@@ -35,6 +35,16 @@ type unsavedSet struct {
 	wakeUps wakeUps // signals a write that failed
 }
 
+// add adds the outcome of an operation and returns it. The payload of a delivered email or text message is dropped.
+func (s *unsavedSet) add(op store.Operation, event, detail string) *unsaved {
+	if op.Status == store.OperationCompleted && slices.Contains(store.Messages(), op.Kind) {
+		op.Payload = nil
+	}
+	u := &unsaved{op: op, event: event, detail: detail}
+	s.put(u)
+	return u
+}
+
 // put adds u. It replaces an earlier outcome of the same operation, and waits for a write of that one that has begun.
 func (s *unsavedSet) put(u *unsaved) {
 	s.mu.Lock()

@@ -1,0 +1,236 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// # Groups
+//
+// Each commit of the queue and of the database waits for the disk, whatever it contains. So a worker of a busy lane
+// takes several due operations in one commit, attempts them one after another, and stores their outcomes in one commit
+// of the database and one of the queue. Nothing else differs from one operation at a time: an attempt is in the queue
+// before it is made, and its outcome is in the database before it is in the queue. If the process ends during a
+// group, the outcomes that are not stored are unknown.
+//
+// A worker begins with one operation. It takes twice as many the next time if all were there and their attempts were
+// short. So the outcome of a lone email is stored at once, and the groups for a slow mail server are small.
+
+const (
+	// groupTime is how long the operations of a group wait for their attempts. Those that are left go back to the queue.
+	groupTime = 200 * time.Millisecond
+	// groupWait is how long an outcome waits for those of the other operations of its group, for example while a
+	// mail server does not answer.
+	groupWait = 50 * time.Millisecond
+)
+
+// group is the operations that a worker took together, in the order of their attempts. It is safe for concurrent use.
+type group struct {
+	mu   sync.Mutex
+	left []store.Operation // not attempted yet
+}
+
+// next returns the next operation to attempt; ok is false if none is left.
+func (g *group) next() (op store.Operation, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.left) == 0 {
+		return op, false
+	}
+	op, g.left = g.left[0], g.left[1:]
+	return op, true
+}
+
+// putBack empties the group and returns the operations that were left. They are still due, so that the order is kept.
+func (g *group) putBack() (list []ended) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, op := range g.left {
+		list = append(list, ended{op, Outcome{End: Deferred, At: op.NextAttemptAt}})
+	}
+	g.left = nil
+	return list
+}
+
+// ended is an operation that was attempted, and the outcome.
+type ended struct {
+	op store.Operation
+	Outcome
+}
+
+// workGroup takes up to size due operations and makes one attempt at each. It returns the size of the next group.
+func (out *Outbound) workGroup(ctx context.Context, l *lane, size int) (next int, err error) {
+	ops, err := out.takeGroup(ctx, l, size)
+	if len(ops) == 0 {
+		return 1, err
+	}
+	g, began, unreachable := group{left: ops}, time.Now(), false
+	outcomes := make(chan ended, len(ops))
+	go func() {
+		defer close(outcomes)
+		for rests := false; !rests && ctx.Err() == nil; {
+			op, more := g.next()
+			if !more {
+				return
+			}
+			if o, ok := out.begin(ctx, l, &op); ok {
+				rests = o.End == Unreachable || o.Rest
+				unreachable = o.End == Unreachable
+				outcomes <- ended{op, o}
+			}
+		}
+	}()
+	whole := out.settleGroup(ctx, &g, outcomes)
+	if unreachable {
+		return 1, errors.Join(err, out.giveUpLate(ctx, l))
+	}
+	switch {
+	case !whole:
+		return 1, err
+	case len(ops) == size && time.Since(began) < groupTime/4:
+		return min(2*size, l.group), err
+	}
+	return len(ops), err
+}
+
+// settleGroup records the outcomes of a group until the channel is closed. It puts the operations that are left after
+// groupTime, or when the channel is closed, back into the queue. whole: there were none.
+func (out *Outbound) settleGroup(ctx context.Context, g *group, outcomes <-chan ended) (whole bool) {
+	timeUp := time.NewTimer(groupTime)
+	defer timeUp.Stop()
+	whole = true
+	var list []ended
+	var waited <-chan time.Time
+	for more := true; more; {
+		var e ended
+		var left []ended
+		select {
+		case e, more = <-outcomes:
+			if more {
+				if list = append(list, e); waited == nil {
+					waited = time.After(groupWait)
+				}
+				continue
+			}
+			left = g.putBack()
+		case <-timeUp.C:
+			left = g.putBack()
+		case <-waited:
+		}
+		whole = whole && len(left) == 0
+		out.settleAll(ctx, append(list, left...))
+		list, waited = nil, nil
+	}
+	return whole
+}
+
+// takeGroup takes up to size due operations, in the order of their attempts. The requests are concurrent, so that the
+// queue can answer them with one commit. It returns none and no error if other workers were first.
+func (out *Outbound) takeGroup(ctx context.Context, l *lane, size int) (ops []store.Operation, err error) {
+	out.clock.mu.RLock()
+	defer out.clock.mu.RUnlock()
+	now := out.Now()
+	if size == 1 {
+		op, err := out.Queue.Take(ctx, now, l.kinds...)
+		if err == nil {
+			ops = []store.Operation{op}
+		}
+		return ops, unlessNotFound(err)
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range size {
+		all.Go(func() {
+			op, takeErr := out.Queue.Take(ctx, now, l.kinds...)
+			mu.Lock()
+			defer mu.Unlock()
+			if takeErr == nil {
+				ops = append(ops, op)
+			} else if err == nil {
+				err = unlessNotFound(takeErr)
+			}
+		})
+	}
+	all.Wait()
+	slices.SortFunc(ops, func(a, b store.Operation) int {
+		if c := a.NextAttemptAt.Compare(b.NextAttemptAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return ops, err
+}
+
+func unlessNotFound(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// settleAll records the outcomes of several operations as Settle does with each: in one transaction of the database,
+// and then in concurrent writes to the queue. If the transaction fails, each outcome is recorded alone.
+func (out *Outbound) settleAll(ctx context.Context, list []ended) {
+	switch len(list) {
+	case 0:
+		return
+	case 1:
+		out.Settle(ctx, list[0].op, list[0].Outcome)
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	out.heedClock(ctx) // before the next wait is counted from now
+	now, isFinal := out.Now(), false
+	after, events := make([]store.Operation, len(list)), make([]string, len(list))
+	for i, e := range list {
+		after[i], events[i] = advance(e.op, e.Outcome, now, out.Options.Limits)
+		isFinal = isFinal || after[i].Status.Final()
+	}
+	var changes []*booking.Change
+	if isFinal {
+		err := out.store.Write(ctx, func(tx store.Tx) error {
+			changes = nil
+			for i := range after {
+				if !after[i].Status.Final() {
+					continue
+				}
+				c, err := out.end(ctx, tx, &after[i], list[i].End, now)
+				if err != nil {
+					return err
+				}
+				if c != nil {
+					changes = append(changes, c)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			for _, e := range list {
+				out.Settle(ctx, e.op, e.Outcome)
+			}
+			return
+		}
+	}
+	var all sync.WaitGroup
+	for i := range after {
+		op := &after[i]
+		out.logFailed(op)
+		u := out.unsaved.add(*op, events[i], op.LastError)
+		all.Go(func() { out.save(ctx, u) })
+	}
+	all.Wait()
+	for i := range after {
+		out.ringLaneOf(after[i].Kind)
+		out.ends.count(&after[i], list[i].End) // after the write to the queue, so that the list has every counted operation
+	}
+	for _, c := range changes {
+		out.Enqueue(c.Calls...)
+	}
+}
