@@ -19,8 +19,8 @@ import (
 
 // The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
 //
-// The choice is part of the clinic's settings, like the mail server (clinic.Choice). If a choice changes the source of sign-ins, it is checked first, and stored only if the issuer can
-// sign people in.
+// The choice is part of the clinic's settings, like the mail server (clinic.Choice). If a choice changes the source of
+// sign-ins, it is checked first, and stored only if the issuer can sign people in.
 //
 // The data of one sign-in is in a sealed cookie in the browser for ten minutes: the state, the nonce, the PKCE
 // secret, the issuer and the client. So any node can finish a sign-in that another node began. Only the browser that

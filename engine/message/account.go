@@ -65,9 +65,9 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 	u, err := ms.store.User(ctx, p.User)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the account was deleted"}
+		return notNeeded("the account was deleted")
 	case err != nil:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		return unread(ctx)
 	}
 	if err := ms.CheckSender(); err != nil {
 		// not a failed attempt: the email waits until a sender is set
@@ -79,7 +79,7 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 		words.Text("mail.account.you"), "webhook", p.Webhook}
 	subject := words.Fill("mail.subject."+p.Notice, pairs...)
 	text := words.letter(u.Name, words.Fill("mail.opening."+p.Notice, pairs...)) + "\n"
-	o := ms.sent(op, ms.transport.Mailer.Send(ctx, notice.Mail{
+	o := ms.mailed(op, ms.transport.Mailer.Send(ctx, notice.Mail{
 		ID: op.ID, To: cmp.Or(p.To, u.Email), ToName: u.Name, From: ms.sender(), ReplyTo: s.Clinic.Email,
 		Language: words.Tag, Subject: subject, Text: text, HTML: ms.asHTML(words.Tag, subject, text),
 	}))

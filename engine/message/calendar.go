@@ -19,8 +19,9 @@ type Invitation struct {
 	ManageURL string       // may be empty
 }
 
-// CalendarFile returns an appointment as an iCalendar object (RFC 5545). Its UID stays the same and its SEQUENCE grows with every change of
-// the appointment, so a calendar program that has the event takes a newer version and ignores an older one.
+// CalendarFile returns an appointment as an iCalendar object (RFC 5545). Its UID stays the same and its SEQUENCE grows
+// with every change of the appointment, so a calendar program that has the event takes a newer version and ignores an
+// older one.
 func (ms *Messages) CalendarFile(a *store.Appointment, to Invitation) []byte {
 	return ms.calendar(to, []store.Appointment{*a}, func(*store.Appointment) string { return to.ManageURL })
 }
@@ -36,8 +37,9 @@ func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo fun
 	return w.End()
 }
 
-// SpecialistCalendar returns a specialist's appointments for the calendar program on the specialist's phone, which fetches them again every
-// 15 minutes. If names is set, it contains the patients' names and phone numbers, and no other personal data.
+// SpecialistCalendar returns a specialist's appointments for the calendar program on the specialist's phone, which
+// fetches them again every 15 minutes. If names is set, it contains the patients' names and phone numbers, and no other
+// personal data.
 func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
 	about := &ms.clinic.Schedule().Clinic
 	var w ical.Writer

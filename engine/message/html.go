@@ -77,9 +77,9 @@ func (l look) card(lines string) string {
 
 // button returns the primary action. Its address is below it as text, for mail programs that show no links.
 func (l look) button() string {
-	return `<p style="margin:0 0 12px"><a href="` + html.EscapeString(l.to) + `" style="display:inline-block;padding:14px 24px;` +
-		`border-radius:10px;background:` + l.accent + `;color:#FFFFFF;font-weight:600;text-decoration:none">` +
-		html.EscapeString(l.action) + `</a></p>`
+	return `<p style="margin:0 0 12px"><a href="` + html.EscapeString(l.to) + `" style="display:inline-block;` +
+		`padding:14px 24px;border-radius:10px;background:` + l.accent +
+		`;color:#FFFFFF;font-weight:600;text-decoration:none">` + html.EscapeString(l.action) + `</a></p>`
 }
 
 // anchorsOf returns a replacer that makes anchors of links in an escaped text.

@@ -56,7 +56,8 @@ type mailTimes struct {
 }
 
 // write is writeMail with the clinic's own texts, which can be empty, and the instants of an offer.
-func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText, at mailTimes) {
+func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText,
+	at mailTimes) {
 	s := ms.clinic.Current()
 	wanted := []string{a.Locale, s.Clinic.Locale}
 	if toStaff(name) {
@@ -67,7 +68,10 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	what := s.TypeName(a.AppointmentTypeID, m.Language)
 	who, zone := s.Who(a.SpecialistID)
 	day, when := words.Day(a.SlotStart.In(zone)), words.when(a, zone, s.Zone)
-	values := map[string]string{"what": what, "when": when, "who": who, "where": s.Where(a, m.Language), "video": s.VideoLink(a), "link": link, "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
+	values := map[string]string{
+		"what": what, "when": when, "who": who, "where": s.Where(a, m.Language), "video": s.VideoLink(a), "link": link,
+		"phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
+	}
 	invitation := "manage"
 	switch name {
 	case MailRequest, MailReceived, mailAsking:
@@ -82,11 +86,10 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	case MailOffer:
 		invitation, values["video"] = "offered", ""
 		values["until"] = words.instant(at.until, s.Zone)
-	case MailProposal:
-		invitation, values["video"] = "proposed", ""
-		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
-	case MailProposed:
-		invitation, values["video"] = "answered", ""
+	case MailProposal, MailProposed:
+		if invitation, values["video"] = "proposed", ""; name == MailProposed {
+			invitation = "answered"
+		}
 		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
 	case MailOfferGone:
 		invitation, values["video"] = "wait", ""
@@ -96,7 +99,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		values["what"], values["who"], values["where"], values["video"] = "", "", "", ""
 	}
 	cancelling := ""
-	if t := s.TypeOf(a.AppointmentTypeID); t != nil && slices.Contains([]string{mailConfirmation, mailReschedule, mailReminder}, name) {
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil &&
+		slices.Contains([]string{mailConfirmation, mailReschedule, mailReminder}, name) {
 		if cancelling = clinic.CancelTextIn(t, m.Language); cancelling != "" {
 			cancelling += "\n\n"
 		}

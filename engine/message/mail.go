@@ -30,7 +30,8 @@ const (
 // calendarMethods lists the emails that change the patient's calendar, with their method. A reminder does not: the
 // calendar already has the appointment.
 var calendarMethods = map[string]ical.Method{
-	mailConfirmation: ical.Request, mailReschedule: ical.Request, mailNewAddress: ical.Request, mailCancellation: ical.Cancel,
+	mailConfirmation: ical.Request, mailReschedule: ical.Request, mailNewAddress: ical.Request,
+	mailCancellation: ical.Cancel,
 }
 
 // mailPayload is the complete stored payload of an email operation.
@@ -88,7 +89,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	if !ok || c.After.Patient.Email == "" {
 		return nil
 	}
-	name := map[string]string{booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule, booking.ChangeCancelled: mailCancellation}[kind]
+	name := mailOf[kind]
 	switch {
 	case len(c.Together) == 0:
 		add(name, c.At)
@@ -107,19 +108,51 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	return calls
 }
 
+// mailOf maps a change to the email or text message about it.
+var mailOf = map[string]string{
+	booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule,
+	booking.ChangeCancelled: mailCancellation,
+}
+
+var (
+	requestMails  = []string{MailRequest, MailReceived, MailDeclined, MailProposed, mailAsking, MailLapsed}
+	waitlistMails = []string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone, MailProposal}
+)
+
+// mailTo returns an email to a patient, without its text.
+func (ms *Messages) mailTo(op *store.Operation, to *store.Patient) notice.Mail {
+	return notice.Mail{ID: op.ID, To: to.Email, ToName: record.Greetable(to.Name),
+		ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender()}
+}
+
+// notNeeded is the outcome of a message that must not be sent any more.
+func notNeeded(why string) outbound.Outcome {
+	return outbound.Outcome{End: outbound.NotNeeded, Detail: why}
+}
+
+// unread is the outcome of a message whose subject could not be read from the database.
+func unread(ctx context.Context) outbound.Outcome {
+	return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+}
+
+// senderless is the outcome of an email without a sender. It is not a failed attempt: the email waits until one is set.
+func senderless(err error) outbound.Outcome {
+	return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
+}
+
 // deliverMail writes one email from the current state of its appointment, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the recipient was erased"}
+		return notNeeded("the recipient was erased")
 	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
 	}
 	switch {
-	case slices.Contains([]string{MailRequest, MailReceived, MailDeclined, MailProposed, mailAsking, MailLapsed}, p.Notice):
+	case slices.Contains(requestMails, p.Notice):
 		return ms.deliverRequestMail(ctx, op, p.Notice)
-	case slices.Contains([]string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone, MailProposal}, p.Notice):
+	case slices.Contains(waitlistMails, p.Notice):
 		return ms.deliverWaitlistMail(ctx, op, p.Notice)
 	case p.User != "":
 		return ms.deliverAccountMail(ctx, op, &p)
@@ -129,38 +162,38 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	a, err := ms.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was deleted"}
+		return notNeeded("the appointment was deleted")
 	case err != nil:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		return unread(ctx)
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
+		return senderless(err)
 	}
 	clinic := &ms.clinic.Schedule().Clinic
-	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: record.Greetable(a.Patient.Name), ReplyTo: clinic.Email, From: ms.sender()}
+	m := ms.mailTo(op, &a.Patient)
 	confirmed := a.Status == store.Confirmed
 	switch {
 	case p.Notice == mailStaff:
 		if clinic.Email == "" {
-			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the clinic has no email address in its settings; the queue page shows it"}
+			return notNeeded("the clinic has no email address in its settings; the queue page shows it")
 		}
 		m.To, m.ToName = clinic.Email, clinic.Name
 	case p.Notice == mailOldAddress:
 		if p.To == "" {
-			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the address was erased"}
+			return notNeeded("the address was erased")
 		}
 		m.To, m.ToName = p.To, ""
 	case a.Patient.Email == "":
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient no longer has an email address"}
+		return notNeeded("the patient no longer has an email address")
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
+		return notNeeded("the appointment was moved or cancelled")
 	case p.Notice == mailReminder && ms.remindedWith(ctx, &a):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the reminder of the visit's first appointment covers all"}
+		return notNeeded("the reminder of the visit's first appointment covers all")
 	case p.Notice != mailCancellation && !confirmed:
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was cancelled"}
+		return notNeeded("the appointment was cancelled")
 	}
 	link := ""
 	if base := ms.clinic.LinkURL(); base != "" {
@@ -174,7 +207,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		m.Calendar = ms.CalendarFile(&a, Invitation{Method: method, Organizer: m.From, Attendee: m.To, ManageURL: link})
 		m.CalendarMethod = string(method)
 	}
-	o := ms.sent(op, ms.transport.Mailer.Send(ctx, m))
+	o := ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
 	if o.End == outbound.Delivered {
 		op.Payload, _ = json.Marshal(mailPayload{Notice: p.Notice})
 	}

@@ -76,7 +76,8 @@ type Options struct {
 
 // New returns a Messages. Without a queue it sends no notices.
 func New(o Options) *Messages {
-	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, transport: o.Transport}
+	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound,
+		transport: o.Transport}
 	ms.Server = newMailServer(ms, o.Transport.Mailer, o.Keys)
 	ms.Gateway = newSMSGateway(ms, o.Transport.Texter, o.Keys)
 	if !o.Outbound.HasQueue() {
@@ -85,8 +86,8 @@ func New(o Options) *Messages {
 	return ms
 }
 
-// Delivery returns how package outbound delivers emails, text messages and webhooks. It has no Attempt if this clinic sends none of
-// that kind.
+// Delivery returns how package outbound delivers emails, text messages and webhooks. It has no Attempt if this clinic
+// sends none of that kind.
 func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	switch {
 	case kind == store.Email && ms.transport.Mailer != nil:

@@ -37,7 +37,8 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 func (ms *Messages) inventedAppointment(language string) store.Appointment {
 	s := ms.clinic.Current()
 	today := time.Now().In(s.Zone)
-	a := store.Appointment{ID: "00000000-0000-7000-8000-000000000000", Locale: language, CreatedAt: today, SlotStart: time.Date(today.Year(), today.Month(), today.Day()+1, 10, 0, 0, 0, s.Zone)}
+	a := store.Appointment{ID: "00000000-0000-7000-8000-000000000000", Locale: language, CreatedAt: today,
+		SlotStart: time.Date(today.Year(), today.Month(), today.Day()+1, 10, 0, 0, 0, s.Zone)}
 	a.SlotEnd = a.SlotStart.Add(30 * time.Minute)
 	for i := range s.AppointmentTypes {
 		if t := &s.AppointmentTypes[i]; t.Active && len(t.Specialists) > 0 {

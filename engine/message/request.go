@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
-	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -74,8 +72,8 @@ func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	}
 }
 
-// outdated reports whether the desk has proposed another time since an email or a text message about an open request was
-// queued.
+// outdated reports whether the desk has proposed another time since an email or a text message about an open request
+// was queued.
 func outdated(r *store.BookingRequest, op *store.Operation, name string) bool {
 	switch name {
 	case MailProposed:
@@ -91,22 +89,22 @@ func (ms *Messages) deliverRequestSMS(ctx context.Context, op *store.Operation, 
 	r, err := ms.store.BookingRequest(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed or deleted"}
+		return notNeeded("the request was confirmed or deleted")
 	case err != nil:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		return unread(ctx)
 	case r.Status != store.RequestOpen || outdated(&r, op, name):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was declined, or another time was proposed"}
+		return notNeeded("the request was declined, or another time was proposed")
 	}
 	a, link := ms.asAppointment(&r), ""
 	number := ms.smsNumber(a)
 	if number == "" && ms.SendsSMS() {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient no longer receives text messages"}
+		return notNeeded("the patient no longer receives text messages")
 	}
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/m#" + ms.booking.ShortManageToken(a)
 	}
 	letter := smsLetter{notice: MailProposal, about: a, link: link, until: r.ExpiresAt}
-	return texted(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(letter)))
+	return sent(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(letter)))
 }
 
 // deliverRequestMail writes one email from the current state of its request, and sends it.
@@ -114,13 +112,13 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	r, err := ms.store.BookingRequest(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed or deleted"}
+		return notNeeded("the request was confirmed or deleted")
 	case err != nil:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		return unread(ctx)
 	case outdated(&r, op, name):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "another time was proposed"}
+		return notNeeded("another time was proposed")
 	case (name == MailDeclined || name == MailLapsed) != (r.Status == store.RequestDeclined):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was declined"}
+		return notNeeded("the request was declined")
 	}
 	a, link, at := ms.asAppointment(&r), "", mailTimes{}
 	switch {
@@ -133,30 +131,22 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 		link = base + "/manage#" + ms.booking.ManageToken(a)
 	}
 	clinic := &ms.clinic.Schedule().Clinic
-	m := notice.Mail{ID: op.ID, To: r.Patient.Email, ToName: record.Greetable(r.Patient.Name), ReplyTo: clinic.Email,
-		From: ms.sender()}
+	m := ms.mailTo(op, &r.Patient)
 	if toStaff(name) {
 		m.To, m.ToName = clinic.Email, clinic.Name
 	}
 	if m.To == "" {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "no recipient"}
+		return notNeeded("no recipient")
 	}
 	ms.writeMailAt(&m, name, a, link, at)
-	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
+	return ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
 }
 
-// sent converts the result of sending an email to an outcome.
-func (ms *Messages) sent(op *store.Operation, err error) outbound.Outcome {
-	switch {
-	case err == nil && ms.transport.Mailer.ToFiles():
+// mailed converts the result of sending an email to an outcome.
+func (ms *Messages) mailed(op *store.Operation, err error) outbound.Outcome {
+	if err == nil && ms.transport.Mailer.ToFiles() {
 		return outbound.Outcome{End: outbound.Delivered, Result: op.ID,
 			Detail: "written to a file, because no mail server is configured"}
-	case err == nil:
-		return outbound.Outcome{End: outbound.Delivered, Result: op.ID}
-	case notice.IsPermanent(err):
-		return outbound.Outcome{End: outbound.Refused, Detail: err.Error()}
-	case notice.IsUnreachable(err):
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
 	}
-	return outbound.Outcome{End: outbound.Retryable, Detail: err.Error()}
+	return sent(op, err)
 }

@@ -12,7 +12,8 @@ import (
 const noSender = "no-reply@holdfast.invalid"
 
 // errNoSender: a mail server would get emails from an address that does not exist.
-var errNoSender = errors.New("emails have no sender: set --mail-from, or enter the clinic's email address in the settings")
+var errNoSender = errors.New(
+	"emails have no sender: set --mail-from, or enter the clinic's email address in the settings")
 
 // sender returns the sender of emails: the one set at the start, or else the owner's choice with the mail server, or
 // else the clinic's address.

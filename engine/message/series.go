@@ -25,7 +25,9 @@ const (
 )
 
 // seriesMails maps the email about one appointment to the email about several.
-var seriesMails = map[string]string{mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved}
+var seriesMails = map[string]string{
+	mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved,
+}
 
 // visitOpenings are the openings for a group visit. Its appointments can only be cancelled together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
@@ -51,25 +53,24 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
-			return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
-		case a.Status == wanted && a.Patient.Email != "" && (len(list) == 0 || booking.SameAddress(a.Patient.Email, list[0].Patient.Email)):
+			return unread(ctx)
+		case a.Status == wanted && a.Patient.Email != "" &&
+			(len(list) == 0 || booking.SameAddress(a.Patient.Email, list[0].Patient.Email)):
 			list = append(list, a)
 		}
 	}
 	if len(list) == 0 {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointments have changed since, or no longer have an email address"}
+		return notNeeded("the appointments have changed since, or no longer have an email address")
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
+		return senderless(err)
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 	first := &list[0]
-	m := notice.Mail{
-		ID: op.ID, To: first.Patient.Email, ToName: record.Greetable(first.Patient.Name), ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender(),
-	}
+	m := ms.mailTo(op, &first.Patient)
 	linkTo := func(a *store.Appointment) string {
 		if base := ms.clinic.LinkURL(); base != "" && wanted == store.Confirmed {
 			return base + "/manage#" + ms.booking.ManageToken(a)
@@ -81,7 +82,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 		// An invitation has one event (RFC 5546), so several appointments are published.
 		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(ical.Publish)
 	}
-	o := ms.sent(op, ms.transport.Mailer.Send(ctx, m))
+	o := ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
 	if o.End == outbound.Delivered && ms.transport.Mailer.ToFiles() {
 		for i := range list {
 			ms.dropErasedMail(ctx, op.ID, &list[i])
@@ -91,7 +92,8 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 }
 
 // writeSeriesMail fills in subject, text and HTML.
-func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment, linkTo func(*store.Appointment) string) {
+func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment,
+	linkTo func(*store.Appointment) string) {
 	s, first := ms.clinic.Current(), &list[0]
 	words := ms.lettersFor(first.Locale, s.Clinic.Locale)
 	m.Language = words.Tag
@@ -134,21 +136,26 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 		}
 		lines.WriteString("\n")
 	}
-	values := map[string]string{"what": what, "when": "", "who": "", "where": "", "video": "", "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
+	values := map[string]string{
+		"what": what, "when": "", "who": "", "where": "", "video": "", "phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
+	}
 	m.Subject = words.Fill("mail.subject."+name, "day", day, "n", strconv.Itoa(len(list)))
-	m.Text = words.letter(m.ToName, opening) + "\n\n" + lines.String() + fill(words.Text("mail.details")+"\n", values) + "\n" +
-		fill(words.Text("mail.closing")+"\n", values)
+	m.Text = words.letter(m.ToName, opening) + "\n\n" + lines.String() +
+		fill(words.Text("mail.details")+"\n", values) + "\n" + fill(words.Text("mail.closing")+"\n", values)
 	m.HTML = ms.asHTML(m.Language, m.Subject, m.Text, links...)
 }
 
 // remindedWith reports whether an earlier appointment of the same group visit has the same email address: one
 // reminder is enough.
 func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
-	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool { return booking.SameAddress(x.Patient.Email, a.Patient.Email) })
+	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool {
+		return booking.SameAddress(x.Patient.Email, a.Patient.Email)
+	})
 }
 
 // visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test.
-func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment, passes func(*store.Appointment) bool) bool {
+func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment,
+	passes func(*store.Appointment) bool) bool {
 	if a.VisitID == "" {
 		return false
 	}

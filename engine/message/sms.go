@@ -45,7 +45,7 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	if !ok || ms.smsNumber(c.After) == "" {
 		return nil
 	}
-	name := map[string]string{booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule, booking.ChangeCancelled: mailCancellation}[kind]
+	name := mailOf[kind]
 	deadline := c.At.Add(ms.outbound.Options.Limits.NoticeAge)
 	switch {
 	case len(c.Together) == 0:
@@ -54,7 +54,8 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 		}
 		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: name}, c.At, c.At, deadline))
 	case c.Together[0] == c.After.ID: // one message for all of them
-		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: seriesMails[name], Appointments: c.Together}, c.At, c.At, deadline))
+		p := mailPayload{Notice: seriesMails[name], Appointments: c.Together}
+		calls = append(calls, ms.smsCall(c.After, p, c.At, c.At, deadline))
 	}
 	if kind == booking.ChangeCancelled {
 		return calls
@@ -79,8 +80,8 @@ func (ms *Messages) smsCall(a *store.Appointment, p mailPayload, at, due, until 
 	return booking.Promise{Operation: op, Notice: p.Notice}
 }
 
-// reminderDue returns when a reminder is sent: some hours before the start, or, if that is in the quiet hours, when they
-// begin.
+// reminderDue returns when a reminder is sent: some hours before the start, or, if that is in the quiet hours, when
+// they begin.
 func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	due := start.Add(-time.Duration(hours) * time.Hour).In(zone)
 	day := due.Day()
@@ -101,14 +102,15 @@ func forgottenSMS(op *store.Operation) {
 // deliverSMS writes one text message from the current state of its appointment, and sends it.
 func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the recipient was erased"}
+		return notNeeded("the recipient was erased")
 	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
 	}
 	if op.Unknown {
-		return outbound.Outcome{End: outbound.Undecided, Detail: "the server stopped during the attempt: the message may have been sent"}
+		return outbound.Outcome{End: outbound.Undecided,
+			Detail: "the server stopped during the attempt: the message may have been sent"}
 	}
 	if p.Notice == MailOffer || p.Notice == MailProposal {
 		return ms.deliverOfferSMS(ctx, op, p.Notice)
@@ -116,12 +118,12 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == MailProposed {
 		return ms.deliverRequestSMS(ctx, op, p.Notice)
 	}
-	list, unread := ms.smsAbout(ctx, op, &p)
+	list, isUnread := ms.smsAbout(ctx, op, &p)
 	switch {
-	case unread:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	case isUnread:
+		return unread(ctx)
 	case len(list) == 0:
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment has changed since, or the patient no longer receives text messages"}
+		return notNeeded("the appointment has changed since, or the patient no longer receives text messages")
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
@@ -131,12 +133,13 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 		link = base + "/m#" + ms.booking.ShortManageToken(&list[0])
 	}
 	text := ms.writeSMS(smsLetter{notice: p.Notice, about: &list[0], n: len(list), link: link})
-	return texted(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
+	return sent(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
 }
 
 // smsAbout reads the appointments of a text message that it still applies to, the earliest first. unread: the database
 // could not be read.
-func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload) (list []store.Appointment, unread bool) {
+func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload) (list []store.Appointment,
+	unread bool) {
 	wanted, ids := store.Confirmed, p.Appointments
 	if p.Notice == mailCancellation || p.Notice == mailSeriesCancelled {
 		wanted = store.Cancelled
@@ -172,7 +175,8 @@ func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
 }
 
 // offerSMS returns the text message about an offer or a proposal; none if the person does not receive text messages.
-func (ms *Messages) offerSMS(e *store.WaitlistEntry, o *store.WaitlistOffer, name string, at, due, until time.Time) []booking.Promise {
+func (ms *Messages) offerSMS(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
+	at, due, until time.Time) []booking.Promise {
 	a := waitingAs(e, o)
 	if a.Intake = e.Intake; ms.smsNumber(&a) == "" {
 		return nil
@@ -185,37 +189,35 @@ func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, na
 	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry was deleted"}
+		return notNeeded("the waiting-list entry was deleted")
 	case err != nil:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		return unread(ctx)
 	case !e.EndedAt.IsZero() || o.Status != store.OfferOpen:
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
+		return notNeeded("the offer has ended")
 	}
 	a, link := waitingAs(&e, o), ""
 	a.Intake = e.Intake
 	number := ms.smsNumber(&a)
 	if number == "" && ms.SendsSMS() {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient no longer receives text messages"}
+		return notNeeded("the patient no longer receives text messages")
 	}
 	opens := &a
-	if name == MailProposal { // the link of the appointment, with which the patient can also choose or cancel
-		of, err := ms.store.Appointment(ctx, e.AppointmentID)
-		switch {
-		case errors.Is(err, store.ErrNotFound), err == nil && !e.Displaced.From(&of):
-			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
-		case err != nil:
-			return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	if name == MailProposal {
+		of, end := ms.displaced(ctx, &e)
+		if end != nil {
+			return *end
 		}
-		opens = &of
+		opens = of
 	}
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/m#" + ms.booking.ShortManageToken(opens)
 	}
-	return texted(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(smsLetter{notice: name, about: &a, link: link, until: o.ExpiresAt})))
+	letter := smsLetter{notice: name, about: &a, link: link, until: o.ExpiresAt}
+	return sent(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(letter)))
 }
 
-// texted converts the result of sending a text message to an outcome.
-func texted(op *store.Operation, err error) outbound.Outcome {
+// sent converts the result of sending an email or a text message to an outcome.
+func sent(op *store.Operation, err error) outbound.Outcome {
 	switch {
 	case err == nil:
 		return outbound.Outcome{End: outbound.Delivered, Result: op.ID}

@@ -47,8 +47,9 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 		when += " (" + zone.String() + ")"
 	}
 	write := func(from string) string {
-		text := words.Fill(cmp.Or(own, language.Text("sms."+name)), "clinic", from, "when", when, "day", language.ShortDay(l.about.SlotStart.In(zone)),
-			"time", clinic.Clock(l.about.SlotStart.In(zone)), "phone", s.Clinic.Phone, "until", at(l.until), "n", strconv.Itoa(l.n))
+		text := words.Fill(cmp.Or(own, language.Text("sms."+name)), "clinic", from, "when", when,
+			"day", language.ShortDay(l.about.SlotStart.In(zone)), "time", clinic.Clock(l.about.SlotStart.In(zone)),
+			"phone", s.Clinic.Phone, "until", at(l.until), "n", strconv.Itoa(l.n))
 		if link != "" {
 			kind := "manage"
 			switch name {

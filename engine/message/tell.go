@@ -77,7 +77,8 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 		if err := booking.WritePromises(ctx, tx, now, calls...); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, now, actor, record.ActionAppointmentTold, "appointment:"+a.ID, "", nil, nil); err != nil {
+		err = record.Audit(ctx, tx, now, actor, record.ActionAppointmentTold, "appointment:"+a.ID, "", nil, nil)
+		if err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, a, now)
@@ -88,7 +89,8 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 	return err
 }
 
-// Told reports for which of these appointments an email or a text message that asks the patient to move is queued or delivered.
+// Told reports for which of these appointments an email or a text message that asks the patient to move is queued or
+// delivered.
 func (ms *Messages) Told(ctx context.Context, list []store.Appointment) (map[string]bool, error) {
 	told := make(map[string]bool)
 	for i := range list {

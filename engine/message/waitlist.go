@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
-	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -25,9 +23,10 @@ const (
 )
 
 // WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns none if this server
-// sends no email or the person has no address. About an offer or a proposal, it also returns a text message if the person receives
-// them. The messages are sent at due, and are useless after until.
-func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string, at, due, until time.Time) []booking.Promise {
+// sends no email or the person has no address. About an offer or a proposal, it also returns a text message if the
+// person receives them. The messages are sent at due, and are useless after until.
+func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
+	at, due, until time.Time) []booking.Promise {
 	var calls []booking.Promise
 	if name == MailOffer || name == MailProposal {
 		calls = ms.offerSMS(e, o, name, at, due, until)
@@ -45,7 +44,8 @@ func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer,
 // waitingAs returns the appointment that an offer would become. Without an offer, it returns one for the entry,
 // without a time.
 func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment {
-	a := store.Appointment{ID: e.ID, AppointmentTypeID: e.AppointmentTypeID, Patient: e.Patient, Locale: e.Locale, CreatedAt: e.CreatedAt}
+	a := store.Appointment{ID: e.ID, AppointmentTypeID: e.AppointmentTypeID, Patient: e.Patient, Locale: e.Locale,
+		CreatedAt: e.CreatedAt}
 	if o != nil {
 		a.ID, a.SpecialistID, a.SlotStart, a.SlotEnd, a.CreatedAt = o.ID, o.SpecialistID, o.SlotStart, o.SlotEnd, o.CreatedAt
 	}
@@ -69,43 +69,55 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry was deleted"}
+		return notNeeded("the waiting-list entry was deleted")
 	case err != nil:
-		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		return unread(ctx)
 	case e.Patient.Email == "" || !e.EndedAt.IsZero() || name == MailWaitlist && e.Status != store.WaitlistUnconfirmed:
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry is closed"}
+		return notNeeded("the waiting-list entry is closed")
 	case (name == MailOffer || name == MailProposal) && o.Status != store.OfferOpen:
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
+		return notNeeded("the offer has ended")
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
+		return senderless(err)
 	}
 	about, a, link, times := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", mailTimes{was: e.Displaced.SlotStart}
 	if o != nil {
 		a.Place, times.until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
 	}
 	token := ms.WaitlistToken(&e, o)
-	if name == MailProposal { // the link of the appointment, with which the patient can also choose or cancel
-		of, err := ms.store.Appointment(ctx, e.AppointmentID)
-		switch {
-		case errors.Is(err, store.ErrNotFound), err == nil && !e.Displaced.From(&of):
-			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
-		case err != nil:
-			return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	if name == MailProposal {
+		of, end := ms.displaced(ctx, &e)
+		if end != nil {
+			return *end
 		}
-		token = ms.booking.ManageToken(&of)
+		token = ms.booking.ManageToken(of)
 	}
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/manage#" + token
 	}
-	m := notice.Mail{ID: op.ID, To: e.Patient.Email, ToName: record.Greetable(e.Patient.Name), ReplyTo: about.Email, From: ms.sender()}
+	m := ms.mailTo(op, &e.Patient)
 	language := ms.lettersFor(a.Locale, about.Locale).Tag
 	ms.write(&m, name, &a, link, ms.clinic.Settings().MailTexts[name][language], times)
-	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
+	return ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
+}
+
+// displaced returns the appointment that a proposal is about. Its link also lets the patient choose another time or
+// cancel. end is the outcome of a message without that appointment.
+func (ms *Messages) displaced(ctx context.Context, e *store.WaitlistEntry) (of *store.Appointment,
+	end *outbound.Outcome) {
+	a, err := ms.store.Appointment(ctx, e.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && !e.Displaced.From(&a):
+		return nil, new(notNeeded("the appointment was moved or cancelled"))
+	case err != nil:
+		return nil, new(unread(ctx))
+	}
+	return &a, nil
 }
 
 // waitingOf reads the subject of an email: an entry, or an offer and its entry.
-func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry, o *store.WaitlistOffer, err error) {
+func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry,
+	o *store.WaitlistOffer, err error) {
 	if name == MailOffer || name == MailOfferGone || name == MailProposal {
 		offer, err := ms.store.WaitlistOffer(ctx, id)
 		if err != nil {

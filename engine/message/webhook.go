@@ -91,7 +91,7 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	endpoints := ms.clinic.Settings().Webhooks
 	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == p.EndpointID })
 	if i < 0 || !endpoints[i].Active {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the webhook was removed or disabled"}
+		return notNeeded("the webhook was removed or disabled")
 	}
 	to := endpoints[i].URL
 	if wait := ms.hookRests.left(to, time.Now()); wait > 0 {
