@@ -115,13 +115,13 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 
 // checkPassword checks a new password. about contains texts about the account that must not be used as
 // the password.
-func checkPassword(m *record.Mistakes, field, password string, about ...string) {
+func checkPassword(m *record.Mistakes, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
-		m.Add(field, "must have at least %d characters; several words in a row are easy to remember", MinPassword)
+		m.Add("password", "must have at least %d characters; several words in a row are easy to remember", MinPassword)
 	case len(password) > MaxPassword:
-		m.Add(field, "must have at most %d bytes", MaxPassword)
+		m.Add("password", "must have at most %d bytes", MaxPassword)
 	case isCommon(password, about...):
-		m.Add(field, "is a common password; a few words together are hard to guess and easy to remember")
+		m.Add("password", "is a common password; a few words together are hard to guess and easy to remember")
 	}
 }

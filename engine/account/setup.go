@@ -84,7 +84,7 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 	edit(&named)
 	var m record.Mistakes
 	ac.checkUser(&m, &u)
-	checkPassword(&m, "password", owner.Password, owner.Email)
+	checkPassword(&m, owner.Password, owner.Email)
 	clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &named)
 	if err := m.Err(); err != nil {
 		return u, err

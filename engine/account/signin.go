@@ -213,7 +213,7 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 // *ValidationError.
 func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password string) error {
 	var m record.Mistakes
-	if checkPassword(&m, "password", password, s.User.Email); m.Err() != nil {
+	if checkPassword(&m, password, s.User.Email); m.Err() != nil {
 		return m.Err()
 	}
 	now := record.Now()

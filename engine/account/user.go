@@ -23,7 +23,7 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 		Active: true, CreatedAt: record.Now()}
 	var m record.Mistakes
 	ac.checkUser(&m, &u)
-	checkPassword(&m, "password", n.Password, n.Email, ac.clinic.Schedule().Clinic.Name)
+	checkPassword(&m, n.Password, n.Email, ac.clinic.Schedule().Clinic.Name)
 	if err := m.Err(); err != nil {
 		return u, err
 	}
@@ -96,7 +96,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 // stores the hash. Errors: *ValidationError.
 func (ac *Account) newPassword(ctx context.Context, password string, about ...string) (hash string, err error) {
 	var m record.Mistakes
-	checkPassword(&m, "password", password, append(about, ac.clinic.Schedule().Clinic.Name)...)
+	checkPassword(&m, password, append(about, ac.clinic.Schedule().Clinic.Name)...)
 	if err := m.Err(); err != nil {
 		return "", err
 	}

@@ -36,19 +36,17 @@ func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialist
 // ManageToken signs the link with which a patient sees, moves and cancels one appointment. The same appointment has
 // the same token until it is moved.
 func (bk *Booking) ManageToken(a *store.Appointment) string {
-	t, err := bk.Keys().IssueManage(token.Manage{
-		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
-	}, a.CreatedAt)
-	if err != nil {
-		bk.log.Error("failed to sign a manage link", "appointment", a.ID, "error", err)
-	}
-	return t
+	return bk.manageToken(a, bk.Keys().IssueManage)
 }
 
 // ShortManageToken is ManageToken for a text message. Both open the same appointment, and both stop working when it
 // is moved.
 func (bk *Booking) ShortManageToken(a *store.Appointment) string {
-	t, err := bk.Keys().IssueShortManage(token.Manage{
+	return bk.manageToken(a, bk.Keys().IssueShortManage)
+}
+
+func (bk *Booking) manageToken(a *store.Appointment, issue func(token.Manage, time.Time) (string, error)) string {
+	t, err := issue(token.Manage{
 		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
 	}, a.CreatedAt)
 	if err != nil {

@@ -220,7 +220,7 @@ func (w *worker) event(e *event) error {
 		}
 		walls = append(walls, more...)
 	}
-	without, err := w.instants(e.without, z)
+	without, err := w.instants(e.without)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (w *worker) event(e *event) error {
 
 // instants returns the excluded starts of an event as Unix seconds. An excluded date excludes its whole day: its
 // midnight is negated, so that it differs from every instant of our time.
-func (w *worker) instants(list []moment, z *zone) (map[int64]bool, error) {
+func (w *worker) instants(list []moment) (map[int64]bool, error) {
 	out := map[int64]bool{}
 	for i := range list {
 		at, err := w.instant(&list[i])
