@@ -240,7 +240,7 @@ func (l *SlotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 
 // touched returns the slots from first to before end that live holds or mayHold affect, with the seats that are
 // left.
-func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner,
+func (l *SlotList) touched(first, end int, held []holds.Hold, owner holds.Owner,
 	mayHold func(*holds.Span) bool) []touchedSlot {
 	if len(held) == 0 && mayHold == nil || first == end {
 		return nil
@@ -255,7 +255,7 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 			}
 			id := l.specialists[f.Who]
 			span := availability.SpanOf(l.t, id, l.Start(place))
-			others, own := HeldSeats(span, int(f.Seats), here[f.Who], asking)
+			others, own := HeldSeats(span, int(f.Seats), here[f.Who], owner)
 			refused := !own && mayHold != nil && !mayHold(&span)
 			if others == 0 && !own && !refused {
 				continue
@@ -274,7 +274,7 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 			}
 		}
 		if l.t.Needs != nil {
-			if enough := l.needs.Left(l.Start(place), held, asking); left.place >= 0 ||
+			if enough := l.needs.Left(l.Start(place), held, owner); left.place >= 0 ||
 				enough < l.needs.Most(l.Start(place)) {
 				if left.place < 0 {
 					left = touchedSlot{place, l.Timeslot(place)}

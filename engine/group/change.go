@@ -243,7 +243,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 	}
 	oldDay, oldMinute := wall(first.SlotStart)
 	newDay, newMinute := wall(r.SlotStart)
-	rule := &rules{moving: make(map[string]bool), ignoreHolds: r.Displace, asking: owner}
+	rule := &rules{moving: make(map[string]bool), ignoreHolds: r.Displace, owner: owner}
 	plan := make([]Occurrence, len(list))
 	starts, ids := make([]time.Time, len(list)), make([]string, len(list))
 	for i, a := range list {

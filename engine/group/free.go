@@ -22,7 +22,7 @@ type rules struct {
 	replaces     string          // the id of a hold that will be released
 	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
 	moved        []holds.Booked  // the current time of the same appointments, for their claims
-	asking       holds.Owner     // its own holds do not conflict
+	owner        holds.Owner     // its own holds do not conflict
 	specialistID string          // empty means any specialist who serves all types
 }
 
@@ -43,7 +43,7 @@ func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids [
 	snapshot, err := m.booking.Snapshot(ctx, booking.Question{
 		Schedule: s, Types: []*store.AppointmentType{w.AppointmentType}, Specialists: ids, From: from, To: to,
 		Rules:  rules,
-		Client: r.asking, IgnoreHeld: r.ignoreHolds, Replaces: r.replaces,
+		Client: r.owner, IgnoreHeld: r.ignoreHolds, Replaces: r.replaces,
 	})
 	return &known{w, snapshot}, err
 }

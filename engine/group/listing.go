@@ -128,13 +128,13 @@ func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 
 // timeslot returns one start with its holds. any is false if it is neither free nor held.
 func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string, needs *availability.Needs,
-	held *heldTime, asking holds.Owner) (one booking.Timeslot, any bool) {
+	held *heldTime, owner holds.Owner) (one booking.Timeslot, any bool) {
 	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(w.DurationMinutes)),
 		SpecialistIDs: []string{}}
 	for _, f := range free {
 		id := ids[f.Who]
 		others, own := booking.HeldSeats(availability.SpanOf(w.AppointmentType, id, start), 1, held.bySpecialist[id],
-			asking)
+			owner)
 		one.OwnHold = one.OwnHold || own
 		if one.Held += others; others == 0 {
 			one.SpecialistIDs = append(one.SpecialistIDs, id)
@@ -142,7 +142,7 @@ func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string,
 	}
 	if one.Available = len(one.SpecialistIDs); one.Available > 0 && needs != nil {
 		span := availability.SpanOf(w.AppointmentType, "", start)
-		one.Available = min(one.Available, needs.Left(start, held.roomsAt(&span), asking))
+		one.Available = min(one.Available, needs.Left(start, held.roomsAt(&span), owner))
 	}
 	if one.Available == 0 {
 		one.Held, one.SpecialistIDs = one.Held+len(one.SpecialistIDs), []string{}

@@ -67,7 +67,7 @@ func (se *Series) Plan(ctx context.Context, r Rule) ([]Occurrence, error) {
 		return nil, err
 	}
 	ids := specialistsOf(s, t, r.SpecialistIDs)
-	k, err := se.look(ctx, s, slotOfOne(t), ids, starts[0], starts[len(starts)-1], &rules{asking: r.Client.Owner()})
+	k, err := se.look(ctx, s, slotOfOne(t), ids, starts[0], starts[len(starts)-1], &rules{owner: r.Client.Owner()})
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.Appoi
 		}
 	}
 	ids := specialistsOf(s, t, nil)
-	k, err := se.look(ctx, s, slotOfOne(t), ids, first, last, &rules{asking: owner, ignoreHolds: r.Displace})
+	k, err := se.look(ctx, s, slotOfOne(t), ids, first, last, &rules{owner: owner, ignoreHolds: r.Displace})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	rule := rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID, asking: r.Client.Owner()}
+	rule := rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID, owner: r.Client.Owner()}
 	if !r.Displace {
 		rule.replaces = r.Replaces
 	}

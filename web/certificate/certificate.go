@@ -74,12 +74,12 @@ type Status struct {
 
 // Keeper manages the certificates. It is safe for concurrent use.
 type Keeper struct {
-	options Options
-	dir     string
-	log     *slog.Logger
-	asking  sync.Mutex // one order at a time
-	client  *acme.Client
-	pause   func(before int, counts bool, err error) time.Duration // after a failure
+	options  Options
+	dir      string
+	log      *slog.Logger
+	ordering sync.Mutex // one order at a time
+	client   *acme.Client
+	pause    func(before int, counts bool, err error) time.Duration // after a failure
 
 	mu     sync.RWMutex
 	held   map[string]*tls.Certificate // by domain

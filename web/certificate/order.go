@@ -117,8 +117,8 @@ func (k *Keeper) note(domain, why string) {
 
 // obtain gets a certificate for a domain, with one kind of proof, and stores it.
 func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
-	k.asking.Lock()
-	defer k.asking.Unlock()
+	k.ordering.Lock()
+	defer k.ordering.Unlock()
 	defer func() {
 		if err != nil {
 			k.client = nil // the directory may no longer have the account
