@@ -11,7 +11,7 @@ import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
-import { Language } from './language.js'
+import { Language } from '../lib/language.js'
 import { Busy, Confirm, listed, Office, State, Trouble, useAsk, useSend } from './office.js'
 
 const least = 12
@@ -269,7 +269,7 @@ const systems = [
   ['Linux', /Linux/],
 ]
 const named = (list, text) => list.find(([, is]) => is.test(text))?.[0]
-export function deviceOf(userAgent) {
+function deviceOf(userAgent) {
   const browser = named(browsers, userAgent),
     system = named(systems, userAgent)
   return browser && system

@@ -9,38 +9,19 @@ import { specialistName, typeName } from './words.js'
 
 const few = 4
 
-export function History({ desk, id, version, close }) {
-  const [h, setHistory] = useState(null),
-    [all, setAll] = useState(false),
-    [open, setOpen] = useState(false)
-  useEffect(() => {
-    let here = true
-    desk.history(id).then(
-      x => {
-        if (here) setHistory(x)
-      },
-      () => {},
-    ) // if this fails, the appointment is still shown
-    return () => {
-      here = false
-    }
-  }, [id, version])
-  const s = desk.store.get(),
-    others = x => x.id !== id
-  const coming = h?.coming.filter(others) || [],
-    past = h?.past.filter(others) || [],
-    any = coming.length + past.length > 0
-  const show = a => {
-    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id })
+// Past is one appointment of a list. Its time opens the day, or the card of a cancelled appointment, which can return to
+// the view in back.
+export function Past({ desk, a, at, back, close }) {
+  const s = desk.store.get()
+  const show = () => {
+    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id, back })
     close()
     desk.patch({ reveal: a.id })
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
-  const row = a => html`
-    <li key=${a.id}>
-      <button type="button" class="textlink" onClick=${() => show(a)}>
-        ${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}
-      </button>
+  return html`
+    <li>
+      <button type="button" class="textlink" onClick=${show}>${at}</button>
       <span>
         ${typeName(s, a.appointmentTypeId)},${' '}
         <bdi>${specialistName(s, a.specialistId)}</bdi>
@@ -61,6 +42,37 @@ export function History({ desk, id, version, close }) {
         }
       </span>
     </li>
+  `
+}
+
+export function History({ desk, id, version, close }) {
+  const [h, setHistory] = useState(null),
+    [all, setAll] = useState(false),
+    [open, setOpen] = useState(false)
+  useEffect(() => {
+    let here = true
+    desk.history(id).then(
+      x => {
+        if (here) setHistory(x)
+      },
+      () => {},
+    ) // if this fails, the appointment is still shown
+    return () => {
+      here = false
+    }
+  }, [id, version])
+  const others = x => x.id !== id
+  const coming = h?.coming.filter(others) || [],
+    past = h?.past.filter(others) || [],
+    any = coming.length + past.length > 0
+  const row = a => html`
+    <${Past}
+      key=${a.id}
+      desk=${desk}
+      a=${a}
+      at=${`${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}`}
+      close=${close}
+    />
   `
   const shown = all ? past : past.slice(0, few)
   // The summary takes one line from the start, so that nothing below it moves when the answer

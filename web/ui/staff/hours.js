@@ -10,7 +10,7 @@ import { say } from '../lib/say.js'
 import { weekdayOf } from './day.js'
 import { faulty, inOrder, WeekHours } from './weekhours.js'
 import { changesClocks, Preview } from './preview.js'
-import { Busy, Office, Select, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Busy, Office, Select, SpecialistPick, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 // outside returns the appointments outside the weekly hours. On a date with an override, the weekly hours do not
 // apply.
@@ -197,16 +197,13 @@ export function Page({ desk, rest }) {
       tools=${
         person &&
         html`
-          <label class="pick">
-            <span class="sr">${t('office.specialist')}</span>
-            <${Select}
-              value=${person.id}
-              input=${id => {
-                location.hash = 'hours/' + encodeURIComponent(id)
-              }}
-              options=${all.map(x => [x.id, x.name])}
-            />
-          </label>
+          <${SpecialistPick}
+            person=${person}
+            people=${all}
+            input=${id => {
+              location.hash = 'hours/' + encodeURIComponent(id)
+            }}
+          />
         `
       }
     >

@@ -1,18 +1,17 @@
-// The mail server, in the settings and in the first run. The server tests the owner's input before it saves it, and the
-// page explains a failure. The browser sends the password to the server; the server never returns it.
+// The mail server, in the settings and in the first run. The page explains why a test email was not sent.
 import { html, useEffect, useState } from '../lib/html.js'
-import { del, get, post, put } from '../lib/api.js'
-import { ErrorSummary, Field } from '../lib/form.js'
+import { post } from '../lib/api.js'
+import { Field } from '../lib/form.js'
 import { need, t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
-import { say } from '../lib/say.js'
-import { listed, Select, Trouble, useAsk, useSend } from './office.js'
+import { Act, ChoiceForm, useChoice } from './choice.js'
+import { listed, Select, Trouble, useSend } from './office.js'
 
 const address = '/v1/settings/mail-server'
 const usual = { starttls: '587', tls: '465', none: '25' },
   ports = ['587', '465', '25', '2525']
 // hintOf returns the text key of a common mistake in these values, or an empty string.
-export function hintOf({ host, port, encryption, user }) {
+function hintOf({ host, port, encryption, user }) {
   const name = host.trim().toLowerCase()
   if (name.includes('@') || name.includes('/')) return 'mail.hint.name'
   if (/^(imap|pop3?)\./.test(name)) return 'mail.hint.reading'
@@ -62,28 +61,25 @@ function Found({ result }) {
 }
 
 export function MailServer({ desk, saved }) {
-  const asked = useAsk(desk, async () => {
-    await need('mail')
-    return (await get(address)).mailServer
-  })
+  const choice = useChoice(desk, { address, name: 'mailServer', words: 'mail', load: () => need('mail') })
   const [draft, setDraft] = useState(draftOf()),
     [result, setResult] = useState(null)
-  const saving = useSend(desk),
+  const { saving } = choice,
     trying = useSend(desk)
-  const chosen = asked.data?.chosen
+  const chosen = choice.data?.chosen
   useEffect(() => {
     setDraft(draftOf(chosen))
   }, [JSON.stringify(chosen)])
-  if (!asked.data)
+  if (!choice.data)
     return html`
-      <${Trouble} problem=${asked.problem} />
+      <${Trouble} problem=${choice.problem} />
     `
   const set = name => value => {
     setResult(null)
     setDraft(d => ({ ...d, [name]: value, ...(name === 'encryption' && { port: usual[value] }) }))
   }
   const wrong = () => ({ ...(!draft.host.trim() && { host: t('mail.host.err') }) })
-  const run = async (sending, change) => {
+  const run = async send => {
     const mistakes = wrong()
     if (Object.keys(mistakes).length) {
       saving.refuse(mistakes)
@@ -91,31 +87,23 @@ export function MailServer({ desk, saved }) {
     }
     saving.clear()
     trying.clear()
-    return sending.send(change)
+    return send()
   }
   const test = async () => {
     setResult(null)
-    const answer = await run(trying, () => post(address + '/test', bodyOf(draft), { tries: 1, timeout: 60000 }))
+    const answer = await run(() =>
+      trying.send(() => post(address + '/test', bodyOf(draft), { tries: 1, timeout: 60000 })),
+    )
     if (answer) setResult(answer)
   }
   const save = async e => {
     e.preventDefault()
-    const answer = await run(saving, () => put(address, bodyOf(draft)))
-    if (!answer) return
-    asked.set(answer.mailServer)
+    if (!(await run(() => choice.save(bodyOf(draft))))) return
     setResult(null)
-    desk.toast('office.done')
-    say(t('mail.saved'))
     saved?.()
   }
   const remove = async () => {
-    const answer = await saving.send(() => del(address))
-    if (answer) {
-      asked.set(answer.mailServer)
-      setResult(null)
-      desk.toast('office.done')
-      say(t('mail.removed'))
-    }
+    if (await choice.remove()) setResult(null)
   }
   const errors = listed(
     { ...saving.errors, ...trying.errors },
@@ -137,31 +125,28 @@ export function MailServer({ desk, saved }) {
     chosen.encryption === draft.encryption &&
     chosen.user === draft.user.trim()
   const hint = hintOf(draft),
-    { given, sender } = asked.data
+    { given, sender } = choice.data
   return html`
-    <form class="plate setting" id="mail-server" onSubmit=${save} novalidate autocomplete="off">
-      <h2>${t('mail.title')}</h2>
-      <p class="muted">${t('mail.lead')}</p>
-      ${
+    <${ChoiceForm}
+      id="mail-server"
+      words="mail"
+      about=${
         given &&
         html`
           <${Notice} kind="info" text="mail.given" params=${{ server: `${given.host}:${given.port}` }} />
         `
       }
-      ${
-        chosen?.passwordSet &&
-        !chosen.passwordReadable &&
-        html`
-          <${Notice} kind="danger" text="mail.unreadable" />
-        `
-      }
-      <${ErrorSummary} errors=${errors} n=${saving.n + trying.n} />
-      ${
-        !errors.length &&
-        html`
-          <${Trouble} problem=${saving.problem || trying.problem} />
-        `
-      }
+      isUnreadable=${chosen?.passwordSet && !chosen.passwordReadable}
+      errors=${errors}
+      n=${saving.n + trying.n}
+      problem=${saving.problem || trying.problem}
+      submit=${save}
+      remove=${chosen && remove}
+      actions=${html`
+        <${Act} type="submit" class="btn primary" busy=${saving.busy} doing="mail.saving" label="mail.save" />
+        <${Act} type="button" id="mail-try" busy=${trying.busy} doing="mail.trying" label="mail.try" onClick=${test} />
+      `}
+    >
       <${Field}
         id="mail-host"
         label=${t('mail.host')}
@@ -239,26 +224,6 @@ export function MailServer({ desk, saved }) {
         }
         <${Found} result=${result} />
       </div>
-      <div class="actions">
-        <button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>
-          ${t(saving.busy ? 'mail.saving' : 'mail.save')}
-        </button>
-        <button
-          type="button"
-          class="btn"
-          id="mail-try"
-          aria-disabled=${trying.busy ? 'true' : undefined}
-          onClick=${test}
-        >
-          ${t(trying.busy ? 'mail.trying' : 'mail.try')}
-        </button>
-        ${
-          chosen &&
-          html`
-            <button type="button" class="btn quiet" onClick=${remove}>${t('mail.remove')}</button>
-          `
-        }
-      </div>
-    </form>
+    </${ChoiceForm}>
   `
 }

@@ -4,7 +4,8 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { lang, languages, t } from '../lib/i18n.js'
-import { Select, Trouble, useSend } from './office.js'
+import { Trouble, useSend } from './office.js'
+import { Placeholders, TextPick } from './placeholders.js'
 
 const notices = [
   'confirmation',
@@ -41,19 +42,15 @@ export function MailTexts({ desk, texts, change, error }) {
   const at = field => error(`mailTexts.${notice}.${language}.${field}`) || sending.errors[field]
   const base = `mailTexts.${notice}.${language}.`
   return html`
-    <div class="duo">
-      <${Field} id="mail-notice" label=${t('mails.which')}>
-        <${Select}
-          id="mail-notice"
-          value=${notice}
-          input=${setNotice}
-          options=${notices.map(x => [x, t('mails.' + x)])}
-        />
-      </${Field}>
-      <${Field} id="mail-language" label=${t('mails.language')}>
-        <${Select} id="mail-language" value=${language} input=${setLanguage} options=${Object.entries(languages)} />
-      </${Field}>
-    </div>
+    <${TextPick}
+      id="mail"
+      words="mails"
+      notices=${notices}
+      notice=${notice}
+      setNotice=${setNotice}
+      language=${language}
+      setLanguage=${setLanguage}
+    />
     <${Field}
       id=${base + 'subject'}
       lang=${language}
@@ -78,19 +75,7 @@ export function MailTexts({ desk, texts, change, error }) {
       placeholder=${shown?.own.text}
       maxlength="2000"
     />
-    <details>
-      <summary>${t('mails.placeholders')}</summary>
-      <dl class="facts">
-        ${placeholders.map(
-          x => html`
-            <div key=${x}>
-              <dt><code dir="ltr">{${x}}</code></dt>
-              <dd>${t('mails.is.' + x)}</dd>
-            </div>
-          `,
-        )}
-      </dl>
-    </details>
+    <${Placeholders} names=${placeholders} meaning=${x => 'mails.is.' + x} />
     ${
       !Object.keys(sending.errors).length &&
       html`

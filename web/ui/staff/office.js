@@ -129,6 +129,13 @@ export function Select({ id, value, input, options, describedby }) {
     </select>
   `
 }
+// SpecialistPick chooses the specialist of a page.
+export const SpecialistPick = ({ person, people, input }) => html`
+  <label class="pick">
+    <span class="sr">${t('office.specialist')}</span>
+    <${Select} value=${person.id} input=${input} options=${people.map(x => [x.id, x.name])} />
+  </label>
+`
 export const Check = ({ checked, input, children, id, hint }) => html`
   <label class="check">
     <input type="checkbox" id=${id} checked=${checked} onChange=${e => input(e.currentTarget.checked)} />

@@ -7,7 +7,7 @@ import { locale, t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'
 import { addDays, dateOf, hhmm, write } from '../lib/time.js'
 import { mondayOf } from './day.js'
-import { Office, Select, State, Trouble, useAsk } from './office.js'
+import { Office, SpecialistPick, State, Trouble, useAsk } from './office.js'
 
 const week = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', timeZone: 'UTC' })
 const hours = seconds =>
@@ -18,7 +18,7 @@ const hours = seconds =>
 const minutes = clock => +clock.slice(0, 2) * 60 + +clock.slice(3)
 
 // onDay returns the part of a span that is on a local day, in minutes of that day's clock; null if there is none.
-export function onDay(span, date, zone) {
+function onDay(span, date, zone) {
   const from = dateOf(span.from, zone),
     to = dateOf(span.to, zone)
   if (to < date || from > date) return null
@@ -114,10 +114,7 @@ export function Page({ desk, rest }) {
           ${
             mine.length > 1 &&
             html`
-              <label class="pick">
-                <span class="sr">${t('office.specialist')}</span>
-                <${Select} value=${person.id} input=${id => go(id, monday)} options=${mine.map(x => [x.id, x.name])} />
-              </label>
+              <${SpecialistPick} person=${person} people=${mine} input=${id => go(id, monday)} />
             `
           }
           <span class="pair">

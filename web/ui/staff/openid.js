@@ -1,12 +1,10 @@
-// Signing in with an identity provider, in the settings. The server checks the owner's input before it saves it, and
-// the page explains a failure. The browser sends the secret to the server; the server never returns it.
+// Signing in with an identity provider, in the settings. The page explains why the server refused the owner's input.
 import { html, useEffect, useState } from '../lib/html.js'
-import { del, get, put } from '../lib/api.js'
-import { ErrorSummary, Field } from '../lib/form.js'
+import { Field } from '../lib/form.js'
 import { need, t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
-import { say } from '../lib/say.js'
-import { Check, listed, Trouble, useAsk, useSend } from './office.js'
+import { Act, ChoiceForm, useChoice } from './choice.js'
+import { Check, listed, Trouble } from './office.js'
 
 const address = '/v1/settings/openid'
 const draftOf = c => ({
@@ -39,19 +37,16 @@ const ids = {
 }
 
 export function OpenID({ desk }) {
-  const asked = useAsk(desk, async () => {
-    await need('openid')
-    return (await get(address)).openId
-  })
+  const choice = useChoice(desk, { address, name: 'openId', words: 'openid', load: () => need('openid') })
   const [draft, setDraft] = useState(draftOf())
-  const saving = useSend(desk)
-  const chosen = asked.data?.chosen
+  const { saving } = choice,
+    chosen = choice.data?.chosen
   useEffect(() => {
     setDraft(draftOf(chosen))
   }, [JSON.stringify(chosen)])
-  if (!asked.data)
+  if (!choice.data)
     return html`
-      <${Trouble} problem=${asked.problem} />
+      <${Trouble} problem=${choice.problem} />
     `
   const set = name => value => setDraft(d => ({ ...d, [name]: value }))
   const save = async e => {
@@ -63,19 +58,7 @@ export function OpenID({ desk }) {
       saving.refuse(missing)
       return
     }
-    const answer = await saving.send(() => put(address, bodyOf(draft), { timeout: 60000 }))
-    if (!answer) return
-    asked.set(answer.openId)
-    desk.toast('office.done')
-    say(t('openid.saved'))
-  }
-  const remove = async () => {
-    const answer = await saving.send(() => del(address))
-    if (answer) {
-      asked.set(answer.openId)
-      desk.toast('office.done')
-      say(t('openid.removed'))
-    }
+    await choice.save(bodyOf(draft), { timeout: 60000 })
   }
   const errors = listed(saving.errors, ids)
   const error = id => errors.find(e => e.id === id)?.message
@@ -85,12 +68,12 @@ export function OpenID({ desk }) {
     chosen.secretReadable &&
     chosen.issuer === draft.issuer.trim() &&
     chosen.clientId === draft.clientId.trim()
-  const { redirect } = asked.data
+  const { redirect } = choice.data
   return html`
-    <form class="plate setting" id="openid" onSubmit=${save} novalidate autocomplete="off">
-      <h2>${t('openid.title')}</h2>
-      <p class="muted">${t('openid.lead')}</p>
-      ${
+    <${ChoiceForm}
+      id="openid"
+      words="openid"
+      about=${
         redirect
           ? html`
               <p>
@@ -103,21 +86,16 @@ export function OpenID({ desk }) {
               <${Notice} kind="warn" icon="info" text="openid.noaddress" />
             `
       }
-      ${
-        chosen?.secretSet &&
-        !chosen.secretReadable &&
-        html`
-          <${Notice} kind="danger" text="openid.unreadable" />
-        `
-      }
-      <${ErrorSummary} errors=${errors} n=${saving.n} />
-      ${
-        !errors.length &&
-        !found &&
-        html`
-          <${Trouble} problem=${saving.problem} />
-        `
-      }
+      isUnreadable=${chosen?.secretSet && !chosen.secretReadable}
+      errors=${errors}
+      n=${saving.n}
+      problem=${!found && saving.problem}
+      submit=${save}
+      remove=${chosen && choice.remove}
+      actions=${html`
+        <${Act} type="submit" class="btn primary" busy=${saving.busy} doing="openid.looking" label="openid.save" />
+      `}
+    >
       <${Field}
         id="openid-name"
         label=${t('openid.name')}
@@ -208,17 +186,6 @@ export function OpenID({ desk }) {
           `
         }
       </div>
-      <div class="actions">
-        <button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>
-          ${t(saving.busy ? 'openid.looking' : 'openid.save')}
-        </button>
-        ${
-          chosen &&
-          html`
-            <button type="button" class="btn quiet" onClick=${remove}>${t('openid.remove')}</button>
-          `
-        }
-      </div>
-    </form>
+    </${ChoiceForm}>
   `
 }

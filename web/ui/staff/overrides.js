@@ -10,7 +10,7 @@ import { list, t } from '../lib/i18n.js'
 import { addDays, dateOf, daysBetween, write } from '../lib/time.js'
 import { clock, minutesOf } from './day.js'
 import { faults, Windows } from './weekhours.js'
-import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Busy, Confirm, listed, Office, SpecialistPick, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 const most = 120
 
@@ -208,16 +208,13 @@ export function Page({ desk, rest }) {
           ${
             mine.length > 1 &&
             html`
-              <label class="pick">
-                <span class="sr">${t('office.specialist')}</span>
-                <${Select}
-                  value=${person.id}
-                  input=${id => {
-                    location.hash = 'overrides/' + encodeURIComponent(id)
-                  }}
-                  options=${mine.map(x => [x.id, x.name])}
-                />
-              </label>
+              <${SpecialistPick}
+                person=${person}
+                people=${mine}
+                input=${id => {
+                  location.hash = 'overrides/' + encodeURIComponent(id)
+                }}
+              />
             `
           }
           <button type="button" class="btn primary" onClick=${() => setAdding(true)}>

@@ -6,18 +6,17 @@ import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
-import { dateOf, dayAndTime, write } from '../lib/time.js'
-import { go } from './daybar.js'
+import { dayAndTime, write } from '../lib/time.js'
+import { Past } from './history.js'
 import { Failed, useChange } from './move.js'
-import { failKey, specialistName, typeName, who } from './words.js'
+import { failKey, who } from './words.js'
 
 const few = 8
 export const described = p =>
   [p.birthDate && write('numeric', p.birthDate), p.phone, p.email].filter(Boolean).join(' · ')
 
 export function Person({ desk, id, close }) {
-  const s = desk.store.get(),
-    [h, setHistory] = useState(null),
+  const [h, setHistory] = useState(null),
     [failed, setFailed] = useState(null),
     [note, setNote] = useState(''),
     [merging, setMerging] = useState(false)
@@ -41,35 +40,15 @@ export function Person({ desk, id, close }) {
         },
       })
   }
-  const show = a => {
-    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id, back: { kind: 'person', id } })
-    close()
-    desk.patch({ reveal: a.id })
-    go('day', dateOf(Date.parse(a.slotStartDate)))
-  }
   const row = a => html`
-    <li key=${a.id}>
-      <button type="button" class="textlink" onClick=${() => show(a)}>${dayAndTime(a.slotStartDate)}</button>
-      <span>
-        ${typeName(s, a.appointmentTypeId)},${' '}
-        <bdi>${specialistName(s, a.specialistId)}</bdi>
-        ${
-          a.status === 'cancelled'
-            ? html`
-                ${' '}
-                <em>${t('card.cancelled')}</em>
-              `
-            : a.attendance === 'no_show' &&
-              html`
-                ${' '}
-                <b class="missed">
-                  <${Icon} name="close" />
-                  ${t('att.no_show')}
-                </b>
-              `
-        }
-      </span>
-    </li>
+    <${Past}
+      key=${a.id}
+      desk=${desk}
+      a=${a}
+      at=${dayAndTime(a.slotStartDate)}
+      back=${{ kind: 'person', id }}
+      close=${close}
+    />
   `
   const first = h?.people[0]
   return html`

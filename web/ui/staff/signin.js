@@ -7,7 +7,21 @@ import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
-import { Language } from './language.js'
+import { Language } from '../lib/language.js'
+
+// Code is the field for the six digits of an authenticator app.
+const Code = ({ value, input }) => html`
+  <${Field}
+    id="sign-code"
+    label=${t('sign.code')}
+    hint=${t('sign.code.hint')}
+    inputmode="numeric"
+    autocomplete="one-time-code"
+    maxlength="7"
+    value=${value}
+    input=${input}
+  />
+`
 
 // The server's reasons and their text keys.
 const said = {
@@ -27,7 +41,7 @@ if (returned) history.replaceState(null, '', location.pathname + location.hash)
 
 // SignInWith sends the browser to the identity provider, if there is one. In a dialog it opens a new window, so that
 // unsaved input is kept.
-export function SignInWith({ apart, failed }) {
+function SignInWith({ apart, failed }) {
   const [busy, setBusy] = useState(false)
   if (!boot.signInWith) return null
   const go = async () => {
@@ -77,16 +91,7 @@ function CodeForm({ done, failed }) {
   }
   return html`
     <form class="sign" ref=${form} onSubmit=${submit} novalidate>
-      <${Field}
-        id="sign-code"
-        label=${t('sign.code')}
-        hint=${t('sign.code.hint')}
-        inputmode="numeric"
-        autocomplete="one-time-code"
-        maxlength="7"
-        value=${code}
-        input=${setCode}
-      />
+      <${Code} value=${code} input=${setCode} />
       <div class="actions">
         <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
           ${t(busy ? 'sign.doing' : 'sign.do')}
@@ -96,7 +101,7 @@ function CodeForm({ done, failed }) {
   `
 }
 
-export function SignInForm({ email: known = '', done, children }) {
+function SignInForm({ email: known = '', done, children }) {
   const [email, setEmail] = useState(known),
     [password, setPassword] = useState(''),
     [code, setCode] = useState('')
@@ -178,16 +183,7 @@ export function SignInForm({ email: known = '', done, children }) {
       ${
         asks &&
         html`
-          <${Field}
-            id="sign-code"
-            label=${t('sign.code')}
-            hint=${t('sign.code.hint')}
-            inputmode="numeric"
-            autocomplete="one-time-code"
-            maxlength="7"
-            value=${code}
-            input=${setCode}
-          />
+          <${Code} value=${code} input=${setCode} />
         `
       }
       <div class="actions">

@@ -1,13 +1,14 @@
 // The SMS gateway in the settings. A preset asks only for the account; any other gateway shows the request as a
-// template. The server tests the request before it saves it. It never returns the secret.
+// template.
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
-import { del, get, post, put } from '../lib/api.js'
-import { ErrorSummary, Field } from '../lib/form.js'
+import { post } from '../lib/api.js'
+import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
-import { say } from '../lib/say.js'
-import { Select, Trouble, listed, useAsk, useSend } from './office.js'
+import { Act, ChoiceForm, useChoice } from './choice.js'
+import { Select, Trouble, listed, useSend } from './office.js'
+import { Placeholders } from './placeholders.js'
 
 const address = '/v1/settings/sms-gateway'
 const request = ['method', 'url', 'headers', 'body', 'success']
@@ -47,31 +48,28 @@ const Request = ({ draft, set, error }) => {
     ${part('headers', { rows: 2, maxlength: '2000', optional: true, hint: t('texts.headers.hint'), placeholder: 'X-Api-Key: {secret}' })}
     ${draft.method !== 'GET' && part('body', { rows: 3, maxlength: '4000', hint: t('texts.body.hint') })}
     ${part('success', { maxlength: '200', optional: true, hint: t('texts.success.hint') })}
-    <details>
-      <summary>${t('mails.placeholders')}</summary>
-      <dl class="facts">
-        ${['to', 'number', 'text', 'from', 'user', 'secret', 'basic'].map(
-          x => html`
-            <div key=${x}>
-              <dt><code dir="ltr">{${x}}</code></dt>
-              <dd>${t('texts.is.' + x)}</dd>
-            </div>
-          `,
-        )}
-      </dl>
-    </details>
+    <${Placeholders}
+      names=${['to', 'number', 'text', 'from', 'user', 'secret', 'basic']}
+      meaning=${x => 'texts.is.' + x}
+    />
   `
 }
 
 export function SmsGateway({ desk }) {
-  const asked = useAsk(desk, async () => (await get(address)).smsGateway)
+  const choice = useChoice(desk, {
+    address,
+    name: 'smsGateway',
+    words: 'texts',
+    changed: x => {
+      boot.sms = Boolean(x.given || x.chosen)
+    },
+  })
   const [draft, setDraft] = useState(null),
     [preset, setPreset] = useState('other'),
     [to, setTo] = useState(''),
     [result, setResult] = useState(null)
-  const saving = useSend(desk),
-    trying = useSend(desk)
-  const data = asked.data,
+  const { data, saving } = choice,
+    trying = useSend(desk),
     chosen = data?.chosen
   useEffect(() => {
     if (!data) return
@@ -81,7 +79,7 @@ export function SmsGateway({ desk }) {
   }, [JSON.stringify(data && [data.presets, chosen])])
   if (!draft)
     return html`
-      <${Trouble} problem=${asked.problem} />
+      <${Trouble} problem=${choice.problem} />
     `
   const set = name => value => {
     setResult(null)
@@ -95,33 +93,25 @@ export function SmsGateway({ desk }) {
     setDraft(d => ({ ...d, ...(data.presets[name] || other), user: '', secret: '' }))
   }
   const body = () => Object.fromEntries(fields.map(f => [f, draft[f]]))
-  const run = async (sending, change) => {
+  const clear = () => {
     saving.clear()
     trying.clear()
     setResult(null)
-    return sending.send(change)
   }
-  const save = async e => {
+  const save = e => {
     e.preventDefault()
-    const answer = await run(saving, () => put(address, body()))
-    if (!answer) return
-    asked.set(answer.smsGateway)
-    boot.sms = true
-    desk.toast('office.done')
-    say(t('texts.saved'))
+    clear()
+    return choice.save(body())
   }
   const test = async () => {
     if (!to.trim()) return trying.refuse({ to: t('texts.to.err') })
-    const answer = await run(trying, () => post(address + '/test', { ...body(), to }, { tries: 1, timeout: 60000 }))
+    clear()
+    const answer = await trying.send(() => post(address + '/test', { ...body(), to }, { tries: 1, timeout: 60000 }))
     if (answer) setResult({ ...answer, to })
   }
-  const remove = async () => {
-    const answer = await run(saving, () => del(address))
-    if (!answer) return
-    asked.set(answer.smsGateway)
-    boot.sms = Boolean(answer.smsGateway.given)
-    desk.toast('office.done')
-    say(t('texts.removed'))
+  const remove = () => {
+    clear()
+    return choice.remove()
   }
   const errors = listed({ ...saving.errors, ...trying.errors }, ids)
   const error = id => errors.find(e => e.id === id)?.message
@@ -132,29 +122,26 @@ export function SmsGateway({ desk }) {
     needs = name => preset === 'other' || template.includes(`{${name}}`) || template.includes('{basic}')
   const wrongRequest = request.some(f => error(ids[f]))
   return html`
-    <form class="plate setting" id="sms-gateway" onSubmit=${save} novalidate autocomplete="off">
-      <h2>${t('texts.title')}</h2>
-      <p class="muted">${t('texts.lead')}</p>
-      ${
+    <${ChoiceForm}
+      id="sms-gateway"
+      words="texts"
+      about=${
         data.given &&
         html`
           <${Notice} kind="info" text="texts.given" params=${{ host: data.given.host }} />
         `
       }
-      ${
-        chosen?.secretSet &&
-        !chosen.secretReadable &&
-        html`
-          <${Notice} kind="danger" text="texts.unreadable" />
-        `
-      }
-      <${ErrorSummary} errors=${errors} n=${saving.n + trying.n} />
-      ${
-        !errors.length &&
-        html`
-          <${Trouble} problem=${saving.problem || trying.problem} />
-        `
-      }
+      isUnreadable=${chosen?.secretSet && !chosen.secretReadable}
+      errors=${errors}
+      n=${saving.n + trying.n}
+      problem=${saving.problem || trying.problem}
+      submit=${save}
+      remove=${chosen && remove}
+      removeWord="mail.remove"
+      actions=${html`
+        <${Act} type="submit" class="btn primary" busy=${saving.busy} doing="office.saving" label="office.save" />
+      `}
+    >
       <${Field} id="sms-preset" label=${t('texts.preset')}>
         <${Select}
           id="sms-preset"
@@ -255,27 +242,8 @@ export function SmsGateway({ desk }) {
           placeholder="+49 170 1234567"
           dir="ltr"
         />
-        <button
-          type="button"
-          class="btn"
-          id="sms-try"
-          aria-disabled=${trying.busy ? 'true' : undefined}
-          onClick=${test}
-        >
-          ${t(trying.busy ? 'mail.trying' : 'texts.try')}
-        </button>
+        <${Act} type="button" id="sms-try" busy=${trying.busy} doing="mail.trying" label="texts.try" onClick=${test} />
       </div>
-      <div class="actions">
-        <button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>
-          ${t(saving.busy ? 'office.saving' : 'office.save')}
-        </button>
-        ${
-          chosen &&
-          html`
-            <button type="button" class="btn quiet" onClick=${remove}>${t('mail.remove')}</button>
-          `
-        }
-      </div>
-    </form>
+    </${ChoiceForm}>
   `
 }

@@ -4,7 +4,8 @@ import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { lang, languages, t } from '../lib/i18n.js'
-import { Check, Select } from './office.js'
+import { Check } from './office.js'
+import { Placeholders, TextPick } from './placeholders.js'
 
 const notices = ['confirmation', 'reschedule', 'cancellation', 'reminder', 'must_move', 'waitlist_offer', 'proposal']
 const placeholders = ['when', 'day', 'time', 'clinic', 'phone']
@@ -90,19 +91,15 @@ export function SmsTexts({ desk, draft, set, error }) {
         />
       `
     }
-    <div class="duo">
-      <${Field} id="sms-notice" label=${t('texts.which')}>
-        <${Select}
-          id="sms-notice"
-          value=${notice}
-          input=${setNotice}
-          options=${notices.map(x => [x, t('texts.' + x)])}
-        />
-      </${Field}>
-      <${Field} id="sms-language" label=${t('mails.language')}>
-        <${Select} id="sms-language" value=${language} input=${setLanguage} options=${Object.entries(languages)} />
-      </${Field}>
-    </div>
+    <${TextPick}
+      id="sms"
+      words="texts"
+      notices=${notices}
+      notice=${notice}
+      setNotice=${setNotice}
+      language=${language}
+      setLanguage=${setLanguage}
+    />
     <${Field}
       id=${id}
       lang=${language}
@@ -116,19 +113,7 @@ export function SmsTexts({ desk, draft, set, error }) {
       placeholder=${shown?.builtin}
       maxlength="600"
     />
-    <details>
-      <summary>${t('mails.placeholders')}</summary>
-      <dl class="facts">
-        ${placeholders.map(
-          x => html`
-            <div key=${x}>
-              <dt><code dir="ltr">{${x}}</code></dt>
-              <dd>${t(x === 'time' ? 'texts.is.time' : 'mails.is.' + x)}</dd>
-            </div>
-          `,
-        )}
-      </dl>
-    </details>
+    <${Placeholders} names=${placeholders} meaning=${x => (x === 'time' ? 'texts' : 'mails') + '.is.' + x} />
     ${
       shown &&
       html`

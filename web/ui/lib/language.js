@@ -1,5 +1,6 @@
-import { html } from '../lib/html.js'
-import { lang, languages, setLanguage, t } from '../lib/i18n.js'
+// Language lets the reader choose the language of the page.
+import { html } from './html.js'
+import { lang, languages, setLanguage, t } from './i18n.js'
 
 export const Language = () => html`
   <nav class="languages" aria-label=${t('language')}>

@@ -1,0 +1,39 @@
+// What the texts of emails and text messages share: the choice of the text and its language, and the placeholders.
+import { html } from '../lib/html.js'
+import { Field } from '../lib/form.js'
+import { languages, t } from '../lib/i18n.js'
+import { Select } from './office.js'
+
+// TextPick chooses one of the notices and a language. words is the prefix of the names of the notices.
+export const TextPick = ({ id, words, notices, notice, setNotice, language, setLanguage }) => html`
+  <div class="duo">
+    <${Field} id=${id + '-notice'} label=${t(words + '.which')}>
+      <${Select}
+        id=${id + '-notice'}
+        value=${notice}
+        input=${setNotice}
+        options=${notices.map(x => [x, t(words + '.' + x)])}
+      />
+    </${Field}>
+    <${Field} id=${id + '-language'} label=${t('mails.language')}>
+      <${Select} id=${id + '-language'} value=${language} input=${setLanguage} options=${Object.entries(languages)} />
+    </${Field}>
+  </div>
+`
+
+// Placeholders explains the placeholders of a template. meaning returns the key of the text about one.
+export const Placeholders = ({ names, meaning }) => html`
+  <details>
+    <summary>${t('mails.placeholders')}</summary>
+    <dl class="facts">
+      ${names.map(
+        x => html`
+          <div key=${x}>
+            <dt><code dir="ltr">{${x}}</code></dt>
+            <dd>${t(meaning(x))}</dd>
+          </div>
+        `,
+      )}
+    </dl>
+  </details>
+`
