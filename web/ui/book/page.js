@@ -229,12 +229,19 @@ function Problems({ h, type, retry }) {
         () => {},
       )
   }, [h.problem])
-  const letGo = ({ holdId }) =>
+  const release = ({ holdId }) =>
     del('/v1/holds', { holdId, clientId: self.id })
       .catch(() => {})
       .then(() => retry())
   return html`
-    <${ProblemNotice} problem=${h.problem} type=${type} own=${own} letGo=${letGo} retry=${retry} holding=${isHeld(h)} />
+    <${ProblemNotice}
+      problem=${h.problem}
+      type=${type}
+      own=${own}
+      release=${release}
+      retry=${retry}
+      holding=${isHeld(h)}
+    />
   `
 }
 

@@ -31,7 +31,7 @@ function useCountdown(seconds, done, key) {
 
 // own: the patient's live holds, as GET /v1/holds lists them, for a full quota. After rate_limited, the notice calls
 // retry when the wait is over. text: a text key from the caller, instead of the default.
-export function ProblemNotice({ problem, type, text, holding, own = [], letGo, retry }) {
+export function ProblemNotice({ problem, type, text, holding, own = [], release, retry }) {
   const ref = useRef()
   const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
   const left = useCountdown(limited ? problem.retryAfter || 8 : 0, retry, problem)
@@ -77,7 +77,7 @@ export function ProblemNotice({ problem, type, text, holding, own = [], letGo, r
         problem.code === 'quota_exceeded' &&
         own.map(
           h => html`
-            <button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>
+            <button type="button" class="btn" key=${h.holdId} onClick=${() => release(h)}>
               ${dayAndTime(h.slotStartDate)}
             </button>
           `,

@@ -25,7 +25,7 @@ const luminance = hex => {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 // contrast is the contrast of WCAG 2, from 1 to 21.
-export const contrast = (a, b) => {
+const contrast = (a, b) => {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y)
   return (high + 0.05) / (low + 0.05)
 }

@@ -85,7 +85,7 @@ const masks = [
 ]
 
 // matrix returns the modules as rows of booleans, without the quiet zone.
-export function matrix(text) {
+function matrix(text) {
   const bytes = new TextEncoder().encode(text)
   let v = 1
   while (v <= 13 && capacity(v) < bytes.length + (v < 10 ? 2 : 3)) v++

@@ -20,7 +20,7 @@ import { placeName } from './where.js'
 import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
 
 // Attendance is one group of radios, so that both arrow keys and a single press change it.
-export function Attendance({ desk, a, name }) {
+function Attendance({ desk, a, name }) {
   const set = async value => {
     try {
       await desk.attend(find(desk.store.get(), a.id) || a, value)

@@ -37,7 +37,7 @@ const kinds = [
 const plain = value => (value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 // differences returns the fields that differ between two states of an object.
-export function differences(before, after) {
+function differences(before, after) {
   const one =
     before && typeof before === 'object' && !Array.isArray(before) ? before : before == null ? {} : { '': before }
   const two = after && typeof after === 'object' && !Array.isArray(after) ? after : after == null ? {} : { '': after }

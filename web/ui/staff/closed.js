@@ -11,7 +11,7 @@ import { Confirm, Office, Nothing } from './office.js'
 import { specialistName } from './words.js'
 
 // setsIn groups the blocks that were created with one form. It leaves out groups that have ended.
-export function setsIn(s, reaches, now) {
+function setsIn(s, reaches, now) {
   const sets = new Map()
   for (const [id, hours] of Object.entries(s.hours)) {
     if (!reaches(id)) continue

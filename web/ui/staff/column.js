@@ -17,14 +17,14 @@ const holdsOn = (all, day) => {
   return list.length ? list : none
 }
 const sameList = (a, b) => a === b || (a.length === b.length && a.every((x, i) => x === b[i]))
-const kept = new Map()
+const columns = new Map()
 
 // columnIn returns the column for a state. It returns the same object until something in the column changes, so that
 // components can compare by identity.
 export function columnIn(s, date, specialistId) {
   const key = cell(date, specialistId),
     day = dayIn(date, zone),
-    old = kept.get(key)
+    old = columns.get(key)
   const appointments = s.cells[key] || none,
     hours = s.hours[specialistId],
     { types } = s
@@ -46,8 +46,8 @@ export function columnIn(s, date, specialistId) {
       always: true,
       closed: column.closed.filter(c => c.word !== 'closed' && c.word !== 'break'),
     })
-  if (kept.size > 1000) kept.clear()
-  kept.set(key, { appointments, hours, types, holds, column })
+  if (columns.size > 1000) columns.clear()
+  columns.set(key, { appointments, hours, types, holds, column })
   return column
 }
 

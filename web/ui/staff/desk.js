@@ -95,7 +95,7 @@ export function createDesk(me) {
     send({ type: 'schedule', specialists, types: appointmentTypes, calendars })
   }
   async function loadNews() {
-    send({ type: 'asking news' })
+    send({ type: 'loading news' })
     const { changes } = await call(() => get('/v1/online-changes', { limit: 50 }))
     patch({ news: changes })
   }
@@ -120,7 +120,7 @@ export function createDesk(me) {
   async function refresh() {
     const { scope, stale, staleHours, staleNews } = store.get()
     if (scope && stale.length) {
-      send({ type: 'asking' })
+      send({ type: 'loading' })
       const all = stale.includes('*'),
         inside = stale.filter(d => d >= scope.from && d < scope.to).sort()
       if (all) await load(scope)
@@ -134,7 +134,7 @@ export function createDesk(me) {
         })
     }
     if (staleHours.length) {
-      send({ type: 'asking hours' })
+      send({ type: 'loading hours' })
       await loadSchedule()
     }
     if (staleNews) await loadNews()
@@ -192,8 +192,8 @@ export function createDesk(me) {
     })
     try {
       await Promise.all([loadSchedule(), connected])
-      send({ type: 'asking' })
-      send({ type: 'asking news' })
+      send({ type: 'loading' })
+      send({ type: 'loading news' })
       begin()
       patch({ ready: true })
       await settled

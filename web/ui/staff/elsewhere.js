@@ -21,7 +21,7 @@ const said = [
   'status_404',
   'status_410',
 ]
-export const failureKey = failure =>
+const failureKey = failure =>
   'elsewhere.fail.' +
   (said.includes(failure)
     ? failure.replace(/^status_(401|403)$/, 'refused').replace(/^status_(404|410)$/, 'gone')

@@ -9,7 +9,7 @@ import { typeIn } from './words.js'
 import { isLoaded } from './store.js'
 
 const minute = 6e4
-export const spanOf = (type, start) => {
+const spanOf = (type, start) => {
   const end = start + type.durationMinutes * minute
   return {
     start,
@@ -86,6 +86,3 @@ export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {
   }
   return {}
 }
-// canInsist reports whether the desk can book despite this obstacle: outside the hours after a confirmation, or on a
-// hold by displacing it.
-export const canInsist = why => why === 'closed' || why === 'held'

@@ -12,7 +12,7 @@ import { useChange } from './move.js'
 import { failKey, specialistName, typeName, who } from './words.js'
 
 // suits reports whether an entry of the waiting list includes the gap. A longer type does not fit into it.
-export function suits(s, x, gap) {
+function suits(s, x, gap) {
   const type = s.types.find(y => y.id === x.appointmentTypeId),
     date = dateOf(gap.start),
     clock = hhmm(gap.start)

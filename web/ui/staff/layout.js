@@ -47,7 +47,7 @@ const blocksOn = (hours, day) =>
 // openingOf returns a specialist's opening time on a day of the clinic, {worked, open, closed}: the working hours, the
 // working hours without blocks, and the rest of the day. If the specialist is in another time zone, the day spans
 // parts of two of their local dates.
-export function openingOf(hours, zone, day) {
+function openingOf(hours, zone, day) {
   if (!hours) return { worked: [], open: [], closed: [] }
   const worked = [],
     lost = [],
@@ -104,7 +104,7 @@ export const freeIn = ({ open, items }, from = 0) =>
   items.reduce(subtract, subtract(open, { from: 0, to: from })).reduce((n, w) => n + w.to - w.from, 0)
 
 // --- lanes: items at the same time share the width of their column
-export function intoLanes(items) {
+function intoLanes(items) {
   const sorted = [...items].sort((a, b) => a.from - b.from || b.to - a.to || (a.id < b.id ? -1 : 1))
   let group = [],
     ends = [],

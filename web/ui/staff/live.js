@@ -17,7 +17,7 @@ const bucket = /^holdfast_http_request_seconds_bucket\{kind="(?:page|read|write)
 
 // readMetrics reads the bookings and the request durations from /metrics. It leaves out operators' requests, such as
 // this page's own, and requests that wait for an external server.
-export function readMetrics(text) {
+function readMetrics(text) {
   const found = { booked: 0, buckets: {} }
   for (const line of text.split('\n')) {
     let m = bookings.exec(line)
@@ -28,7 +28,7 @@ export function readMetrics(text) {
   return found
 }
 // quantile returns the latency in ms that the given share of the requests between two readings did not exceed.
-export function quantile(before, after, share) {
+function quantile(before, after, share) {
   const edges = Object.keys(after)
     .map(le => [le === '+Inf' ? Infinity : +le, after[le] - (before[le] || 0)])
     .sort((a, b) => a[0] - b[0])

@@ -43,7 +43,7 @@ export const known = p => ({
 
 // peopleIn turns appointments into people. The same name with the same birth date is the same person; without a birth
 // date, the same name with the same phone or email is. The details come from the newest appointment.
-export function peopleIn(appointments) {
+function peopleIn(appointments) {
   const people = new Map()
   for (const a of [...appointments].sort((x, y) => (y.slotStartDate < x.slotStartDate ? -1 : 1))) {
     const p = a.patient
@@ -57,7 +57,7 @@ export function peopleIn(appointments) {
 // ranked puts people first whose name begins with the typed text. An email address
 // matches only if it begins with the typed text.
 const plain = text => (text || '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
-export function ranked(people, q) {
+function ranked(people, q) {
   const typed = plain(q),
     digits = q.replace(/\D/g, '')
   const rank = p => {

@@ -226,7 +226,7 @@ function Practice({ desk }) {
 
 export function Page({ desk }) {
   const [filter, setFilter] = useState(''),
-    [asking, setAsking] = useState(null)
+    [confirming, setConfirming] = useState(null)
   const queue = useAsk(desk, () => get('/v1/queue-status', { status: filter, kind: 'all' }), filter)
   const sending = useSend(desk)
   useNow(1000)
@@ -321,7 +321,7 @@ export function Page({ desk }) {
                   >
                     ${list.map(
                       op => html`
-                        <${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />
+                        <${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setConfirming} />
                       `,
                     )}
                   </ul>
@@ -333,18 +333,18 @@ export function Page({ desk }) {
         `
       }
       ${
-        asking &&
+        confirming &&
         html`
           <${Confirm}
             desk=${desk}
             title=${t('queue.giveup')}
-            text=${t(asking.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')}
+            text=${t(confirming.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')}
             action=${t('queue.giveup')}
-            close=${() => setAsking(null)}
+            close=${() => setConfirming(null)}
             run=${async () => {
-              await (stateOf(asking) === 'review'
-                ? post(`/v1/queue/${asking.id}/review`, { decision: 'give_up' }, { key: newKey() })
-                : del('/v1/queue/' + asking.id))
+              await (stateOf(confirming) === 'review'
+                ? post(`/v1/queue/${confirming.id}/review`, { decision: 'give_up' }, { key: newKey() })
+                : del('/v1/queue/' + confirming.id))
               desk.toast('queue.done.giveup')
               queue.again()
             }}

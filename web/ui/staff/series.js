@@ -83,7 +83,7 @@ export function useSeries(desk, { on, typeId, slot }) {
 }
 
 const reasons = ['inactive', 'too_soon', 'override_closed', 'outside_hours', 'taken', 'held']
-export const sayReason = reason => t('series.no.' + (reasons.includes(reason) ? reason : 'taken'))
+const sayReason = reason => t('series.no.' + (reasons.includes(reason) ? reason : 'taken'))
 
 // Occurrence is one line of a plan. It is ticked if it will be booked. If its time is unavailable, the user can choose
 // another one.
@@ -228,7 +228,7 @@ export function Occurrences({ desk, series }) {
 }
 
 // --- existing series
-export function useSeriesOf(desk, a) {
+function useSeriesOf(desk, a) {
   const [list, setList] = useState(null)
   useEffect(() => {
     if (!a?.seriesId) return

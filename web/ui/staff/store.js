@@ -40,7 +40,7 @@ const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialist
 
 const ms = Date.parse
 export const appointmentOf = raw => ({ ...raw, start: ms(raw.slotStartDate), end: ms(raw.slotEndDate) })
-export const blockOf = raw => ({ ...raw, start: ms(raw.start), end: ms(raw.end) })
+const blockOf = raw => ({ ...raw, start: ms(raw.start), end: ms(raw.end) })
 const calendarOf = c => ({ weekly: c.weeklyHours, overrides: c.overrides, blocks: c.blocks.map(blockOf) })
 const holdOf = (e, now) => ({
   id: e.holdId,
@@ -241,11 +241,11 @@ export function reduce(s, e) {
         types: e.types,
         hours: Object.fromEntries(e.calendars.map(c => [c.specialistId, calendarOf(c)])),
       }
-    case 'asking':
+    case 'loading':
       return { ...s, stale: [] }
-    case 'asking news':
+    case 'loading news':
       return { ...s, staleNews: false }
-    case 'asking hours':
+    case 'loading hours':
       return { ...s, staleHours: [] }
     case 'live holds': {
       const holds = e.holds.reduce((all, h) => withHold(all, holdOf({ ...h, isOwnHold: false }, Date.now())), {})

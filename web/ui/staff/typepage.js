@@ -25,7 +25,7 @@ export const freshPage = {
   remote: false,
   videoLink: '',
 }
-export const pageFields = Object.keys(freshPage)
+const pageFields = Object.keys(freshPage)
 export const pageOf = form =>
   Object.fromEntries(
     pageFields.map(name => [

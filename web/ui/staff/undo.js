@@ -6,7 +6,7 @@ import { list } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
 import { failKey } from './words.js'
 
-export const undoFor = 10000
+const undoFor = 10000
 /** @type {any} */
 let last = null
 

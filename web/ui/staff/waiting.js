@@ -13,7 +13,7 @@ import { specialistName, who } from './words.js'
 // the arrival.
 const long = 15 * 6e4
 
-export const waitingIn = (s, date) =>
+const waitingIn = (s, date) =>
   s.specialists
     .flatMap(x => s.cells[cell(date, x.id)] || [])
     .filter(a => a.attendance === 'arrived' && a.arrivedAt)

@@ -11,7 +11,7 @@ import { minutesOf } from './day.js'
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 // 5 January 2026 is a Monday. The browser gives the names of the days in the page's language.
 const long = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
-export const weekdayName = day => long.format(Date.UTC(2026, 0, 5 + weekdays.indexOf(day)))
+const weekdayName = day => long.format(Date.UTC(2026, 0, 5 + weekdays.indexOf(day)))
 
 export const usualHours = weekdays.slice(0, 5).flatMap(weekday => [
   { weekday, start: '09:00', end: '12:00' },

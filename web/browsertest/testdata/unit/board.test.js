@@ -51,7 +51,7 @@ test('what passed an answer over is asked for once more, and then no more', () =
   const cancelled = appointment('a', { version: 2, status: 'cancelled' })
   const unsure = after(asked(1, [appointment('a')]), made(3, cancelled), asked(2, [appointment('a')]))
   assert.deepEqual(unsure.stale, [date])
-  const sure = reduce(reduce(unsure, { type: 'asking' }), asked(4, []))
+  const sure = reduce(reduce(unsure, { type: 'loading' }), asked(4, []))
   assert.deepEqual([ids(sure), sure.stale], [[], []])
 })
 
