@@ -184,14 +184,10 @@ type searchBody struct {
 // repeated request.
 func (s *Server) searchAppointments(c *call, b *searchBody) error {
 	c.once = nil
-	q := &query{values: url.Values{
+	return s.findAppointments(c, queryOf(url.Values{
 		"q": {b.Q}, "from": {b.From}, "to": {b.To}, "specialistId": {b.SpecialistID}, "status": {b.Status},
 		"cursor": {b.Cursor}, "colleagues": {b.Colleagues},
-	}}
-	if b.Limit != nil {
-		q.values.Set("limit", strconv.Itoa(*b.Limit))
-	}
-	return s.findAppointments(c, q)
+	}, b.Limit))
 }
 
 func (s *Server) findAppointments(c *call, q *query) error {

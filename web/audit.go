@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"holdfast/engine/person"
@@ -67,13 +66,10 @@ type auditSearchBody struct {
 // can be a person's name, and proxies log URLs.
 func (s *Server) searchAudit(c *call, b *auditSearchBody) error {
 	c.once = nil
-	q := &query{values: url.Values{
+	q := queryOf(url.Values{
 		"from": {b.From}, "to": {b.To}, "actor": {b.Actor}, "action": {b.Action}, "cursor": {b.Cursor},
 		"appointmentId": {b.AppointmentID}, "personOf": {b.PersonOf},
-	}}
-	if b.Limit != nil {
-		q.values.Set("limit", strconv.Itoa(*b.Limit))
-	}
+	}, b.Limit)
 	f := s.auditFilter(q)
 	appointmentID, personOf := q.id("appointmentId"), q.id("personOf")
 	if len(b.Q) > 200 {

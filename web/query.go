@@ -18,6 +18,14 @@ type query struct {
 	mistakes
 }
 
+// queryOf returns the parameters of a search that come in a body instead of the address.
+func queryOf(values url.Values, limit *int) *query {
+	if limit != nil {
+		values.Set("limit", strconv.Itoa(*limit))
+	}
+	return &query{values: values}
+}
+
 func (c *call) query() *query {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	q := &query{values: values}
