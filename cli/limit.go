@@ -64,7 +64,8 @@ func streamsWithin(limit int) int {
 	return min(limit, roomForStreams(files))
 }
 
-// fitStreams lowers the limit on streams to room. It logs a warning if the operator set the limit, otherwise a line for debugging.
+// fitStreams lowers the limit on streams to room. It logs a warning if the operator set the limit, otherwise a line for
+// debugging.
 func (c *config) fitStreams(log *slog.Logger, room int) {
 	if room >= c.limits.Streams {
 		return

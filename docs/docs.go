@@ -1,9 +1,9 @@
-// Package docs has the documentation that the server itself shows: the manual, the API reference and the description of the
-// API.
+// Package docs has the documentation that the server itself shows: the manual, the API reference and the description of
+// the API.
 //
-// People write the pages in docs/*.md and docs/api/openapi.yaml. The program in docs/site renders them before the server is
-// built; its results, in docs/built, are committed and embedded. After a change of a page, make pages (or go generate
-// ./docs) renders it again, and a test fails until that has been done.
+// People write the pages in docs/*.md and docs/api/openapi.yaml. The program in docs/site renders them before the
+// server is built; its results, in docs/built, are committed and embedded. After a change of a page, make pages (or go
+// generate ./docs) renders it again, and a test fails until that has been done.
 package docs
 
 import (
@@ -22,7 +22,8 @@ import (
 //go:generate sh -c "gzip -9nc api/openapi.yaml >api/openapi.yaml.gz"
 //go:generate go run ./site . built
 
-// PackedOpenAPI is the description of the HTTP API in gzip form, as /openapi.yaml sends it. The caller must not change it.
+// PackedOpenAPI is the description of the HTTP API in gzip form, as /openapi.yaml sends it. The caller must not change
+// it.
 //
 //go:embed api/openapi.yaml.gz
 var PackedOpenAPI []byte

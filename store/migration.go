@@ -50,7 +50,8 @@ func ReadMigrations(files fs.FS) ([]Migration, error) {
 	return all, nil
 }
 
-// LogMigrations logs in one line which of the known migrations an open has applied. Nothing is logged if there was none.
+// LogMigrations logs in one line which of the known migrations an open has applied. Nothing is logged if there was
+// none.
 func LogMigrations(log *slog.Logger, known, applied []Migration) {
 	switch {
 	case len(applied) == 0:

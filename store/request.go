@@ -22,8 +22,8 @@ type BookingRequest struct {
 	Locale            string // the language for messages to the patient; empty means the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // when it expires
-	// WantedStart is the time that the patient asked for, if the desk proposed another one, which is then SlotStart. The zero
-	// time means that the desk proposed nothing.
+	// WantedStart is the time that the patient asked for, if the desk proposed another one, which is then SlotStart.
+	// The zero time means that the desk proposed nothing.
 	WantedStart time.Time `column:",null"`
 }
 

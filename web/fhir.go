@@ -15,8 +15,8 @@ import (
 )
 
 // FHIR R4: which specialist can be booked for which type (Schedule), the free times (Slot), and, with a key, the
-// appointments (Appointment), which can be booked and cancelled. Slots are computed and not stored; their ids are derived from their contents,
-// and stay the same.
+// appointments (Appointment), which can be booked and cancelled. Slots are computed and not stored; their ids are
+// derived from their contents, and stay the same.
 
 var (
 	fhirType    = []string{fhir.ContentType}

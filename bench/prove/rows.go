@@ -533,8 +533,8 @@ var rows = []row{
 	{name: "fuzz: targets", unit: "executions", pkg: "./web", fuzz: "FuzzTargets", onlyLong: true},
 }
 
-// storm strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each row takes 15 to 20 minutes, so
-// all of them are an hour of storms.
+// storm strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each row takes 15 to 20 minutes,
+// so all of them are an hour of storms.
 func storm(name, env string) row {
 	return row{
 		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",

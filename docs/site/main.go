@@ -38,8 +38,8 @@ func run(source, target string) error {
 	return write(target, files)
 }
 
-// build returns all files of the site by name, uncompressed. The name of a page is its address below /docs with .html, and
-// index.html for /docs itself.
+// build returns all files of the site by name, uncompressed. The name of a page is its address below /docs with .html,
+// and index.html for /docs itself.
 func build(source fs.FS) (map[string][]byte, error) {
 	manual, err := readManual(source)
 	if err != nil {

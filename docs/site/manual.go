@@ -44,8 +44,8 @@ type manual struct {
 // mapFile is the start page of the manual.
 const mapFile = "README.md"
 
-// readManual renders the pages next to docs/README.md and the pages for the clinic. The decisions are for readers of the
-// source and stay there.
+// readManual renders the pages next to docs/README.md and the pages for the clinic. The decisions are for readers of
+// the source and stay there.
 func readManual(source fs.FS) (manual, error) {
 	var m manual
 	names, err := fs.Glob(source, "*.md")
@@ -197,8 +197,8 @@ func unlink(link *ast.Link) {
 		" in the source)")))
 }
 
-// target returns the address for the target of a link in a file, and false with the path in the source if the site does not
-// have that file.
+// target returns the address for the target of a link in a file, and false with the path in the source if the site does
+// not have that file.
 func target(from, to string) (address string, inside bool) {
 	if strings.Contains(to, "://") || strings.HasPrefix(to, "#") || strings.HasPrefix(to, "/") {
 		return to, true

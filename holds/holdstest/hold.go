@@ -78,7 +78,8 @@ func (h Harness) claim(t *testing.T) {
 	})
 }
 
-// conflict proves which spans exclude each other. It is the predicate of the guarantee, in any order and under concurrency.
+// conflict proves which spans exclude each other. It is the predicate of the guarantee, in any order and under
+// concurrency.
 func (h Harness) conflict(t *testing.T) {
 	for _, c := range conflicts {
 		h.prove(t, c.name, func(p *proof) {
@@ -278,7 +279,8 @@ func (h Harness) listed(t *testing.T) {
 	})
 }
 
-// race starts n goroutines together. When all have returned, it runs the functions that they returned, one after another.
+// race starts n goroutines together. When all have returned, it runs the functions that they returned, one after
+// another.
 func (p *proof) race(n int, run func(i int) func()) {
 	p.Helper()
 	start := make(chan struct{})

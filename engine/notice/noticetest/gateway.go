@@ -18,8 +18,8 @@ type Text struct {
 	Body     string
 }
 
-// Gateway is an SMS gateway for tests. It accepts forms and JSON with the fields to and text, in any case; Twilio's Body
-// is the text. It sends nothing.
+// Gateway is an SMS gateway for tests. It accepts forms and JSON with the fields to and text, in any case; Twilio's
+// Body is the text. It sends nothing.
 type Gateway struct {
 	URL string
 
