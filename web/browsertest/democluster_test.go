@@ -9,6 +9,7 @@ import (
 // TestDemoClusterSurvivesKilledNode: buttons kill a node, Redis, and both together. One client still wins the race,
 // the phones stay live, and the killed processes return by themselves.
 func TestDemoClusterSurvivesKilledNode(t *testing.T) {
+	t.Parallel()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); len(found) == 0 {
 		t.Skip("SKIPPED: no PostgreSQL is installed; apt-get install postgresql")
 	}
