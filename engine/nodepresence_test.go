@@ -50,7 +50,12 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 	if got := online(); !slices.Equal(got, []string{"bob"}) {
 		t.Errorf("online: got %v, want bob, who is heard of at the other node", got)
 	}
-	log, err := first.store.PresenceLog(t.Context(), "ada", 10)
+	var log []store.PresenceChange
+	c.until(time.Minute, "the log has ada's end", func() bool { // the node that swept writes it afterwards
+		beat()
+		log, err = first.store.PresenceLog(t.Context(), "ada", 10)
+		return err != nil || len(log) > 1
+	})
 	if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
 		t.Errorf("the log says %+v, %v; want online, then auto_offline once", log, err)
 	}
