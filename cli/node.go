@@ -58,13 +58,24 @@ func (s *sharedRedis) Ping(ctx context.Context) error {
 // come back.
 const joinPatience = 5 * time.Second
 
+// joinTries is how often a node asks a Redis that does not answer. One slow answer must not let a node with the wrong
+// Redis start: it would make all nodes leave theirs.
+const joinTries = 3
+
 // join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns other errors
-// immediately: a Redis that does not answer may be the right one, and the running server waits for it.
+// after joinTries: a Redis that does not answer may be the right one, and the running server waits for it.
 func (s *sharedRedis) join(ctx context.Context) error {
 	var err error
+	failed := 0
 	for began := time.Now(); time.Since(began) < joinPatience; {
-		if err = s.Ping(ctx); !errors.Is(err, errElsewhere) {
-			return err
+		err = s.Ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errElsewhere) {
+			if failed++; failed == joinTries {
+				return err
+			}
 		}
 		pause := time.NewTimer(100 * time.Millisecond)
 		select {
