@@ -8,14 +8,14 @@ import (
 )
 
 // TestManualIsAccessible checks one page of each kind of the manual in a wide window, and one on a phone. Only the long
-// run checks all kinds: the reference has every element that the others have.
+// run checks all kinds: the two of the reference have nearly every element that the others have.
 func TestManualIsAccessible(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
-	paths := []string{"/docs/api/holds"}
+	paths := []string{"/docs/api", "/docs/api/holds"}
 	if clitest.IsLong() {
-		paths = append(paths, "/docs", "/docs/backup", "/docs/errors", "/docs/api")
+		paths = append(paths, "/docs", "/docs/backup", "/docs/errors")
 	}
 	for _, path := range paths {
 		p.open(path)
