@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/engine/booking"
 	"holdfast/store"
 )
 
@@ -57,12 +56,6 @@ func (g *group) putBack() (list []ended) {
 	}
 	g.left = nil
 	return list
-}
-
-// ended is an operation that was attempted, and the outcome.
-type ended struct {
-	op store.Operation
-	Outcome
 }
 
 // workGroup takes up to size due operations and makes one attempt at each. It returns the size of the next group.
@@ -125,7 +118,9 @@ func (out *Outbound) settleGroup(ctx context.Context, g *group, outcomes <-chan 
 		case <-waited:
 		}
 		whole = whole && len(left) == 0
-		out.settleAll(ctx, append(list, left...))
+		if list = append(list, left...); len(list) > 0 {
+			out.settle(ctx, list...)
+		}
 		list, waited = nil, nil
 	}
 	return whole
@@ -173,64 +168,4 @@ func unlessNotFound(err error) error {
 		return nil
 	}
 	return err
-}
-
-// settleAll records the outcomes of several operations as Settle does with each: in one transaction of the database,
-// and then in concurrent writes to the queue. If the transaction fails, each outcome is recorded alone.
-func (out *Outbound) settleAll(ctx context.Context, list []ended) {
-	switch len(list) {
-	case 0:
-		return
-	case 1:
-		out.Settle(ctx, list[0].op, list[0].Outcome)
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	out.heedClock(ctx) // before the next wait is counted from now
-	now, isFinal := out.Now(), false
-	after, events := make([]store.Operation, len(list)), make([]string, len(list))
-	for i, e := range list {
-		after[i], events[i] = advance(e.op, e.Outcome, now, out.Options.Limits)
-		isFinal = isFinal || after[i].Status.Final()
-	}
-	var changes []*booking.Change
-	if isFinal {
-		err := out.store.Write(ctx, func(tx store.Tx) error {
-			changes = nil
-			for i := range after {
-				if !after[i].Status.Final() {
-					continue
-				}
-				c, err := out.end(ctx, tx, &after[i], list[i].End, now)
-				if err != nil {
-					return err
-				}
-				if c != nil {
-					changes = append(changes, c)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			for _, e := range list {
-				out.Settle(ctx, e.op, e.Outcome)
-			}
-			return
-		}
-	}
-	var all sync.WaitGroup
-	for i := range after {
-		op := &after[i]
-		out.logFailed(op)
-		u := out.unsaved.add(*op, events[i], op.LastError)
-		all.Go(func() { out.save(ctx, u) })
-	}
-	all.Wait()
-	for i := range after {
-		out.ringLaneOf(after[i].Kind)
-		out.ends.count(&after[i], list[i].End) // after the write to the queue, so that the list has every counted operation
-	}
-	for _, c := range changes {
-		out.Enqueue(c.Calls...)
-	}
 }

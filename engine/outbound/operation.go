@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"holdfast/engine/booking"
@@ -175,9 +176,21 @@ func deliveryState(op *store.Operation) string {
 	return booking.DeliveryQueued
 }
 
+// ended is an operation, and the outcome of its attempt.
+type ended struct {
+	op store.Operation
+	Outcome
+}
+
 // Settle records an outcome and gives the operations that follow from it to the queue.
 func (out *Outbound) Settle(ctx context.Context, op store.Operation, o Outcome) {
-	if _, c, _ := out.conclude(ctx, op, o, nil); c != nil { // without a step there is no error
+	out.settle(ctx, ended{op, o})
+}
+
+// settle is Settle for several operations.
+func (out *Outbound) settle(ctx context.Context, list ...ended) {
+	_, changes, _ := out.conclude(ctx, list, nil) // without a step there is no error
+	for _, c := range changes {
 		out.Enqueue(c.Calls...)
 	}
 }
@@ -185,49 +198,89 @@ func (out *Outbound) Settle(ctx context.Context, op store.Operation, o Outcome) 
 // Conclude records an outcome as Settle does. It returns the operation after it, and the change that it made, if any.
 // The caller must enqueue the calls of the change.
 func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome) (store.Operation, *booking.Change) {
-	op, c, _ := out.conclude(ctx, op, o, nil) // without a step there is no error
-	return op, c
+	after, changes, _ := out.conclude(ctx, []ended{{op, o}}, nil) // without a step there is no error
+	if len(changes) == 0 {
+		return after[0], nil
+	}
+	return after[0], changes[0]
 }
 
-// conclude stores an outcome: first in the database, with its effect on the appointment, then in the queue. It
-// returns the operation after the outcome, and the change that it made. The caller must enqueue the calls of the
-// change.
+// conclude stores outcomes: first in one transaction of the database, with their effects on the appointments, then in
+// concurrent writes to the queue, which can share a commit. It returns the operations after the outcomes, and the
+// changes that they made. The caller must enqueue the calls of the changes.
 //
-// step runs in the same transaction; nil: nothing. If the transaction fails, an outcome without a step is written
-// again later. With a step the operation stays unchanged and conclude returns the error, so that the person who
-// decided can repeat the decision.
-func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome,
-	step func(store.Tx) error) (store.Operation, *booking.Change, error) {
+// step runs in the same transaction; nil: nothing. If the transaction fails, the outcomes of several operations are
+// stored one by one, and an outcome without a step is written again later. With a step the operations stay unchanged
+// and conclude returns the error, so that the person who decided can repeat the decision.
+func (out *Outbound) conclude(ctx context.Context, list []ended,
+	step func(store.Tx) error) (after []store.Operation, changes []*booking.Change, err error) {
 	ctx = context.WithoutCancel(ctx)
 	out.heedClock(ctx) // before the next wait is counted from now
-	now := out.Now()
-	before := op
-	op, event := advance(op, o, now, out.Options.Limits)
-	var c *booking.Change
-	if op.Status.Final() || step != nil {
-		err := out.store.Write(ctx, func(tx store.Tx) (err error) {
-			if op.Status.Final() {
-				c, err = out.end(ctx, tx, &op, o.End, now)
+	now, isFinal := out.Now(), false
+	after, events := make([]store.Operation, len(list)), make([]string, len(list))
+	for i, e := range list {
+		after[i], events[i] = advance(e.op, e.Outcome, now, out.Options.Limits)
+		isFinal = isFinal || after[i].Status.Final()
+	}
+	if isFinal || step != nil {
+		changes, err = out.endAll(ctx, list, after, now, step)
+		switch {
+		case err != nil && step != nil:
+			return nil, nil, err
+		case err != nil && len(list) > 1:
+			for i := range list {
+				one, c, _ := out.conclude(ctx, list[i:i+1], nil) // without a step there is no error
+				after[i], changes = one[0], append(changes, c...)
 			}
-			if err == nil && step != nil {
-				err = step(tx)
-			}
-			return err
-		})
-		if err != nil && step != nil {
-			return before, nil, err
-		}
-		if err != nil {
+			return after, changes, nil
+		case err != nil:
+			op := list[0].op
 			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error",
 				err)
-			op, event, c = unrecorded(before, op, now), "retried", nil
-		} else {
-			out.logFailed(&op)
+			after[0], events[0] = unrecorded(op, after[0], now), "retried"
 		}
 	}
-	out.keep(ctx, op, event, op.LastError)
-	out.ends.count(&op, o.End) // after the write to the queue, so that the list has every counted operation
-	return op, c, nil
+	var all sync.WaitGroup
+	for i := range after {
+		out.logFailed(&after[i])
+		u := out.unsaved.add(after[i], events[i], after[i].LastError)
+		all.Go(func() { out.save(ctx, u) })
+	}
+	all.Wait()
+	for i := range after {
+		out.ringLaneOf(after[i].Kind)
+		out.ends.count(&after[i], list[i].End) // after the write to the queue, so that the list has every counted operation
+	}
+	return after, changes, nil
+}
+
+// endAll records the ends of those operations in after that have one, and runs step, in one transaction. It returns no
+// changes if that fails.
+func (out *Outbound) endAll(ctx context.Context, list []ended, after []store.Operation, now time.Time,
+	step func(store.Tx) error) (changes []*booking.Change, err error) {
+	err = out.store.Write(ctx, func(tx store.Tx) error {
+		changes = nil
+		for i := range after {
+			if !after[i].Status.Final() {
+				continue
+			}
+			c, err := out.end(ctx, tx, &after[i], list[i].End, now)
+			if err != nil {
+				return err
+			}
+			if c != nil {
+				changes = append(changes, c)
+			}
+		}
+		if step != nil {
+			return step(tx)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changes, nil
 }
 
 // logFailed logs that an operation failed permanently, if it did.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -187,12 +186,8 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 		if err := out.Queue.Add(ctx, ops...); err != nil {
 			return err
 		}
-		var rung []store.OperationKind
 		for i := range ops {
-			if !slices.Contains(rung, ops[i].Kind) {
-				rung = append(rung, ops[i].Kind)
-				out.ringLaneOf(ops[i].Kind)
-			}
+			out.ringLaneOf(ops[i].Kind)
 		}
 	}
 	if missed {

@@ -248,13 +248,14 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 		case DecisionGiveUp:
 			return out.giveUp(ctx, actor, op)
 		}
-		_, c, err := out.conclude(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)},
+		delivered := ended{op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)}}
+		_, changes, err := out.conclude(ctx, []ended{delivered},
 			func(tx store.Tx) error {
 				return record.Audit(ctx, tx, out.Now(), actor, record.ActionOperationExists, "operation:"+op.ID, "",
 					nil,
 					map[string]string{"kind": string(op.Kind)})
 			})
-		if c != nil {
+		for _, c := range changes {
 			out.Enqueue(c.Calls...)
 		}
 		return err
