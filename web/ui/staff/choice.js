@@ -8,8 +8,8 @@ import { Notice } from '../lib/notice.js'
 import { say } from '../lib/say.js'
 import { Trouble, useAsk, useSend } from './office.js'
 
-// useChoice loads, saves and removes the choice at an address. name is its field in the answers, and words the prefix of
-// its texts, which load() loads. changed gets each new answer.
+// useChoice loads, saves and removes the choice at an address. name is its field in the answers, and words the prefix
+// of its texts, which load() loads. changed gets each new answer.
 export function useChoice(desk, { address, name, words, load = async () => {}, changed = _ => {} }) {
   const asked = useAsk(desk, async () => {
       await load()

@@ -9,8 +9,8 @@ import { specialistName, typeName } from './words.js'
 
 const few = 4
 
-// Past is one appointment of a list. Its time opens the day, or the card of a cancelled appointment, which can return to
-// the view in back.
+// Past is one appointment of a list. Its time opens the day, or the card of a cancelled appointment. back is the view
+// to which that card can return.
 export function Past({ desk, a, at, back, close }) {
   const s = desk.store.get()
   const show = () => {
