@@ -95,7 +95,8 @@ const (
 	// of the new home.
 	Sealed Origin = iota
 	// Remembered contains what one node remembers of a home that cannot be read. It is added to the data that other
-	// nodes remember. Once the home has a sealed snapshot, it is refused with ErrMoved.
+	// nodes remember; of one specialist, the latest heartbeat counts. Once the home has a sealed snapshot, it is
+	// refused with ErrMoved.
 	Remembered
 )
 

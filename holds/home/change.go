@@ -167,7 +167,9 @@ func (b *Backend) toDatabase(d holds.Decision) error {
 			}
 		}
 	}
-	if _, err := b.database.Fill(ctx, d.Epoch, b.ledger.snapshot(own), holds.Remembered); err != nil {
+	mine := b.ledger.snapshot(own)
+	mine.Present = b.ledger.attending()
+	if _, err := b.database.Fill(ctx, d.Epoch, mine, holds.Remembered); err != nil {
 		return err
 	}
 	b.mu.Lock()

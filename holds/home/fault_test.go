@@ -1,6 +1,7 @@
 package home
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -164,6 +165,83 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 		return a.Present(t.Context(), "ada")
 	}); err != nil || p.Load != 2 || p.Max != 3 {
 		t.Errorf("got %+v, %v, want a load of 2 of 3", p, err)
+	}
+}
+
+// TestPresenceSurvivesItsRedis kills Redis under two nodes, so that no node can read it any more. Specialists stay
+// online with their capacity, their load and their last heartbeat, which decides when they go offline.
+func TestPresenceSurvivesItsRedis(t *testing.T) {
+	t.Parallel()
+	x := start(t, 2)
+	a, b := x.of[0], x.of[1]
+	do := func(call func() error) {
+		t.Helper()
+		if _, err := answered(t, func() (struct{}, error) { return struct{}{}, call() }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	come := func(b *Backend, id string, max int) {
+		t.Helper()
+		do(func() error { _, err := b.Online(t.Context(), id, max); return err })
+	}
+	come(a, "ada", 3)
+	come(b, "bob", 2)
+	come(a, "cleo", 1)
+	come(b, "dora", 1)
+	do(func() error { _, err := a.Load(t.Context(), "ada", 2); return err })
+	x.everyone(t, "ada", "bob", "cleo", "dora")
+	do(func() error { return b.Beat(t.Context(), "ada") })
+	w := watch(t, a)
+	do(func() error { _, err := b.Offline(t.Context(), "cleo"); return err })
+	do(func() error {
+		return b.Publish(t.Context(), holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: "cleo"},
+			Reason: "offline"})
+	})
+	w.next(holds.EventPresence)
+	do(func() error { _, err := b.Deactivate(t.Context(), "dora"); return err })
+	began := time.Now()
+	silent := func(b *Backend, id string, since time.Duration) {
+		b.ledger.amend(id, func(p *holds.Present) { p.HeartbeatAt = began.Add(-since) })
+	}
+	silent(a, "ada", 3*time.Hour)
+	silent(b, "ada", time.Hour)
+	silent(b, "bob", 2*time.Hour)
+	x.redis.Kill()
+	x.all(t, "fallback")
+	x.everyone(t, "ada", "bob")
+	for _, want := range []holds.Present{
+		{SpecialistID: "ada", Max: 3, Load: 2, HeartbeatAt: began.Add(-time.Hour)}, // the later one of two nodes
+		{SpecialistID: "bob", Max: 2, HeartbeatAt: began.Add(-2 * time.Hour)},
+	} {
+		got, err := answered(t, func() (holds.Present, error) { return a.Present(t.Context(), want.SpecialistID) })
+		if err != nil || !got.Online || got.Max != want.Max || got.Load != want.Load ||
+			got.HeartbeatAt.Sub(want.HeartbeatAt).Abs() > carried {
+			t.Errorf("got %+v, %v, want %+v online", got, err, want)
+		}
+	}
+	if gone, err := answered(t, func() (bool, error) {
+		return b.OfflineUnheard(t.Context(), "bob", 90*time.Minute)
+	}); !gone || err != nil {
+		t.Errorf("got %v, %v, want the specialist offline who sent no heartbeat for 2 h", gone, err)
+	}
+	x.everyone(t, "ada")
+	x.redis.Restart()
+	x.all(t, "redis")
+	x.everyone(t, "ada")
+}
+
+// everyone checks that every node lists exactly these specialists as online.
+func (x *nodes) everyone(t *testing.T, want ...string) {
+	t.Helper()
+	for i, n := range x.of {
+		list, err := answered(t, func() ([]holds.Present, error) { return n.Everyone(t.Context()) })
+		got := make([]string, 0, len(list))
+		for i := range list {
+			got = append(got, list[i].SpecialistID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("node %d, in mode %s: got %v, %v online, want %v", i, n.Mode(), got, err, want)
+		}
 	}
 }
 

@@ -23,8 +23,9 @@
 // a lease lasts. The waiting node measures that time on its own monotonic clock, so clocks are never compared.
 //
 // The state of such a Redis is restored from the memory of the nodes: each node first copies the holds that its own
-// calls made, and then the holds that it received in events of other nodes. The same happens after a home was
-// emptied. Both homes detect that: a Redis after FLUSHALL, a restart or a promotion, and a PostgreSQL after a crash.
+// calls made, and then the holds that it received in events of other nodes. It copies the specialists whom its own
+// calls found online too, with their last heartbeats. The same happens after a home was emptied. Both homes detect
+// that: a Redis after FLUSHALL, a restart or a promotion, and a PostgreSQL after a crash.
 //
 // # When to leave the primary
 //

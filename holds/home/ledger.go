@@ -27,6 +27,7 @@ type ledger struct {
 	overIDs []string              // the same, oldest first
 	told    map[string]holds.Hold // holds that watchers consider live
 	looking map[holds.Owner]holds.Span
+	present map[string]attendance // specialists who are online, by id
 }
 
 // entry is one live hold. It is own if a call of this process returned the hold: then all its fields are known.
@@ -51,6 +52,7 @@ func (m *ledger) open(b *Backend) {
 	m.holds, m.looks = make(map[string]*entry), make(map[holds.Owner]holds.Selection)
 	m.ends, m.over = make(map[string]ending), make(map[string]ending)
 	m.told, m.looking = make(map[string]holds.Hold), make(map[holds.Owner]holds.Span)
+	m.present = make(map[string]attendance)
 }
 
 // held remembers the hold that a call of this process returned. life is 0 if the call does not set it.
@@ -265,6 +267,10 @@ func (m *ledger) takesLook(e *holds.Event) bool {
 			return false
 		}
 		delete(m.looking, e.Owner)
+	case holds.EventPresence:
+		if e.Reason != "online" { // at any node
+			delete(m.present, e.SpecialistID)
+		}
 	}
 	return true
 }
@@ -303,6 +309,7 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	for _, x := range s.Selections {
 		m.looks[x.Owner] = x
 	}
+	m.adopt(s.Present, s.Asked)
 	var over []ending
 	for id, h := range m.told {
 		if m.holds[id] != nil {

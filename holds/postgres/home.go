@@ -157,7 +157,11 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot,
 		}
 	}
 	if len(s.Present) > 0 {
-		text, args := under(seedText, seedArgs(s.Present), epoch, how)
+		seed := seedText
+		if from == holds.Remembered {
+			seed = rememberText
+		}
+		text, args := under(seed, seedArgs(s.Present), epoch, how)
 		if err := b.call(ctx, text, args, new(bool)); err != nil {
 			return nil, err
 		}

@@ -154,7 +154,10 @@ func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
 	return b.change(ctx, seedText, seedArgs(all), new(bool))
 }
 
-const seedText = `SELECT holds_seed($1::text[], $2, $3, $4, $5, $6) IS NULL`
+const (
+	seedText     = `SELECT holds_seed($1::text[], $2, $3, $4, $5, $6) IS NULL`
+	rememberText = `SELECT holds_remember($1::text[], $2, $3, $4, $5, $6) IS NULL`
+)
 
 func seedArgs(all []holds.Present) []any {
 	n := len(all)

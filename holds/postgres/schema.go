@@ -16,7 +16,7 @@ var sources embed.FS
 var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
 // version is the version of the text in sql/. TestVersionMatchesText checks that it changes with the text.
-const version = 9
+const version = 10
 
 // schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers
 // before it.

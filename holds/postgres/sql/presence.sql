@@ -69,6 +69,18 @@ RETURNS void LANGUAGE sql VOLATILE AS $$
             deactivated  = p.deactivated OR (excluded.deactivated AND NOT p.online),
             capacity     = CASE WHEN p.online AND NOT p.deactivated THEN p.capacity ELSE excluded.capacity END $$;
 
+-- holds_remember adds the presence that one node remembers of a lost home. Of several nodes, the latest heartbeat counts.
+CREATE OR REPLACE FUNCTION holds_remember(ids text[], onlines boolean[], deactivateds boolean[], heartbeats bigint[], loads integer[], capacities integer[])
+RETURNS void LANGUAGE sql VOLATILE AS $$
+    INSERT INTO holds_presence AS p (specialist_id, online, deactivated, heartbeat_at, load, capacity)
+        SELECT u.id, u.online, u.deactivated, u.heartbeat, GREATEST(0, u.load), u.capacity
+        FROM unnest(ids, onlines, deactivateds, heartbeats, loads, capacities) AS u(id, online, deactivated, heartbeat, load, capacity)
+        ORDER BY u.id
+        ON CONFLICT (specialist_id) DO UPDATE SET
+            (online, deactivated, heartbeat_at, load, capacity) =
+                (excluded.online, excluded.deactivated, excluded.heartbeat_at, excluded.load, excluded.capacity)
+            WHERE excluded.heartbeat_at > p.heartbeat_at $$;
+
 -- holds_present_again sets who is present as they were elsewhere: see holds.Restorer.RestorePresent.
 CREATE OR REPLACE FUNCTION holds_present_again(who text, is_online boolean, is_deactivated boolean, heartbeat bigint, most integer)
 RETURNS void LANGUAGE sql VOLATILE AS $$
