@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node/nodetest"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
 )
@@ -17,9 +18,13 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 	url := database(t)
 	s := redistest.StartWatched(t, redistest.Programs(t)[0])
 	var nodes []*Backend
-	for range 2 {
-		b := openWith(t, s.URL(), url, redis.Options{}, Options{})
+	logs := []*nodetest.Log{new(nodetest.Log), new(nodetest.Log)}
+	for i, log := range logs {
+		b := openWith(t, s.URL(), url, redis.Options{}, Options{Logger: log.Logger()})
 		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("node %d:\n%s", i, log)
+			}
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
@@ -33,20 +38,19 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 	for range made {
 		w.next(holds.EventHold)
 	}
-	promoted := make(chan struct{})
 	began := time.Now()
-	go func() {
-		defer close(promoted)
-		s.Kill()
-	}()
-	awaitMode(t, a, "fallback")
-	awaitMode(t, b, "fallback")
+	const moved = `home of live state changed" home=postgres`
+	before := []int{logs[0].Count(moved), logs[1].Count(moved)} // a busy machine may have moved the nodes already
+	s.Kill()
+	for i, log := range logs {
+		log.Await(t, moved, before[i]+1)
+	}
 	during := claim(t, a, wish("cora", amal))
 	if e := w.next(holds.EventHold); e.HoldID != during.ID {
 		t.Errorf("got %+v on the other node, want the hold %s", e, during.ID)
 	}
 	release(t, b, made[1])
-	<-promoted
+	s.AwaitPromotion()
 	t.Logf("promoted after %v", time.Since(began))
 	awaitMode(t, a, "redis")
 	awaitMode(t, b, "redis")

@@ -15,14 +15,23 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// Watched is a primary, its replica, and a Sentinel that promotes the replica when the primary is unreachable for
-// half a second.
+// Watched is a primary, its replica, and a Sentinel that promotes the replica after Kill.
 type Watched struct {
 	t        testing.TB
-	sentinel string // host:port
+	sentinel string // port
 	ports    [2]string
 	servers  [2]*exec.Cmd
 }
+
+const (
+	// calm is how long the primary may be unreachable before Kill. A busy machine stops servers for half a second:
+	// the Sentinel then promoted the replica, and Kill ended a server that was no longer the primary.
+	calm = "600000"
+	// prompt is the same after Kill, in milliseconds.
+	prompt = "500"
+	// tilt is how long a Sentinel acts on nothing after its process was stopped for 2 s.
+	tilt = 30 * time.Second
+)
 
 // StartWatched starts all three with a program of Programs, on loopback ports: a Sentinel does not support Unix
 // sockets.
@@ -36,30 +45,38 @@ func StartWatched(t testing.TB, program string) *Watched {
 	w.await("the replica follows", func() bool {
 		return strings.Contains(ask(w.ports[1], "INFO replication"), "master_link_status:up")
 	})
-	port := strconv.Itoa(clitest.Port(t))
-	w.sentinel = "127.0.0.1:" + port
+	w.sentinel = strconv.Itoa(clitest.Port(t))
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
-	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor clinic 127.0.0.1 %s 1\nsentinel down-after-milliseconds clinic 500\n"+
-		"sentinel failover-timeout clinic 3000\n", port, w.ports[0])
+	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor clinic 127.0.0.1 %s 1\nsentinel down-after-milliseconds clinic %s\n"+
+		"sentinel failover-timeout clinic 3000\n", w.sentinel, w.ports[0], calm)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runCommand(t, port, exec.Command(program, file, "--sentinel"))
+	runCommand(t, w.sentinel, exec.Command(program, file, "--sentinel"))
 	w.await("the Sentinel knows both", func() bool {
-		said := ask(port, "INFO sentinel")
+		said := ask(w.sentinel, "INFO sentinel")
 		return strings.Contains(said, "status=ok") && strings.Contains(said, "slaves=1")
 	})
 	return w
 }
 
 // URL returns the Sentinel's URL for redis.Open.
-func (w *Watched) URL() string { return "redis://" + w.sentinel + "/0?master_name=clinic" }
+func (w *Watched) URL() string { return "redis://127.0.0.1:" + w.sentinel + "/0?master_name=clinic" }
 
-// Kill kills the primary, and returns when its replica has been promoted.
+// Kill kills the primary. The Sentinel then promotes the replica.
 func (w *Watched) Kill() {
 	w.t.Helper()
+	said := ask(w.sentinel, "SENTINEL SET clinic down-after-milliseconds "+prompt)
+	if !strings.HasPrefix(said, "+OK") {
+		w.t.Fatalf("SENTINEL SET: got %q", said)
+	}
 	_ = w.servers[0].Process.Kill()
 	_ = w.servers[0].Wait()
+}
+
+// AwaitPromotion waits until the replica has been promoted.
+func (w *Watched) AwaitPromotion() {
+	w.t.Helper()
 	w.await("the replica is promoted", func() bool {
 		return strings.Contains(ask(w.ports[1], "INFO replication"), "role:master")
 	})
@@ -68,8 +85,10 @@ func (w *Watched) Kill() {
 func (w *Watched) await(what string, ok func() bool) {
 	w.t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 30*time.Second {
-			w.t.Fatalf("still not: %s", what)
+		if time.Since(began) > 2*tilt {
+			w.t.Fatalf("still not: %s\nSentinel:\n%s\nprimary:\n%s\nreplica:\n%s", what,
+				ask(w.sentinel, "INFO sentinel"), ask(w.ports[0], "INFO replication"),
+				ask(w.ports[1], "INFO replication"))
 		}
 	}
 }
