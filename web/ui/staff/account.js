@@ -2,9 +2,7 @@
 // signed in.
 import { html, useRef, useState } from '../lib/html.js'
 import { del, get, post, put } from '../lib/api.js'
-import { ErrorSummary, Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
-import { Icon } from '../lib/icons.js'
 import { path } from '../lib/qr.js'
 import { useStore } from '../lib/store.js'
 import { write, zone } from '../lib/time.js'
@@ -12,44 +10,10 @@ import { Copy } from './copy.js'
 import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
 import { Language } from '../lib/language.js'
-import { Busy, Confirm, listed, Office, State, Trouble, useAsk, useSend } from './office.js'
+import { Busy, Confirm, Errors, listed, Office, State, useAsk, useSend } from './office.js'
+import { Code, Secret } from './secret.js'
 
 const least = 12
-
-function Secret({ id, label, hint, error, value, input, complete }) {
-  const [seen, setSeen] = useState(false)
-  return html`
-    <${Field} id=${id} label=${label} hint=${hint} error=${error}>
-      <span class="with">
-        <input
-          id=${id}
-          type=${seen ? 'text' : 'password'}
-          autocomplete=${complete}
-          aria-invalid=${error ? 'true' : undefined}
-          aria-describedby=${[hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined}
-          value=${value}
-          onInput=${e => input(e.currentTarget.value)}
-        />
-        <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} onClick=${() => setSeen(!seen)}>
-          ${t(seen ? 'sign.hide' : 'sign.show')}
-        </button>
-      </span>
-    </${Field}>
-  `
-}
-const Code = ({ id, label, error, value, input }) => html`
-  <${Field}
-    id=${id}
-    label=${label}
-    hint=${t('sign.code.hint')}
-    error=${error}
-    inputmode="numeric"
-    autocomplete="one-time-code"
-    maxlength="7"
-    value=${value}
-    input=${input}
-  />
-`
 
 // Plate is one form of the page, with its errors and its submit button.
 function Plate({ title, lead, sending, ids, submit, action, children, danger }) {
@@ -70,13 +34,7 @@ function Plate({ title, lead, sending, ids, submit, action, children, danger }) 
           <p class="muted">${lead}</p>
         `
       }
-      <${ErrorSummary} errors=${errors} n=${sending.n} />
-      ${
-        !errors.length &&
-        html`
-          <${Trouble} problem=${sending.problem} />
-        `
-      }
+      <${Errors} errors=${errors} n=${sending.n} problem=${sending.problem} />
       ${children}
       <div class="actions">
         ${
@@ -132,7 +90,7 @@ function Password({ desk, done }) {
         error=${e.current}
         value=${form.current}
         input=${set('current')}
-        complete="current-password"
+        autocomplete="current-password"
       />
       <${Secret}
         id="me-new"
@@ -141,7 +99,7 @@ function Password({ desk, done }) {
         error=${e.new}
         value=${form.next}
         input=${set('next')}
-        complete="new-password"
+        autocomplete="new-password"
       />
     </${Plate}>
   `
@@ -189,18 +147,13 @@ function TwoSteps({ desk, on, done }) {
         error=${e.password}
         value=${form.password}
         input=${set('password')}
-        complete="current-password"
+        autocomplete="current-password"
       />
     </div>
   `
   const state = html`
     <p>
-      <${State}
-        kind=${on ? 'ok' : 'warn'}
-        icon=${html`
-          <${Icon} name=${on ? 'check' : 'alert'} />
-        `}
-      >
+      <${State} kind=${on ? 'ok' : 'warn'} icon=${on ? 'check' : 'alert'}>
         ${t(on ? 'me.totp.is' : 'me.totp.isnot')}
       </${State}>
     </p>
@@ -307,14 +260,7 @@ function SignIns({ desk, asked }) {
                   ${
                     x.current &&
                     html`
-                      <${State}
-                        kind="ok"
-                        icon=${html`
-                          <${Icon} name="check" />
-                        `}
-                      >
-                        ${t('me.this')}
-                      </${State}>
+                      <${State} kind="ok" icon="check">${t('me.this')}</${State}>
                     `
                   }
                   <span class="muted">${t('me.since', { when: at(x.createdAt) })}</span>

@@ -103,14 +103,7 @@ const Counts = ({ x }) => html`
     ${
       x.toCall > 0 &&
       html`
-        <${State}
-          kind="warn"
-          icon=${html`
-            <${Icon} name="phone" />
-          `}
-        >
-          ${t('away.tocall', { n: x.toCall })}
-        </${State}>
+        <${State} kind="warn" icon="phone">${t('away.tocall', { n: x.toCall })}</${State}>
       `
     }
   </p>
@@ -487,14 +480,7 @@ function Answers({ desk, id }) {
                         <th scope="row">${dayAndTime(r.slotStartDate)}</th>
                         <td><${Patient} desk=${desk} s=${s} a=${a} /></td>
                         <td>
-                          <${State}
-                            kind=${kind}
-                            icon=${html`
-                              <${Icon} name=${icon} />
-                            `}
-                          >
-                            ${t('away.state.' + r.state)}
-                          </${State}>
+                          <${State} kind=${kind} icon=${icon}>${t('away.state.' + r.state)}</${State}>
                         </td>
                         <td>
                           ${

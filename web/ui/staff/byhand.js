@@ -5,7 +5,6 @@ import { DateInput } from '../lib/typed.js'
 import { html } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
 import { range } from '../lib/time.js'
 import { createStore, useStore } from '../lib/store.js'
@@ -179,12 +178,7 @@ export function Page({ desk }) {
           ${
             v &&
             html`
-              <${State}
-                kind=${marks[v.outcome]?.[0] || 'danger'}
-                icon=${html`
-                  <${Icon} name=${marks[v.outcome]?.[1] || 'alert'} />
-                `}
-              >
+              <${State} kind=${marks[v.outcome]?.[0] || 'danger'} icon=${marks[v.outcome]?.[1] || 'alert'}>
                 ${v.why || say(v)}
               </${State}>
             `

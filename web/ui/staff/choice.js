@@ -2,11 +2,10 @@
 // checks the owner's input before it saves it. The browser sends the secret to the server; the server never returns it.
 import { html } from '../lib/html.js'
 import { del, get, put } from '../lib/api.js'
-import { ErrorSummary } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { say } from '../lib/say.js'
-import { Trouble, useAsk, useSend } from './office.js'
+import { Errors, useAsk, useSend } from './office.js'
 
 // useChoice loads, saves and removes the choice at an address. name is its field in the answers, and words the prefix
 // of its texts, which load() loads. changed gets each new answer.
@@ -58,13 +57,7 @@ export const ChoiceForm = ({
         <${Notice} kind="danger" text=${words + '.unreadable'} />
       `
     }
-    <${ErrorSummary} errors=${errors} n=${n} />
-    ${
-      !errors.length &&
-      html`
-        <${Trouble} problem=${problem} />
-      `
-    }
+    <${Errors} errors=${errors} n=${n} problem=${problem} />
     ${children}
     <div class="actions">
       ${actions}

@@ -9,6 +9,7 @@ import { useStore } from '../lib/store.js'
 import { dateOf, dayAndTime, write } from '../lib/time.js'
 import { Confirm, Office, Nothing } from './office.js'
 import { specialistName } from './words.js'
+import { Plus } from './record.js'
 
 // setsIn groups the blocks that were created with one form. It leaves out groups that have ended.
 function setsIn(s, reaches, now) {
@@ -80,10 +81,7 @@ export function Page({ desk }) {
           aria-label=${t('closed.import')}
           onChange=${read}
         />
-        <button type="button" class="btn primary" onClick=${() => desk.open('closing', {})}>
-          <${Icon} name="plus" />
-          ${t('closed.add')}
-        </button>
+        <${Plus} primary label="closed.add" onClick=${() => desk.open('closing', {})} />
       `}
     >
       ${
@@ -149,14 +147,7 @@ export function Page({ desk }) {
             `
           : s.ready &&
             html`
-              <${Nothing}
-                icon="stop"
-                action=${html`
-                  <button type="button" class="btn" onClick=${() => desk.open('closing', {})}>
-                    ${t('closed.add')}
-                  </button>
-                `}
-              >
+              <${Nothing} icon="stop" label="closed.add" add=${() => desk.open('closing', {})}>
                 ${t('closed.none')}
               </${Nothing}>
             `

@@ -221,12 +221,7 @@ function Rows({ s, plan }) {
               <tr key=${r.line} class=${r.outcome}>
                 <th scope="row">${r.line}</th>
                 <td>
-                  <${State}
-                    kind=${marks[r.outcome][0]}
-                    icon=${html`
-                      <${Icon} name=${marks[r.outcome][1]} />
-                    `}
-                  >
+                  <${State} kind=${marks[r.outcome][0]} icon=${marks[r.outcome][1]}>
                     ${t('sheet.is.' + r.outcome)}
                   </${State}>
                 </td>

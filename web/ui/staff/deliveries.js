@@ -2,7 +2,6 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
-import { Icon } from '../lib/icons.js'
 import { say } from '../lib/say.js'
 import { write, zone } from '../lib/time.js'
 import { State, Trouble, useAsk, useSend } from './office.js'
@@ -16,14 +15,7 @@ function Delivery({ d, send }) {
       <div class="line-main">
         <p class="line-title"><b>${t('event.' + d.event)}</b></p>
         <p class="line-facts">
-          <${State}
-            kind=${kind}
-            icon=${html`
-              <${Icon} name=${icon} />
-            `}
-          >
-            ${t('queue.state.' + d.status)}
-          </${State}>
+          <${State} kind=${kind} icon=${icon}>${t('queue.state.' + d.status)}</${State}>
           <span>${t('queue.attempts', { done: d.attempts, most: d.maxAttempts })}</span>
           ${
             last &&

@@ -4,7 +4,6 @@ import { html, useState } from '../lib/html.js'
 import { del, get, post, put } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
-import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { dayAndTime } from '../lib/time.js'
 import { State, Trouble, useAsk, useSend } from './office.js'
@@ -71,33 +70,19 @@ export function Elsewhere({ desk, specialistId, level = 'h2' }) {
         ${
           !state.on
             ? html`
-                <${State}
-                  icon=${html`
-                    <${Icon} name="stop" />
-                  `}
-                >
-                  ${t('elsewhere.off')}
-                </${State}>
+                <${State} icon="stop">${t('elsewhere.off')}</${State}>
               `
             : state.readAt
               ? html`
                   <${State}
                     kind=${state.failure || state.old ? '' : 'ok'}
-                    icon=${html`
-                      <${Icon} name=${state.failure || state.old ? 'alert' : 'check'} />
-                    `}
+                    icon=${state.failure || state.old ? 'alert' : 'check'}
                   >
                     ${t('elsewhere.on', { host: state.host || '…', when: dayAndTime(state.readAt) })}
                   </${State}>
                 `
               : html`
-                  <${State}
-                    icon=${html`
-                      <${Icon} name="clock" />
-                    `}
-                  >
-                    ${t('elsewhere.waits', { host: state.host || '…' })}
-                  </${State}>
+                  <${State} icon="clock">${t('elsewhere.waits', { host: state.host || '…' })}</${State}>
                 `
         }
       </p>

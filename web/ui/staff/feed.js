@@ -3,7 +3,6 @@
 import { html, useState } from '../lib/html.js'
 import { del, get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
-import { Icon } from '../lib/icons.js'
 import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Check, State, Trouble, useAsk, useSend } from './office.js'
@@ -35,23 +34,12 @@ export function Feed({ desk, specialistId, level = 'h2' }) {
         ${
           feed.on
             ? html`
-                <${State}
-                  kind="ok"
-                  icon=${html`
-                    <${Icon} name="check" />
-                  `}
-                >
+                <${State} kind="ok" icon="check">
                   ${t(feed.names ? 'feed.on.names' : 'feed.on', { when: write('shortDay', feed.madeAt, zone) })}
                 </${State}>
               `
             : html`
-                <${State}
-                  icon=${html`
-                    <${Icon} name="stop" />
-                  `}
-                >
-                  ${t('feed.off')}
-                </${State}>
+                <${State} icon="stop">${t('feed.off')}</${State}>
               `
         }
       </p>

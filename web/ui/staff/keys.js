@@ -3,24 +3,21 @@
 import { html, useState } from '../lib/html.js'
 import { del, get, post } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
+import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
 import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
-import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Confirm, Office, Select, State, useAsk, Nothing } from './office.js'
+import { Plus, Radios, RecordForm, useDraft } from './record.js'
 
 const scopes = ['agent', 'presence', 'metrics', 'admin']
 
 function Add({ desk, close, done }) {
-  const [form, setForm] = useState({ name: '', scope: 'agent', specialistId: '' }),
-    [made, setMade] = useState(null)
-  const sending = useSend(desk),
-    e = sending.errors
+  const { form, put, sending, e } = useDraft(desk, { name: '', scope: 'agent', specialistId: '' })
+  const [made, setMade] = useState(null)
   const people = useAsk(desk, () => get('/v1/specialists'))
-  const submit = async event => {
-    event.preventDefault()
+  const submit = async () => {
     if (!form.name.trim()) return sending.refuse({ name: t('keys.name.err') })
     const answer = await sending.send(() =>
       post(
@@ -58,64 +55,39 @@ function Add({ desk, close, done }) {
     `
   }
   return html`
-    <${Dialog} title=${t('keys.add')} close=${close}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
-        ${
-          !Object.keys(e).length &&
-          html`
-            <${Trouble} problem=${sending.problem} />
-          `
-        }
-        <${Field}
-          id="name"
-          label=${t('keys.name')}
-          hint=${t('keys.name.hint')}
-          error=${e.name}
-          value=${form.name}
-          input=${name => setForm(f => ({ ...f, name }))}
-          maxlength="200"
-          autofocus
-          autocomplete="off"
-        />
-        <fieldset class="choice">
-          <legend>${t('keys.scope')}</legend>
-          ${scopes.map(
-            scope => html`
-              <label class="check" key=${scope}>
-                <input
-                  type="radio"
-                  name="scope"
-                  checked=${form.scope === scope}
-                  onChange=${() => setForm(f => ({ ...f, scope }))}
-                />
-                <span>
-                  ${t('scope.' + scope)}
-                  <small>${t('scope.' + scope + '.hint')}</small>
-                </span>
-              </label>
-            `,
-          )}
-        </fieldset>
-        ${
-          form.scope === 'presence' &&
-          html`
-            <${Field} id="specialistId" label=${t('keys.for')} error=${e.specialistId}>
-              <${Select}
-                id="specialistId"
-                value=${form.specialistId}
-                input=${specialistId => setForm(f => ({ ...f, specialistId }))}
-                options=${[['', t('keys.for.all')], ...(people.data?.specialists || []).map(p => [p.id, p.name])]}
-              />
-            </${Field}>
-          `
-        }
-        <div class="actions">
-          <${Busy} busy=${sending.busy}>${t('keys.make')}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+    <${RecordForm} title=${t('keys.add')} sending=${sending} submit=${submit} action=${t('keys.make')} close=${close}>
+      <${Field}
+        id="name"
+        label=${t('keys.name')}
+        hint=${t('keys.name.hint')}
+        error=${e.name}
+        value=${form.name}
+        input=${put('name')}
+        maxlength="200"
+        autofocus
+        autocomplete="off"
+      />
+      <${Radios}
+        name="scope"
+        legend=${t('keys.scope')}
+        value=${form.scope}
+        input=${put('scope')}
+        options=${scopes.map(scope => [scope, t('scope.' + scope), t('scope.' + scope + '.hint')])}
+      />
+      ${
+        form.scope === 'presence' &&
+        html`
+          <${Field} id="specialistId" label=${t('keys.for')} error=${e.specialistId}>
+            <${Select}
+              id="specialistId"
+              value=${form.specialistId}
+              input=${put('specialistId')}
+              options=${[['', t('keys.for.all')], ...(people.data?.specialists || []).map(p => [p.id, p.name])]}
+            />
+          </${Field}>
+        `
+      }
+    </${RecordForm}>
   `
 }
 
@@ -135,10 +107,7 @@ export function Page({ desk }) {
       lead=${t('keys.lead')}
       ask=${asked}
       tools=${html`
-        <button type="button" class="btn primary" onClick=${() => setAdding(true)}>
-          <${Icon} name="plus" />
-          ${t('keys.add')}
-        </button>
+        <${Plus} primary label="keys.add" onClick=${() => setAdding(true)} />
       `}
     >
       ${
@@ -158,23 +127,10 @@ export function Page({ desk }) {
                           ${
                             k.revokedAt
                               ? html`
-                                  <${State}
-                                    icon=${html`
-                                      <${Icon} name="stop" />
-                                    `}
-                                  >
-                                    ${t('keys.revoked', { when: day(k.revokedAt) })}
-                                  </${State}>
+                                  <${State} icon="stop">${t('keys.revoked', { when: day(k.revokedAt) })}</${State}>
                                 `
                               : html`
-                                  <${State}
-                                    kind="ok"
-                                    icon=${html`
-                                      <${Icon} name="check" />
-                                    `}
-                                  >
-                                    ${t('keys.active')}
-                                  </${State}>
+                                  <${State} kind="ok" icon="check">${t('keys.active')}</${State}>
                                 `
                           }
                           <span>
@@ -213,14 +169,7 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <${Nothing}
-                icon="key"
-                action=${html`
-                  <button type="button" class="btn" onClick=${() => setAdding(true)}>${t('keys.add')}</button>
-                `}
-              >
-                ${t('keys.none')}
-              </${Nothing}>
+              <${Nothing} icon="key" label="keys.add" add=${() => setAdding(true)}>${t('keys.none')}</${Nothing}>
             `
       }
       ${

@@ -1,9 +1,9 @@
 // What an appointment takes in addition to its specialist: one resource of each group of rooms and devices. The server
 // takes the first free one of a group, in the order of the list.
 import { html } from '../lib/html.js'
-import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { Check } from './office.js'
+import { Plus } from './record.js'
 
 export function Needs({ rooms, value, change, errors }) {
   if (!rooms.length) return null
@@ -52,10 +52,7 @@ export function Needs({ rooms, value, change, errors }) {
         value.length < 5 &&
         html`
           <p>
-            <button type="button" class="btn" onClick=${() => change([...value, []])}>
-              <${Icon} name="plus" />
-              ${t('needs.add')}
-            </button>
+            <${Plus} label="needs.add" onClick=${() => change([...value, []])} />
           </p>
         `
       }

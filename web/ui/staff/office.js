@@ -2,6 +2,7 @@
 // that cannot be undone.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
+import { ErrorSummary } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { Trouble } from '../lib/trouble.js'
@@ -102,12 +103,28 @@ export function useSend(desk) {
 export const listed = (errors, ids = {}) =>
   Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
 
-// Nothing is the state of an empty list: an icon, a sentence and, if there is one, the action that fills it.
-export const Nothing = ({ icon, children, action }) => html`
+// Errors lists the errors of a form's fields, or shows a problem that has none.
+export const Errors = ({ errors, n, problem }) => html`
+  <${ErrorSummary} errors=${errors} n=${n} />
+  ${
+    !errors.length &&
+    html`
+      <${Trouble} problem=${problem} />
+    `
+  }
+`
+
+// Nothing is the state of an empty list: an icon, a sentence and, if there is one, the button that adds the first item.
+export const Nothing = ({ icon, children, label, add }) => html`
   <div class="nothing">
     <span class="nothing-icon"><${Icon} name=${icon} /></span>
     <p>${children}</p>
-    ${action}
+    ${
+      add &&
+      html`
+        <button type="button" class="btn" onClick=${add}>${t(label)}</button>
+      `
+    }
   </div>
 `
 
@@ -180,7 +197,14 @@ export function Confirm({ title, text, action, danger = true, close, run, desk, 
 
 // State is a word with its icon. The colour only repeats the word.
 export const State = ({ kind = '', icon, children }) => html`
-  <span class=${'state ' + kind}>${icon}${children}</span>
+  <span class=${'state ' + kind}>
+    ${
+      icon &&
+      html`
+        <${Icon} name=${icon} />
+      `
+    }${children}
+  </span>
 `
 // useNow returns the page's clock. It ticks while the page is visible.
 export function useNow(ms = 1000) {

@@ -153,14 +153,7 @@ export function Page({ desk, rest }) {
                     <h2><bdi>${person.name}</bdi></h2>
                     <p class="muted">${title}</p>
                   </div>
-                  <${State}
-                    kind=${sum ? 'ok' : ''}
-                    icon=${html`
-                      <${Icon} name="clock" />
-                    `}
-                  >
-                    ${t('online.sum', { hours: hours(sum) })}
-                  </${State}>
+                  <${State} kind=${sum ? 'ok' : ''} icon="clock">${t('online.sum', { hours: hours(sum) })}</${State}>
                 </header>
                 <ul class="lines inner">
                   ${log.data.days.map(

@@ -3,14 +3,14 @@ import { DateInput } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
-import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field } from '../lib/form.js'
+import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
 import { addDays, dateOf, daysBetween, write } from '../lib/time.js'
 import { clock, minutesOf } from './day.js'
 import { faults, Windows } from './weekhours.js'
-import { Busy, Confirm, listed, Office, SpecialistPick, State, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Confirm, Office, SpecialistPick, State, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Plus, Radios, RecordForm } from './record.js'
 
 const most = 120
 
@@ -61,8 +61,7 @@ function Add({ desk, person, close, done }) {
     form.from + form.to,
   )
   const days = form.from && form.to >= form.from ? daysBetween(form.from, form.to) + 1 : 0
-  const submit = async e => {
-    e.preventDefault()
+  const submit = async () => {
     const wrong = {}
     if (!form.from) wrong.from = t('over.err.from')
     if (!form.to || form.to < form.from) wrong.to = t('over.err.to')
@@ -91,85 +90,78 @@ function Add({ desk, person, close, done }) {
   }
   const here = booked.data?.appointments || []
   return html`
-    <${Dialog} title=${t('over.add.title', { name: person.name })} close=${close}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${listed(sending.errors, { date: 'from' })} n=${sending.n} />
-        ${
-          !Object.keys(sending.errors).length &&
-          html`
-            <${Trouble} problem=${sending.problem} />
-          `
-        }
-        <div class="duo">
-          <${Field}
-            id="from"
-            label=${t('over.from')}
-            as=${DateInput}
-            value=${form.from}
-            error=${sending.errors.from}
-            input=${from => setForm(f => ({ ...f, from, to: f.to < from ? from : f.to }))}
-            min=${today}
-          />
-          <${Field}
-            id="to"
-            label=${t('over.to')}
-            as=${DateInput}
-            value=${form.to}
-            error=${sending.errors.to}
-            input=${put('to')}
-            min=${form.from}
-          />
-        </div>
-        <fieldset class="choice">
-          <legend>${t('over.what')}</legend>
-          <label class="check">
-            <input type="radio" name="closed" checked=${form.closed} onChange=${() => put('closed')(true)} />
-            <span>${t('over.closed')}</span>
-          </label>
-          <label class="check">
-            <input type="radio" name="closed" checked=${!form.closed} onChange=${() => put('closed')(false)} />
-            <span>${t('over.hours')}</span>
-          </label>
-        </fieldset>
-        ${
-          !form.closed &&
-          html`
-            <${Windows} id="over" name=${t('over.hours')} windows=${form.hours} change=${put('hours')} />
-          `
-        }
+    <${RecordForm}
+      title=${t('over.add.title', { name: person.name })}
+      sending=${sending}
+      ids=${{ date: 'from' }}
+      submit=${submit}
+      action=${t('over.save', { n: days || 1 })}
+      close=${close}
+    >
+      <div class="duo">
         <${Field}
-          id="reason"
-          label=${t('over.reason')}
-          hint=${t('over.reason.hint')}
-          optional
-          value=${form.reason}
-          input=${put('reason')}
-          maxlength="200"
+          id="from"
+          label=${t('over.from')}
+          as=${DateInput}
+          value=${form.from}
+          error=${sending.errors.from}
+          input=${from => setForm(f => ({ ...f, from, to: f.to < from ? from : f.to }))}
+          min=${today}
         />
-        ${
-          here.length > 0 &&
-          html`
-            <div class="kept">
-              <p>${t('over.booked', { n: here.length })}</p>
-              <ul class="plain">
-                ${here.slice(0, 5).map(
-                  a => html`
-                    <li key=${a.id}>
-                      ${write('shortDay', a.slotStartDate, person.timezone)},${' '}${write('time', a.slotStartDate, person.timezone)}${' '}
-                      <bdi>${a.patient?.name}</bdi>
-                    </li>
-                  `,
-                )}
-              </ul>
-            </div>
-          `
-        }
-        <div class="actions">
-          <${Busy} busy=${sending.busy}>${t('over.save', { n: days || 1 })}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+        <${Field}
+          id="to"
+          label=${t('over.to')}
+          as=${DateInput}
+          value=${form.to}
+          error=${sending.errors.to}
+          input=${put('to')}
+          min=${form.from}
+        />
+      </div>
+      <${Radios}
+        name="closed"
+        legend=${t('over.what')}
+        value=${form.closed}
+        input=${put('closed')}
+        options=${[
+          [true, t('over.closed')],
+          [false, t('over.hours')],
+        ]}
+      />
+      ${
+        !form.closed &&
+        html`
+          <${Windows} id="over" name=${t('over.hours')} windows=${form.hours} change=${put('hours')} />
+        `
+      }
+      <${Field}
+        id="reason"
+        label=${t('over.reason')}
+        hint=${t('over.reason.hint')}
+        optional
+        value=${form.reason}
+        input=${put('reason')}
+        maxlength="200"
+      />
+      ${
+        here.length > 0 &&
+        html`
+          <div class="kept">
+            <p>${t('over.booked', { n: here.length })}</p>
+            <ul class="plain">
+              ${here.slice(0, 5).map(
+                a => html`
+                  <li key=${a.id}>
+                    ${write('shortDay', a.slotStartDate, person.timezone)},${' '}${write('time', a.slotStartDate, person.timezone)}${' '}
+                    <bdi>${a.patient?.name}</bdi>
+                  </li>
+                `,
+              )}
+            </ul>
+          </div>
+        `
+      }
+    </${RecordForm}>
   `
 }
 
@@ -217,10 +209,7 @@ export function Page({ desk, rest }) {
               />
             `
           }
-          <button type="button" class="btn primary" onClick=${() => setAdding(true)}>
-            <${Icon} name="plus" />
-            ${t('over.add')}
-          </button>
+          <${Plus} primary label="over.add" onClick=${() => setAdding(true)} />
         `
       }
     >
@@ -238,21 +227,10 @@ export function Page({ desk, rest }) {
                           ${
                             r.closed
                               ? html`
-                                  <${State}
-                                    icon=${html`
-                                      <${Icon} name="close" />
-                                    `}
-                                  >
-                                    ${t('over.off')}
-                                  </${State}>
+                                  <${State} icon="close">${t('over.off')}</${State}>
                                 `
                               : html`
-                                  <${State}
-                                    kind="info"
-                                    icon=${html`
-                                      <${Icon} name="clock" />
-                                    `}
-                                  >
+                                  <${State} kind="info" icon="clock">
                                     ${list(r.hours.map(h => t('range', { from: clock(minutesOf(h.start)), to: clock(minutesOf(h.end)) })))}
                                   </${State}>
                                 `
@@ -288,14 +266,7 @@ export function Page({ desk, rest }) {
             `
           : days.data &&
             html`
-              <${Nothing}
-                icon="away"
-                action=${html`
-                  <button type="button" class="btn" onClick=${() => setAdding(true)}>${t('over.add')}</button>
-                `}
-              >
-                ${t('over.none')}
-              </${Nothing}>
+              <${Nothing} icon="away" label="over.add" add=${() => setAdding(true)}>${t('over.none')}</${Nothing}>
             `
       }
       ${

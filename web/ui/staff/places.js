@@ -1,10 +1,9 @@
 // The clinic's places in the settings.
 import { html } from '../lib/html.js'
-import { newKey } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'
-import { others } from './typepage.js'
+import { freshId, Plus, Translations } from './record.js'
 
 // Places are the clinic's buildings. The hours define who works in which place.
 export function Places({ list, change, error }) {
@@ -34,20 +33,12 @@ export function Places({ list, change, error }) {
             />
           </div>
           <div class="duo">
-            ${others.map(
-              ([tag, name]) => html`
-                <${Field}
-                  key=${tag}
-                  id=${`places[${i}].names.${tag}`}
-                  lang=${tag}
-                  label=${t('page.in', { language: name })}
-                  optional
-                  value=${x.names?.[tag] || ''}
-                  input=${value => edit(i, { names: { ...x.names, [tag]: value } })}
-                  maxlength="100"
-                />
-              `,
-            )}
+            <${Translations}
+              id=${`places[${i}].names.`}
+              values=${x.names}
+              input=${names => edit(i, { names })}
+              maxlength="100"
+            />
           </div>
           <button
             type="button"
@@ -62,27 +53,10 @@ export function Places({ list, change, error }) {
       `,
     )}
     <p>
-      <button
-        type="button"
-        class="btn"
-        onClick=${() =>
-          change([
-            ...list,
-            {
-              id:
-                'p-' +
-                newKey()
-                  .replace(/[^\w-]/g, '')
-                  .slice(0, 10),
-              name: '',
-              names: {},
-              address: '',
-            },
-          ])}
-      >
-        <${Icon} name="plus" />
-        ${t('set.place.add')}
-      </button>
+      <${Plus}
+        label="set.place.add"
+        onClick=${() => change([...list, { id: freshId('p-'), name: '', names: {}, address: '' }])}
+      />
     </p>
   `
 }

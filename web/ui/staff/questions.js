@@ -1,10 +1,9 @@
 // The questions of an appointment type for patients who book it online.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { Check, Select } from './office.js'
-import { others } from './typepage.js'
+import { Order, others, Plus } from './record.js'
 
 const lines = text =>
   text
@@ -42,8 +41,7 @@ export const questionsOf = list =>
 
 export function Questions({ list, change, errors }) {
   const edit = (i, part) => change(list.map((q, j) => (j === i ? { ...q, ...part } : q)))
-  const swap = (i, by) =>
-    list[i + by] && change(list.map((q, j) => (j === i ? list[i + by] : j === i + by ? list[i] : q)))
+  const swap = (i, by) => change(list.map((q, j) => (j === i ? list[i + by] : j === i + by ? list[i] : q)))
   const error = (i, name) =>
     Object.entries(errors).find(
       ([field]) => field === `questions[${i}].${name}` || field.startsWith(`questions[${i}].${name}[`),
@@ -123,24 +121,7 @@ export function Questions({ list, change, errors }) {
                 )}
               </div>
               <div class="prio-do">
-                <button
-                  type="button"
-                  class="btn quiet square"
-                  aria-label=${t('type.up', { name: t('question.n', { n: i + 1 }) })}
-                  aria-disabled=${i ? undefined : 'true'}
-                  onClick=${() => swap(i, -1)}
-                >
-                  <${Icon} name="up" />
-                </button>
-                <button
-                  type="button"
-                  class="btn quiet square"
-                  aria-label=${t('type.down', { name: t('question.n', { n: i + 1 }) })}
-                  aria-disabled=${i < list.length - 1 ? undefined : 'true'}
-                  onClick=${() => swap(i, 1)}
-                >
-                  <${Icon} name="down" />
-                </button>
+                <${Order} name=${t('question.n', { n: i + 1 })} i=${i} n=${list.length} move=${by => swap(i, by)} />
                 <button
                   type="button"
                   class="btn quiet"
@@ -154,14 +135,10 @@ export function Questions({ list, change, errors }) {
           `
         })}
         <p>
-          <button
-            type="button"
-            class="btn"
+          <${Plus}
+            label="question.add"
             onClick=${() => change([...list, { kind: 'text', label: '', texts: {}, said: {} }])}
-          >
-            <${Icon} name="plus" />
-            ${t('question.add')}
-          </button>
+          />
         </p>
       </div>
     </details>

@@ -4,7 +4,6 @@ import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
 import { nameOf } from '../lib/boot.js'
 import { serverNow } from '../lib/clock.js'
-import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { lang, t } from '../lib/i18n.js'
 import { countdown, write, zone } from '../lib/time.js'
@@ -86,14 +85,7 @@ function Operation({ op, offset, run, ask }) {
           }
         </p>
         <p class="line-facts">
-          <${State}
-            kind=${kind}
-            icon=${html`
-              <${Icon} name=${icon} />
-            `}
-          >
-            ${t('queue.state.' + state)}
-          </${State}>
+          <${State} kind=${kind} icon=${icon}>${t('queue.state.' + state)}</${State}>
           <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
           ${
             state === 'pending' &&

@@ -1,7 +1,6 @@
 // Patients' bookings that wait for a confirmation, from the patient's email or here.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
-import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { dayAndTime } from '../lib/time.js'
@@ -22,14 +21,7 @@ function Line({ s, r, confirm, decline, propose }) {
           ${' '}${dayAndTime(r.slotStartDate)}
         </p>
         <p class="line-facts">
-          <${State}
-            kind="warn"
-            icon=${html`
-              <${Icon} name="clock" />
-            `}
-          >
-            ${t('req.until', { when: dayAndTime(r.expiresAt) })}
-          </${State}>
+          <${State} kind="warn" icon="clock">${t('req.until', { when: dayAndTime(r.expiresAt) })}</${State}>
           <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span>
           <span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
           ${

@@ -310,12 +310,7 @@ export function Page({ desk }) {
                                     <span class="muted">${countdown(since(x.acceptedAt || x.requestedAt))}</span>
                                   </p>
                                   <p class="line-facts">
-                                    <${State}
-                                      kind=${pending ? 'warn' : 'info'}
-                                      icon=${html`
-                                        <${Icon} name=${pending ? 'clock' : 'play'} />
-                                      `}
-                                    >
+                                    <${State} kind=${pending ? 'warn' : 'info'} icon=${pending ? 'clock' : 'play'}>
                                       ${t('sess.' + x.status)}
                                     </${State}>
                                   </p>
@@ -394,12 +389,7 @@ export function Page({ desk }) {
                           <b><bdi>${p.name}</bdi></b>
                         </p>
                         <p class="line-facts">
-                          <${State}
-                            kind=${here?.online ? 'ok' : ''}
-                            icon=${html`
-                              <${Icon} name=${here?.online ? 'check' : 'stop'} />
-                            `}
-                          >
+                          <${State} kind=${here?.online ? 'ok' : ''} icon=${here?.online ? 'check' : 'stop'}>
                             ${t(here?.deactivated ? 'sess.locked' : here?.online ? 'sess.on' : 'sess.off')}
                           </${State}>
                           ${

@@ -18,7 +18,7 @@ import { OpenID } from './openid.js'
 import { PagePreview } from './pagepreview.js'
 import { Places } from './places.js'
 import { Form, Section, useForm } from './section.js'
-import { others } from './typepage.js'
+import { others, Translations } from './record.js'
 import { Rule } from './rule.js'
 import { SmsGateway } from './smsgateway.js'
 import { SmsTexts, checkSms, smsDraftOf, smsOf } from './smstexts.js'
@@ -332,22 +332,16 @@ export function Page({ desk }) {
             />
             ${
               draft.text.trim() &&
-              others.map(
-                ([tag, name]) => html`
-                  <${Field}
-                    key=${tag}
-                    id=${'consent-' + tag}
-                    lang=${tag}
-                    label=${t('page.in', { language: name })}
-                    optional
-                    rows="3"
-                    error=${error('consent-' + tag)}
-                    value=${draft.texts[tag] || ''}
-                    input=${x => set('texts')({ ...draft.texts, [tag]: x })}
-                    maxlength="2000"
-                  />
-                `,
-              )
+              html`
+                <${Translations}
+                  id="consent-"
+                  values=${draft.texts}
+                  input=${set('texts')}
+                  error=${error}
+                  rows="3"
+                  maxlength="2000"
+                />
+              `
             }
           `}
         </${Section}>

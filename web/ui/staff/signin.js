@@ -8,20 +8,7 @@ import { Notice } from '../lib/notice.js'
 import { get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { Language } from '../lib/language.js'
-
-// Code is the field for the six digits of an authenticator app.
-const Code = ({ value, input }) => html`
-  <${Field}
-    id="sign-code"
-    label=${t('sign.code')}
-    hint=${t('sign.code.hint')}
-    inputmode="numeric"
-    autocomplete="one-time-code"
-    maxlength="7"
-    value=${value}
-    input=${input}
-  />
-`
+import { Code, Secret } from './secret.js'
 
 // The server's reasons and their text keys.
 const said = {
@@ -91,7 +78,7 @@ function CodeForm({ done, failed }) {
   }
   return html`
     <form class="sign" ref=${form} onSubmit=${submit} novalidate>
-      <${Code} value=${code} input=${setCode} />
+      <${Code} id="sign-code" value=${code} input=${setCode} />
       <div class="actions">
         <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
           ${t(busy ? 'sign.doing' : 'sign.do')}
@@ -106,7 +93,6 @@ function SignInForm({ email: known = '', done, children }) {
     [password, setPassword] = useState(''),
     [code, setCode] = useState('')
   const [asks, setAsks] = useState(false),
-    [seen, setSeen] = useState(false),
     [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState(null)
   const form = useRef()
@@ -164,26 +150,18 @@ function SignInForm({ email: known = '', done, children }) {
         spellcheck="false"
         required
       />
-      <${Field} id="sign-password" label=${t('sign.password')}>
-        <span class="with">
-          <input
-            id="sign-password"
-            name="sign-password"
-            type=${seen ? 'text' : 'password'}
-            autocomplete="current-password"
-            value=${password}
-            onInput=${e => setPassword(e.currentTarget.value)}
-            required
-          />
-          <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} onClick=${() => setSeen(!seen)}>
-            ${t(seen ? 'sign.hide' : 'sign.show')}
-          </button>
-        </span>
-      </${Field}>
+      <${Secret}
+        id="sign-password"
+        label=${t('sign.password')}
+        value=${password}
+        input=${setPassword}
+        autocomplete="current-password"
+        required
+      />
       ${
         asks &&
         html`
-          <${Code} value=${code} input=${setCode} />
+          <${Code} id="sign-code" value=${code} input=${setCode} />
         `
       }
       <div class="actions">

@@ -2,16 +2,15 @@
 import { html, useRef, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
-import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field } from '../lib/form.js'
+import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
 import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
-import { others } from './typepage.js'
 import { inOrder, usualHours } from './weekhours.js'
 import { colourOf } from './words.js'
-import { Busy, Check, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Check, Confirm, Office, Select, State, useAsk, useSend, Nothing } from './office.js'
+import { Plus, RecordForm, Translations, useDraft } from './record.js'
 
 export const zonesWith = zone =>
   [...new Set([zone, 'UTC', ...(Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [])])]
@@ -136,7 +135,7 @@ function Beginning({ desk, people, types, form, set }) {
 }
 
 function Edit({ desk, person, people, types, close, done, changed }) {
-  const [form, setForm] = useState({
+  const { form, put, sending, e } = useDraft(desk, {
     kind: '',
     name: '',
     line: '',
@@ -151,11 +150,7 @@ function Edit({ desk, person, people, types, close, done, changed }) {
     ...(person && { maxSessions: String(person.maxSessions) }),
   })
   const [zones] = useState(() => zonesWith(form.timezone))
-  const put = name => value => setForm(f => ({ ...f, [name]: value }))
-  const sending = useSend(desk),
-    e = sending.errors
-  const submit = async event => {
-    event.preventDefault()
+  const submit = async () => {
     if (!form.name.trim()) return sending.refuse({ name: t('people.name.err') })
     const body = {
       name: form.name.trim(),
@@ -235,21 +230,14 @@ function Edit({ desk, person, people, types, close, done, changed }) {
       maxlength="120"
     />
     <div class="duo">
-      ${others.map(
-        ([tag, name]) => html`
-          <${Field}
-            key=${tag}
-            id=${'lines.' + tag}
-            label=${t('people.line.in', { language: name })}
-            optional
-            lang=${tag}
-            error=${e['lines.' + tag]}
-            value=${form.lines[tag] || ''}
-            input=${value => put('lines')({ ...form.lines, [tag]: value })}
-            maxlength="120"
-          />
-        `,
-      )}
+      <${Translations}
+        id="lines."
+        label="people.line.in"
+        values=${form.lines}
+        input=${put('lines')}
+        error=${id => e[id]}
+        maxlength="120"
+      />
     </div>
     ${
       person &&
@@ -264,70 +252,62 @@ function Edit({ desk, person, people, types, close, done, changed }) {
     </${Check}>
   `
   return html`
-    <${Dialog} title=${person ? t('people.edit', { name: person.name }) : t('people.add')} close=${close}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
-        ${
-          !Object.keys(e).length &&
-          html`
-            <${Trouble} problem=${sending.problem} />
-          `
-        }
-        ${
-          !person &&
-          html`
-            <${Field} id="kind" label=${t('people.kind')} hint=${t('people.kind.hint')} error=${e.kind}>
-              <${Select}
-                id="kind"
-                value=${form.kind}
-                input=${put('kind')}
-                describedby="kind-hint"
-                options=${[
-                  ['', t('people.kind.person')],
-                  ['resource', t('people.kind.resource')],
-                ]}
-              />
-            </${Field}>
-          `
-        }
-        <${Field}
-          id="name"
-          label=${t('people.name')}
-          hint=${t('people.name.hint')}
-          error=${e.name}
-          value=${form.name}
-          input=${put('name')}
-          maxlength="200"
-          autofocus
-        />
-        ${
-          !person &&
-          html`
-            <${Beginning}
-              desk=${desk}
-              people=${people}
-              types=${form.kind === 'resource' ? [] : types}
-              form=${form}
-              set=${put}
+    <${RecordForm}
+      title=${person ? t('people.edit', { name: person.name }) : t('people.add')}
+      sending=${sending}
+      submit=${submit}
+      close=${close}
+    >
+      ${
+        !person &&
+        html`
+          <${Field} id="kind" label=${t('people.kind')} hint=${t('people.kind.hint')} error=${e.kind}>
+            <${Select}
+              id="kind"
+              value=${form.kind}
+              input=${put('kind')}
+              describedby="kind-hint"
+              options=${[
+                ['', t('people.kind.person')],
+                ['resource', t('people.kind.resource')],
+              ]}
             />
-          `
-        }
-        ${
-          person
-            ? rest
-            : html`
-                <details open=${Object.keys(e).some(x => x !== 'name' && x !== 'kind') || undefined}>
-                  <summary>${t('people.more')}</summary>
-                  <div class="pile">${rest}</div>
-                </details>
-              `
-        }
-        <div class="actions">
-          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+          </${Field}>
+        `
+      }
+      <${Field}
+        id="name"
+        label=${t('people.name')}
+        hint=${t('people.name.hint')}
+        error=${e.name}
+        value=${form.name}
+        input=${put('name')}
+        maxlength="200"
+        autofocus
+      />
+      ${
+        !person &&
+        html`
+          <${Beginning}
+            desk=${desk}
+            people=${people}
+            types=${form.kind === 'resource' ? [] : types}
+            form=${form}
+            set=${put}
+          />
+        `
+      }
+      ${
+        person
+          ? rest
+          : html`
+              <details open=${Object.keys(e).some(x => x !== 'name' && x !== 'kind') || undefined}>
+                <summary>${t('people.more')}</summary>
+                <div class="pile">${rest}</div>
+              </details>
+            `
+      }
+    </${RecordForm}>
   `
 }
 
@@ -354,10 +334,7 @@ export function Page({ desk }) {
       lead=${t('people.lead')}
       ask=${lists}
       tools=${html`
-        <button type="button" class="btn primary" onClick=${() => setEditing({})}>
-          <${Icon} name="plus" />
-          ${t('people.add')}
-        </button>
+        <${Plus} primary label="people.add" onClick=${() => setEditing({})} />
       `}
     >
       ${
@@ -372,12 +349,7 @@ export function Page({ desk }) {
                           <b><bdi>${p.name}</bdi></b>
                         </p>
                         <p class="line-facts">
-                          <${State}
-                            kind=${p.active ? 'ok' : ''}
-                            icon=${html`
-                              <${Icon} name=${p.active ? 'check' : 'stop'} />
-                            `}
-                          >
+                          <${State} kind=${p.active ? 'ok' : ''} icon=${p.active ? 'check' : 'stop'}>
                             ${t(p.active ? 'people.on' : 'people.off')}
                           </${State}>
                           ${
@@ -432,14 +404,7 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <${Nothing}
-                icon="people"
-                action=${html`
-                  <button type="button" class="btn" onClick=${() => setEditing({})}>${t('people.add')}</button>
-                `}
-              >
-                ${t('people.none')}
-              </${Nothing}>
+              <${Nothing} icon="people" label="people.add" add=${() => setEditing({})}>${t('people.none')}</${Nothing}>
             `
       }
       ${

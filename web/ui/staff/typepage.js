@@ -1,16 +1,12 @@
 // How the booking page presents an appointment type: a part of the type's form, and the groups of types.
 import { html, useState } from '../lib/html.js'
-import { get, newKey, put } from '../lib/api.js'
-import { boot } from '../lib/boot.js'
-import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
-import { languages, t } from '../lib/i18n.js'
-import { Busy, Check, listed, Select, Trouble, useSend } from './office.js'
+import { get, put } from '../lib/api.js'
+import { Field } from '../lib/form.js'
+import { t } from '../lib/i18n.js'
+import { Check, Select, useSend } from './office.js'
+import { freshId, Order, others, Plus, RecordForm, Translations } from './record.js'
 
 export const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
-// The languages other than the clinic's own.
-export const others = Object.entries(languages).filter(([tag]) => tag !== (boot.clinic.locale || 'en').split('-')[0])
 
 export const freshPage = {
   group: '',
@@ -189,8 +185,7 @@ export function Groups({ desk, groups, close, done }) {
   const sending = useSend(desk)
   const edit = (i, part) => setList(list.map((g, j) => (j === i ? { ...g, ...part } : g)))
   const swap = (i, by) => setList(list.map((g, j) => (j === i ? list[i + by] : j === i + by ? list[i] : g)))
-  const submit = async e => {
-    e.preventDefault()
+  const submit = async () => {
     const answer = await sending.send(async () => {
       const { settings } = await get('/v1/settings')
       return put('/v1/settings', { ...settings, typeGroups: list })
@@ -201,100 +196,43 @@ export function Groups({ desk, groups, close, done }) {
     }
   }
   return html`
-    <${Dialog} wide title=${t('group.title')} close=${close}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${listed(sending.errors)} n=${sending.n} />
-        ${
-          !Object.keys(sending.errors).length &&
-          html`
-            <${Trouble} problem=${sending.problem} />
-          `
-        }
-        <p class="muted">${t('group.lead')}</p>
-        ${list.map(
-          (g, i) => html`
-            <fieldset class="hook" key=${g.id}>
-              <legend>${g.name || t('group.n', { n: i + 1 })}</legend>
-              <div class="trio">
-                <${Field}
-                  id=${`typeGroups[${i}].name`}
-                  label=${t('group.name')}
-                  value=${g.name}
-                  input=${name => edit(i, { name })}
-                  error=${sending.errors[`typeGroups[${i}].name`]}
-                  maxlength="100"
-                />
-                ${others.map(
-                  ([tag, name]) => html`
-                    <${Field}
-                      key=${tag}
-                      id=${`typeGroups[${i}].names.${tag}`}
-                      label=${t('page.in', { language: name })}
-                      optional
-                      lang=${tag}
-                      value=${g.names?.[tag] || ''}
-                      input=${value => edit(i, { names: { ...g.names, [tag]: value } })}
-                      maxlength="100"
-                    />
-                  `,
-                )}
-              </div>
-              <div class="prio-do">
-                <button
-                  type="button"
-                  class="btn quiet square"
-                  aria-label=${t('type.up', { name: g.name })}
-                  aria-disabled=${i ? undefined : 'true'}
-                  onClick=${() => i && swap(i, -1)}
-                >
-                  <${Icon} name="up" />
-                </button>
-                <button
-                  type="button"
-                  class="btn quiet square"
-                  aria-label=${t('type.down', { name: g.name })}
-                  aria-disabled=${i < list.length - 1 ? undefined : 'true'}
-                  onClick=${() => i < list.length - 1 && swap(i, 1)}
-                >
-                  <${Icon} name="down" />
-                </button>
-                <button
-                  type="button"
-                  class="btn quiet"
-                  aria-label=${t('group.remove.of', { name: g.name })}
-                  onClick=${() => setList(list.filter((_, j) => j !== i))}
-                >
-                  ${t('set.hook.remove')}
-                </button>
-              </div>
-            </fieldset>
-          `,
-        )}
-        <button
-          type="button"
-          class="btn"
-          onClick=${() =>
-            setList([
-              ...list,
-              {
-                id:
-                  'g-' +
-                  newKey()
-                    .replace(/[^\w-]/g, '')
-                    .slice(0, 10),
-                name: '',
-                names: {},
-              },
-            ])}
-        >
-          <${Icon} name="plus" />
-          ${t('group.add')}
-        </button>
-        <div class="actions">
-          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+    <${RecordForm} wide title=${t('group.title')} sending=${sending} submit=${submit} close=${close}>
+      <p class="muted">${t('group.lead')}</p>
+      ${list.map(
+        (g, i) => html`
+          <fieldset class="hook" key=${g.id}>
+            <legend>${g.name || t('group.n', { n: i + 1 })}</legend>
+            <div class="trio">
+              <${Field}
+                id=${`typeGroups[${i}].name`}
+                label=${t('group.name')}
+                value=${g.name}
+                input=${name => edit(i, { name })}
+                error=${sending.errors[`typeGroups[${i}].name`]}
+                maxlength="100"
+              />
+              <${Translations}
+                id=${`typeGroups[${i}].names.`}
+                values=${g.names}
+                input=${names => edit(i, { names })}
+                maxlength="100"
+              />
+            </div>
+            <div class="prio-do">
+              <${Order} name=${g.name} i=${i} n=${list.length} move=${by => swap(i, by)} />
+              <button
+                type="button"
+                class="btn quiet"
+                aria-label=${t('group.remove.of', { name: g.name })}
+                onClick=${() => setList(list.filter((_, j) => j !== i))}
+              >
+                ${t('set.hook.remove')}
+              </button>
+            </div>
+          </fieldset>
+        `,
+      )}
+      <${Plus} label="group.add" onClick=${() => setList([...list, { id: freshId('g-'), name: '', names: {} }])} />
+    </${RecordForm}>
   `
 }

@@ -2,15 +2,14 @@
 // assigned first.
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
-import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
+import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { colourOf } from './words.js'
 import { Needs } from './needs.js'
+import { Order, Plus, RecordForm, useDraft } from './record.js'
 import { draftOf, Questions, questionsOf } from './questions.js'
 import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
-import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
+import { Check, Confirm, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
 // A length in the largest unit that gives a whole number.
 const lasting = minutes => {
@@ -85,7 +84,6 @@ function Priorities({ people, value, change }) {
   const swap = (i, by) => {
     const other = rows[i + by],
       row = rows[i]
-    if (!other) return
     const next = other.priority === row.priority ? row.priority - by : other.priority
     change(
       value.map(x =>
@@ -120,26 +118,13 @@ function Priorities({ people, value, change }) {
                   max="1000"
                   onInput=${e => put(row.specialistId, Math.round(+e.currentTarget.value) || 0)}
                 />
-                <button
-                  type="button"
-                  class="btn quiet square"
-                  id=${`prio-${row.specialistId}-up`}
-                  aria-label=${t('type.up', { name: name(row.specialistId) })}
-                  aria-disabled=${i ? undefined : 'true'}
-                  onClick=${() => swap(i, -1)}
-                >
-                  <${Icon} name="up" />
-                </button>
-                <button
-                  type="button"
-                  class="btn quiet square"
-                  id=${`prio-${row.specialistId}-down`}
-                  aria-label=${t('type.down', { name: name(row.specialistId) })}
-                  aria-disabled=${i < rows.length - 1 ? undefined : 'true'}
-                  onClick=${() => swap(i, 1)}
-                >
-                  <${Icon} name="down" />
-                </button>
+                <${Order}
+                  id=${'prio-' + row.specialistId}
+                  name=${name(row.specialistId)}
+                  i=${i}
+                  n=${rows.length}
+                  move=${by => swap(i, by)}
+                />
               </span>
             </li>
           `,
@@ -179,16 +164,13 @@ function Edit({ desk, type, copy, people: all, groups, close, done }) {
     ...fresh,
     ...(type || copy || { specialists: people.filter(p => p.active).map(p => ({ specialistId: p.id, priority: 10 })) }),
   }
-  const [form, setForm] = useState({
+  const { form, put, sending, e } = useDraft(desk, {
     ...start,
     questions: draftOf(start.questions),
     ...(copy && { name: t('type.copied', { name: copy.name }) }),
     ...Object.fromEntries(numbers.map(n => [n, String(start[n] / (units[n]?.[unitOf(n, start[n])] || 1))])),
   })
   const [unit, setUnit] = useState(() => Object.fromEntries(Object.keys(units).map(n => [n, unitOf(n, start[n])])))
-  const put = name => value => setForm(f => ({ ...f, [name]: value }))
-  const sending = useSend(desk),
-    e = sending.errors
   const whole = Object.fromEntries(numbers.map(n => [n, Math.round(+form[n] * (units[n]?.[unit[n]] || 1))]))
   const fine = numbers.every(n => form[n].trim() !== '' && Number.isFinite(whole[n]))
   const number = (name, one, rest) => html`
@@ -225,8 +207,7 @@ function Edit({ desk, type, copy, people: all, groups, close, done }) {
       </span>
     </${Field}>
   `
-  const submit = async event => {
-    event.preventDefault()
+  const submit = async () => {
     const wrong = {}
     if (!form.name.trim()) wrong.name = t('type.name.err')
     for (const n of numbers)
@@ -251,85 +232,79 @@ function Edit({ desk, type, copy, people: all, groups, close, done }) {
     }
   }
   return html`
-    <${Dialog} wide title=${type ? t('type.edit', { name: type.name }) : t('type.add')} close=${close}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
+    <${RecordForm}
+      wide
+      long
+      title=${type ? t('type.edit', { name: type.name }) : t('type.add')}
+      sending=${sending}
+      submit=${submit}
+      close=${close}
+    >
+      <${Part} title=${t('type.part.name')}>
+        <${Field}
+          id="name"
+          label=${t('type.name')}
+          error=${e.name}
+          value=${form.name}
+          input=${put('name')}
+          maxlength="200"
+          autofocus
+        />
+        <${Field}
+          id="description"
+          label=${t('type.description')}
+          optional
+          error=${e.description}
+          value=${form.description}
+          input=${put('description')}
+          rows="2"
+          maxlength="1000"
+        />
+        <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>
+          ${t('type.active')}
+        </${Check}>
+      </${Part}>
+      <${Part} title=${t('type.part.time')}>
+        <div class="trio">
+          ${number('durationMinutes', 'min')}${number('slotStepMinutes', 'min')}${number('capacity', 'seats')}
+          ${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}
+        </div>
+      </${Part}>
+      <${Part} title=${t('type.part.window')}>
+        <div class="trio">
+          ${number('minNoticeMinutes')}${number('horizonDays', 'days')}${number('cooldownMinutes')}
+        </div>
         ${
-          !Object.keys(e).length &&
+          fine &&
           html`
-            <${Trouble} problem=${sending.problem} />
+            <div class="says" role="status">
+              <p class="sr">${t('type.means')}</p>
+              <ul class="plain">
+                ${sentences({ ...form, ...whole }).map(
+                  (s, i) => html`
+                    <li key=${i}>${s}</li>
+                  `,
+                )}
+              </ul>
+            </div>
           `
         }
-        <${Part} title=${t('type.part.name')}>
-          <${Field}
-            id="name"
-            label=${t('type.name')}
-            error=${e.name}
-            value=${form.name}
-            input=${put('name')}
-            maxlength="200"
-            autofocus
-          />
-          <${Field}
-            id="description"
-            label=${t('type.description')}
-            optional
-            error=${e.description}
-            value=${form.description}
-            input=${put('description')}
-            rows="2"
-            maxlength="1000"
-          />
-          <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>
-            ${t('type.active')}
-          </${Check}>
-        </${Part}>
-        <${Part} title=${t('type.part.time')}>
+      </${Part}>
+      <${Part} title=${t('type.part.who')}>
+        <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
+        <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
+      </${Part}>
+      <${Part} title=${t('type.part.more')}>
+        <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
+        <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
+        <details>
+          <summary>${t('type.holds')}</summary>
           <div class="trio">
-            ${number('durationMinutes', 'min')}${number('slotStepMinutes', 'min')}${number('capacity', 'seats')}
-            ${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}
+            ${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds')}${number('holdQuota', 'holds')}
           </div>
-        </${Part}>
-        <${Part} title=${t('type.part.window')}>
-          <div class="trio">
-            ${number('minNoticeMinutes')}${number('horizonDays', 'days')}${number('cooldownMinutes')}
-          </div>
-          ${
-            fine &&
-            html`
-              <div class="says" role="status">
-                <p class="sr">${t('type.means')}</p>
-                <ul class="plain">
-                  ${sentences({ ...form, ...whole }).map(
-                    (s, i) => html`
-                      <li key=${i}>${s}</li>
-                    `,
-                  )}
-                </ul>
-              </div>
-            `
-          }
-        </${Part}>
-        <${Part} title=${t('type.part.who')}>
-          <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
-          <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
-        </${Part}>
-        <${Part} title=${t('type.part.more')}>
-          <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
-          <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
-          <details>
-            <summary>${t('type.holds')}</summary>
-            <div class="trio">
-              ${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds')}${number('holdQuota', 'holds')}
-            </div>
-          </details>
-        </${Part}>
-        <div class="actions savebar">
-          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+        </details>
+      </${Part}>
+    </${RecordForm}>
   `
 }
 
@@ -353,7 +328,6 @@ export function Page({ desk }) {
   const move = async (i, by) => {
     const ids = types.map(x => x.id),
       other = ids[i + by]
-    if (!other) return
     ids.splice(i + by, 1, ids[i])
     ids.splice(i, 1, other)
     if (await sending.send(() => replace('/v1/appointment-types/order', { ids }))) {
@@ -370,10 +344,7 @@ export function Page({ desk }) {
       ask=${lists}
       tools=${html`
         <button type="button" class="btn" onClick=${() => setGrouping(true)}>${t('group.title')}</button>
-        <button type="button" class="btn primary" onClick=${() => setEditing({})}>
-          <${Icon} name="plus" />
-          ${t('type.add')}
-        </button>
+        <${Plus} primary label="type.add" onClick=${() => setEditing({})} />
       `}
     >
       <${Trouble} problem=${sending.problem} />
@@ -397,25 +368,13 @@ export function Page({ desk }) {
                             x.deskOnly &&
                             html`
                               ${' '}
-                              <${State}
-                                icon=${html`
-                                  <${Icon} name="person" />
-                                `}
-                              >
-                                ${t('page.desk.short')}
-                              </${State}>
+                              <${State} icon="person">${t('page.desk.short')}</${State}>
                             `
                           }${
                             !x.active &&
                             html`
                               ${' '}
-                              <${State}
-                                icon=${html`
-                                  <${Icon} name="stop" />
-                                `}
-                              >
-                                ${t('people.off')}
-                              </${State}>
+                              <${State} icon="stop">${t('people.off')}</${State}>
                             `
                           }
                         </p>
@@ -433,14 +392,7 @@ export function Page({ desk }) {
                                   `,
                                 )
                               : html`
-                                  <${State}
-                                    kind="warn"
-                                    icon=${html`
-                                      <${Icon} name="alert" />
-                                    `}
-                                  >
-                                    ${t('type.nobody')}
-                                  </${State}>
+                                  <${State} kind="warn" icon="alert">${t('type.nobody')}</${State}>
                                 `
                           }
                         </p>
@@ -475,26 +427,13 @@ export function Page({ desk }) {
                             </button>
                           `
                         }
-                        <button
-                          type="button"
-                          class="btn quiet square"
-                          id=${`move-${x.id}-up`}
-                          aria-label=${t('type.up', { name: x.name })}
-                          aria-disabled=${i ? undefined : 'true'}
-                          onClick=${() => move(i, -1)}
-                        >
-                          <${Icon} name="up" />
-                        </button>
-                        <button
-                          type="button"
-                          class="btn quiet square"
-                          id=${`move-${x.id}-down`}
-                          aria-label=${t('type.down', { name: x.name })}
-                          aria-disabled=${i < types.length - 1 ? undefined : 'true'}
-                          onClick=${() => move(i, 1)}
-                        >
-                          <${Icon} name="down" />
-                        </button>
+                        <${Order}
+                          id=${'move-' + x.id}
+                          name=${x.name}
+                          i=${i}
+                          n=${types.length}
+                          move=${by => move(i, by)}
+                        />
                       </div>
                     </li>
                   `,
@@ -502,14 +441,7 @@ export function Page({ desk }) {
               </ul>
             `
           : html`
-              <${Nothing}
-                icon="list"
-                action=${html`
-                  <button type="button" class="btn" onClick=${() => setEditing({})}>${t('type.add')}</button>
-                `}
-              >
-                ${t('type.none')}
-              </${Nothing}>
+              <${Nothing} icon="list" label="type.add" add=${() => setEditing({})}>${t('type.none')}</${Nothing}>
             `
       }
       ${

@@ -1,18 +1,18 @@
 // The users and their roles. Users are never deleted: an account of a former colleague is deactivated.
 import { html, useState } from '../lib/html.js'
 import { get, newKey, patch, post } from '../lib/api.js'
-import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field, looksLikeEmail } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
+import { Field, looksLikeEmail } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { write, zone } from '../lib/time.js'
-import { Busy, Check, listed, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
+import { Check, Office, Select, State, useAsk } from './office.js'
+import { Plus, Radios, RecordForm, useDraft } from './record.js'
+import { Secret } from './secret.js'
 
 const roles = ['owner', 'reception', 'specialist'],
   least = 12
 
 function Edit({ desk, user, people, close, done }) {
-  const [form, setForm] = useState({
+  const { form, put, sending, e } = useDraft(desk, {
     name: '',
     email: '',
     role: 'reception',
@@ -21,12 +21,7 @@ function Edit({ desk, user, people, close, done }) {
     ...user,
     password: '',
   })
-  const [seen, setSeen] = useState(false)
-  const put = name => value => setForm(f => ({ ...f, [name]: value }))
-  const sending = useSend(desk),
-    e = sending.errors
-  const submit = async event => {
-    event.preventDefault()
+  const submit = async () => {
     const wrong = {}
     if (!form.name.trim()) wrong.name = t('users.name.err')
     if (!looksLikeEmail(form.email)) wrong.email = t('field.email.err')
@@ -50,97 +45,71 @@ function Edit({ desk, user, people, close, done }) {
     }
   }
   return html`
-    <${Dialog} title=${user ? t('users.edit', { name: user.name }) : t('users.add')} close=${close}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
-        ${
-          !Object.keys(e).length &&
-          html`
-            <${Trouble} problem=${sending.problem} />
-          `
-        }
-        <${Field}
-          id="name"
-          label=${t('users.name')}
-          error=${e.name}
-          value=${form.name}
-          input=${put('name')}
-          maxlength="200"
-          autofocus
-          autocomplete="off"
-        />
-        <${Field}
-          id="email"
-          label=${t('field.email')}
-          error=${e.email}
-          type="email"
-          value=${form.email}
-          input=${put('email')}
-          spellcheck="false"
-          autocomplete="off"
-        />
-        <fieldset class="choice">
-          <legend>${t('users.role')}</legend>
-          ${roles.map(
-            role => html`
-              <label class="check" key=${role}>
-                <input type="radio" name="role" checked=${form.role === role} onChange=${() => put('role')(role)} />
-                <span>
-                  ${t('role.' + role)}
-                  <small>${t('users.role.' + role)}</small>
-                </span>
-              </label>
-            `,
-          )}
-        </fieldset>
-        ${
-          form.role === 'specialist' &&
-          html`
-            <${Field} id="specialistId" label=${t('users.calendar')} error=${e.specialistId}>
-              <${Select}
-                id="specialistId"
-                value=${form.specialistId}
-                input=${put('specialistId')}
-                options=${people.map(p => [p.id, p.name])}
-              />
-            </${Field}>
-          `
-        }
-        <${Field}
-          id="password"
-          label=${t(user ? 'users.password.new' : 'users.password')}
-          hint=${t(user ? 'users.password.keep' : 'users.password.hint', { n: least })}
-          optional=${Boolean(user)}
-          error=${e.password}
-        >
-          <span class="with">
-            <input
-              id="password"
-              type=${seen ? 'text' : 'password'}
-              autocomplete="new-password"
-              aria-describedby=${'password-hint' + (e.password ? ' password-error' : '')}
-              value=${form.password}
-              onInput=${x => put('password')(x.currentTarget.value)}
+    <${RecordForm}
+      title=${user ? t('users.edit', { name: user.name }) : t('users.add')}
+      sending=${sending}
+      submit=${submit}
+      close=${close}
+    >
+      <${Field}
+        id="name"
+        label=${t('users.name')}
+        error=${e.name}
+        value=${form.name}
+        input=${put('name')}
+        maxlength="200"
+        autofocus
+        autocomplete="off"
+      />
+      <${Field}
+        id="email"
+        label=${t('field.email')}
+        error=${e.email}
+        type="email"
+        value=${form.email}
+        input=${put('email')}
+        spellcheck="false"
+        autocomplete="off"
+      />
+      <${Radios}
+        name="role"
+        legend=${t('users.role')}
+        value=${form.role}
+        input=${put('role')}
+        options=${roles.map(role => [role, t('role.' + role), t('users.role.' + role)])}
+      />
+      ${
+        form.role === 'specialist' &&
+        html`
+          <${Field} id="specialistId" label=${t('users.calendar')} error=${e.specialistId}>
+            <${Select}
+              id="specialistId"
+              value=${form.specialistId}
+              input=${put('specialistId')}
+              options=${people.map(p => [p.id, p.name])}
             />
-            <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} onClick=${() => setSeen(!seen)}>
-              ${t(seen ? 'sign.hide' : 'sign.show')}
-            </button>
-          </span>
-        </${Field}>
-        ${
-          user &&
-          html`
-            <${Check} checked=${form.active} input=${put('active')} hint=${t('users.active.hint')}>
-              ${t('users.active')}
-            </${Check}>
-          `
-        }
-        <div class="actions">
-          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+          </${Field}>
+        `
+      }
+      <${Secret}
+        id="password"
+        label=${t(user ? 'users.password.new' : 'users.password')}
+        hint=${t(user ? 'users.password.keep' : 'users.password.hint', { n: least })}
+        optional=${Boolean(user)}
+        error=${e.password}
+        value=${form.password}
+        input=${put('password')}
+        autocomplete="new-password"
+      />
+      ${
+        user &&
+        html`
+          <${Check} checked=${form.active} input=${put('active')} hint=${t('users.active.hint')}>
+            ${t('users.active')}
+          </${Check}>
+        `
+      }
+    </${RecordForm}>
   `
 }
 
@@ -157,10 +126,7 @@ export function Page({ desk }) {
       lead=${t('users.lead')}
       ask=${asked}
       tools=${html`
-        <button type="button" class="btn primary" onClick=${() => setEditing({})}>
-          <${Icon} name="plus" />
-          ${t('users.add')}
-        </button>
+        <${Plus} primary label="users.add" onClick=${() => setEditing({})} />
       `}
     >
       <ul class="lines">
@@ -179,12 +145,7 @@ export function Page({ desk }) {
                   }
                 </p>
                 <p class="line-facts">
-                  <${State}
-                    kind=${u.active ? 'ok' : ''}
-                    icon=${html`
-                      <${Icon} name=${u.active ? 'check' : 'stop'} />
-                    `}
-                  >
+                  <${State} kind=${u.active ? 'ok' : ''} icon=${u.active ? 'check' : 'stop'}>
                     ${t(u.active ? 'users.on' : 'users.off')}
                   </${State}>
                   <span>

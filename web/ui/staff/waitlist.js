@@ -4,14 +4,14 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { Dialog } from '../lib/dialog.js'
-import { ErrorSummary, Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
+import { Field } from '../lib/form.js'
 import { list as joined, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { addDays, dayAndTime, write } from '../lib/time.js'
 import { today } from './daybar.js'
-import { Busy, Confirm, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
+import { Confirm, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
 import { Name, agrees } from './patient.js'
+import { RecordForm } from './record.js'
 import { WishFields, blankWish, wishOf, weekday } from './wish.js'
 import { specialistName, typeName } from './words.js'
 
@@ -41,12 +41,7 @@ function Line({ s, x, act, offer, remove }) {
           ${
             open
               ? html`
-                  <${State}
-                    kind="ok"
-                    icon=${html`
-                      <${Icon} name="clock" />
-                    `}
-                  >
+                  <${State} kind="ok" icon="clock">
                     ${t('wl.offered', { when: dayAndTime(open.slotStartDate), until: dayAndTime(open.expiresAt) })}
                   </${State}>
                 `
@@ -175,8 +170,7 @@ function Add({ desk, s, close }) {
   const type = types.find(x => x.id === draft.typeId),
     errors = listed(sending.errors, ids),
     error = id => errors.find(e => e.id === id)?.message
-  const submit = async e => {
-    e.preventDefault()
+  const submit = async () => {
     const { name, email, phone } = draft
     const body = { ...wishOf(draft), patient: { name, email, phone }, ...(agrees(draft) && { sms: true }) }
     if (
@@ -187,59 +181,55 @@ function Add({ desk, s, close }) {
       close(true)
   }
   return html`
-    <${Dialog} title=${t('wl.add')} wide close=${() => close()}>
-      <form class="office-form" onSubmit=${submit} novalidate>
-        <${ErrorSummary} errors=${errors} n=${sending.n} />
-        ${
-          errors.length === 0 &&
-          html`
-            <${Trouble} problem=${sending.problem} />
-          `
-        }
-        <${Name}
-          desk=${desk}
-          id="wl-name"
-          value=${draft.name}
-          input=${input('name')}
-          choose=${({ name, email, phone, sms }) => set({ name, email: email || '', phone: phone || '', sms: Boolean(sms) })}
-          error=${error('wl-name')}
-          focus
-        />
-        <${Field}
-          id="wl-phone"
-          label=${t('field.phone')}
-          type="tel"
-          value=${draft.phone}
-          input=${input('phone')}
-          error=${error('wl-phone')}
-          maxlength="40"
-        />
-        <${Field}
-          id="wl-email"
-          label=${t('field.email')}
-          hint=${t('wl.email.hint')}
-          type="email"
-          value=${draft.email}
-          input=${input('email')}
-          error=${error('wl-email')}
-          maxlength="254"
-        />
-        <${Field} id="wl-type" label=${t('book.type')}>
-          <select id="wl-type" value=${draft.typeId} onChange=${e => set({ typeId: e.currentTarget.value, who: '' })}>
-            ${types.map(
-              x => html`
-                <option key=${x.id} value=${x.id}>${x.name}</option>
-              `,
-            )}
-          </select>
-        </${Field}>
-        <${WishFields} s=${s} type=${type} draft=${draft} set=${set} error=${error} />
-        <div class="actions savebar">
-          <${Busy} busy=${sending.busy}>${t('wl.add')}</${Busy}>
-          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
-        </div>
-      </form>
-    </${Dialog}>
+    <${RecordForm}
+      wide
+      long
+      title=${t('wl.add')}
+      sending=${sending}
+      ids=${ids}
+      submit=${submit}
+      action=${t('wl.add')}
+      close=${() => close()}
+    >
+      <${Name}
+        desk=${desk}
+        id="wl-name"
+        value=${draft.name}
+        input=${input('name')}
+        choose=${({ name, email, phone, sms }) => set({ name, email: email || '', phone: phone || '', sms: Boolean(sms) })}
+        error=${error('wl-name')}
+        focus
+      />
+      <${Field}
+        id="wl-phone"
+        label=${t('field.phone')}
+        type="tel"
+        value=${draft.phone}
+        input=${input('phone')}
+        error=${error('wl-phone')}
+        maxlength="40"
+      />
+      <${Field}
+        id="wl-email"
+        label=${t('field.email')}
+        hint=${t('wl.email.hint')}
+        type="email"
+        value=${draft.email}
+        input=${input('email')}
+        error=${error('wl-email')}
+        maxlength="254"
+      />
+      <${Field} id="wl-type" label=${t('book.type')}>
+        <select id="wl-type" value=${draft.typeId} onChange=${e => set({ typeId: e.currentTarget.value, who: '' })}>
+          ${types.map(
+            x => html`
+              <option key=${x.id} value=${x.id}>${x.name}</option>
+            `,
+          )}
+        </select>
+      </${Field}>
+      <${WishFields} s=${s} type=${type} draft=${draft} set=${set} error=${error} />
+    </${RecordForm}>
   `
 }
 

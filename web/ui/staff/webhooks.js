@@ -9,6 +9,7 @@ import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Deliveries } from './deliveries.js'
 import { Check, Trouble, useSend } from './office.js'
+import { Plus } from './record.js'
 
 const events = [
   'appointment.created',
@@ -157,10 +158,7 @@ export function Webhooks({ desk, list, change, error }) {
       `,
     )}
     <p>
-      <button type="button" class="btn" onClick=${() => change([...list, { url: '', active: true, events: [] }])}>
-        <${Icon} name="plus" />
-        ${t('set.hook.add')}
-      </button>
+      <${Plus} label="set.hook.add" onClick=${() => change([...list, { url: '', active: true, events: [] }])} />
     </p>
   `
 }
