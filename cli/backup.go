@@ -38,21 +38,24 @@ func backupSettings() []setting {
 			name: "backup-to", audience: forServing,
 			common: true, group: "Backups", value: "DIR|URL",
 			help: "backup destination: a directory on another disk, or s3://bucket/prefix",
-			more: "The directory must already exist: if it were created automatically, copies could end up on the wrong disk while a disk is not mounted. Copies are encrypted once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
+			more: "The directory must already exist: if it were created automatically, copies could end up on the " +
+				"wrong disk while a disk is not mounted. Copies are encrypted once there is a key (`holdfast " +
+				"backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
 			set: func(c *config, v string) (err error) {
 				c.backups.Destination, err = backup.ParseDestination(v)
 				return err
 			},
 		}, {
 			name: "backup-every", fallback: "1m", audience: forServing,
-			group: "Backups", value: "DURATION|off", help: "interval between incremental backups to --backup-to; SQLite only",
+			group: "Backups", value: "DURATION|off",
+			help: "interval between incremental backups to --backup-to; SQLite only",
 			more: "See [incremental backups](backup.md#incremental-backups).",
 			set:  func(c *config, v string) (err error) { c.backups.Every, err = backup.ParseEvery(v); return err },
 		}, {
 			name: "after-rollback", fallback: "false", yes: true, audience: forServing,
 			group: "Backups", value: "true|false", help: "use once, after restoring a snapshot of the data directory",
-			more: "Set it for one start only. The server looks up every earlier booking in the practice-management system " +
-				"before writing it. Copies at `--backup-to` may be newer than the data directory. " +
+			more: "Set it for one start only. The server looks up every earlier booking in the practice-management " +
+				"system before writing it. Copies at `--backup-to` may be newer than the data directory. " +
 				"See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
 			set: func(c *config, v string) error { c.afterRollback = v == "true"; return oneOf(v, "true", "false") },
 		}, {
@@ -230,8 +233,8 @@ func keyText(key backup.Key) string {
 		"Without\n" +
 		"# it, the copies at the backup destination cannot be opened. To restore one on any machine:\n" +
 		"#   holdfast restore --key FILE auto-…           FILE has these lines, or - to type the key\n" +
-		"# You can also decrypt the copies with the program age. The key in groups, for typing:\n#   " + key.Groups() + "\n" +
-		key.String() + "\n"
+		"# You can also decrypt the copies with the program age. The key in groups, for typing:\n" +
+		"#   " + key.Groups() + "\n" + key.String() + "\n"
 }
 
 // maxKeyText is the size up to which a file is read as a key.

@@ -265,6 +265,7 @@ func (d *dataDir) copies() ([]person.Copy, error) {
 
 // damagedWords explains what happened to a damaged queue file.
 func damagedWords(file string) string {
-	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and no pending operation is lost.\n"+
+	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and no pending "+
+		"operation is lost.\n"+
 		"  Check the disk. The file may contain personal data: delete it after inspection.", file)
 }

@@ -66,7 +66,8 @@ func demoCommand(p process) *cobra.Command {
 			return errors.Join(p.demo(c.Context(), cfg, cluster), os.RemoveAll(cfg.data))
 		},
 	}
-	c.Flags().BoolVar(&cluster, "cluster", false, "run two nodes with PostgreSQL and Redis, and show buttons that kill them")
+	c.Flags().BoolVar(&cluster, "cluster", false,
+		"run two nodes with PostgreSQL and Redis, and show buttons that kill them")
 	defineSettings(c, forServing)
 	c.AddCommand(demoNodeCommand(p))
 	return c

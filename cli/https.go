@@ -39,8 +39,9 @@ func httpsSettings() []setting {
 			name: "domain", audience: forServing,
 			common: true, group: "HTTPS", value: "NAMES",
 			help: "serve HTTPS for these DNS names, comma-separated, with automatic certificates",
-			more: "The names must resolve to this machine. By using this setting, you agree to the terms of Let's Encrypt, or of the CA in `--acme-directory`. See [HTTPS](https.md).",
-			set:  func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
+			more: "The names must resolve to this machine. By using this setting, you agree to the terms of Let's " +
+				"Encrypt, or of the CA in `--acme-directory`. See [HTTPS](https.md).",
+			set: func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
 		}, {
 			name: "https-listen", fallback: ":443", audience: forServing,
 			group: "HTTPS", value: "HOST:PORT", help: "address to serve HTTPS on, with --domain",

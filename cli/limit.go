@@ -19,7 +19,8 @@ func limitSettings() []setting {
 		}
 	}
 	return []setting{
-		row("max-holds-per-address", "200", "N", "live holds per network address", "Over the limit: 429 `rate_limited`.",
+		row("max-holds-per-address", "200", "N", "live holds per network address",
+			"Over the limit: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerAddress }),
 		row("max-holds-per-day", "100", "N", "live public holds per specialist and day (UTC)",
 			"Over the limit: 429 `rate_limited`.",
@@ -32,15 +33,19 @@ func limitSettings() []setting {
 			"Over the limit: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.SessionsPerAddress }),
 		row("max-streams", "20000", "N", "live streams in total",
-			"Over the limit: 503 `overloaded`. Each stream takes a few KB and a file descriptor. A quarter of the process's descriptors (`ulimit -n`), and at least 64, stay free for bookings.",
+			"Over the limit: 503 `overloaded`. Each stream takes a few KB and a file descriptor. A quarter of the "+
+				"process's descriptors (`ulimit -n`), and at least 64, stay free for bookings.",
 			func(l *web.Limits) *int { return &l.Streams }),
-		row("max-streams-per-address", "200", "N", "live streams per network address", "Over the limit: 429 `rate_limited`.",
+		row("max-streams-per-address", "200", "N", "live streams per network address",
+			"Over the limit: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
 		row("max-idle-per-address", "256", "N", "idle connections per network address",
-			"Over the limit, the server closes the connection that has been idle longest. Trusted proxies are not counted.",
+			"Over the limit, the server closes the connection that has been idle longest. Trusted proxies are not "+
+				"counted.",
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
 		row("max-connections-per-address", "1024", "N", "connections per network address, not counting live streams",
-			"At most a quarter of the process's file descriptors. Over the limit, the server closes the connection that has been idle longest, or the new one if none is idle. Trusted proxies are not counted.",
+			"At most a quarter of the process's file descriptors. Over the limit, the server closes the connection "+
+				"that has been idle longest, or the new one if none is idle. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.ConnectionsPerAddress }),
 	}
 }

@@ -92,8 +92,8 @@ func refusedRedis(err error) error {
 			"or stop the other node. If it has stopped already, start again in %v", taken,
 			taken.Left.Round(time.Second))
 	case errors.Is(err, errElsewhere):
-		return fmt.Errorf("--redis: %w. Nodes with different hold tables can double-book holds. Name the Redis of the other nodes, "+
-			"or stop all nodes to change it", err)
+		return fmt.Errorf("--redis: %w. Nodes with different hold tables can double-book holds. Name the Redis of "+
+			"the other nodes, or stop all nodes to change it", err)
 	}
 	return nil
 }

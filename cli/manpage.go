@@ -46,7 +46,8 @@ func manPage(root *cobra.Command) string {
 			}
 		}
 	}
-	b.WriteString(".SH FILES\n.TP\n.I /etc/default/holdfast\nSettings of the service, one HOLDFAST_X_Y=value per line.\n" +
+	b.WriteString(".SH FILES\n.TP\n.I /etc/default/holdfast\n" +
+		"Settings of the service, one HOLDFAST_X_Y=value per line.\n" +
 		".TP\n.I /var/lib/holdfast\nThe data directory of the service.\n" + ".SH EXIT STATUS\n" +
 		roffLines("0: the command succeeded. 1: it failed, and the message has the reason. "+
 			"2: the command line or a setting is wrong, and the command did not start.") +

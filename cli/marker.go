@@ -57,15 +57,15 @@ func (h *house) checkMarker(ctx context.Context) error {
 		what = fmt.Sprintf("%s and %s do not belong together: the queue was written for another database",
 			h.dir.file(databaseFile), queueFile)
 	case last < marker.Change:
-		what = fmt.Sprintf("%s lacks changes that were acknowledged: it ends with change %d, and the server has seen change %d. "+
-			"Its log, %s-wal, was removed or damaged, or the file was replaced by an older copy",
+		what = fmt.Sprintf("%s lacks changes that were acknowledged: it ends with change %d, and the server has seen "+
+			"change %d. Its log, %s-wal, was removed or damaged, or the file was replaced by an older copy",
 			h.dir.file(databaseFile), last, marker.Change, databaseFile)
 	default:
 		return nil
 	}
-	return fmt.Errorf("%s. Restore the right files. %s. To continue with this database, move %s away: the server rebuilds "+
-		"the queue from the database, and looks up each operation before it repeats it", what, h.dir.restoreWords(),
-		h.dir.file(queueFile))
+	return fmt.Errorf("%s. Restore the right files. %s. To continue with this database, move %s away: the server "+
+		"rebuilds the queue from the database, and looks up each operation before it repeats it", what,
+		h.dir.restoreWords(), h.dir.file(queueFile))
 }
 
 // expectDatabase returns an error if the database is missing or empty although there is a queue. The queue is created
@@ -77,9 +77,9 @@ func (d *dataDir) expectDatabase() error {
 	if disk.Size(d.file(databaseFile)) > 0 || disk.Size(d.file(queueFile)) <= 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is missing or empty, although the directory has the queue of a clinic. Restore the file, with its log "+
-		"(%s-wal) if there is one. %s. For a new, empty clinic, move %s away or name another directory with --data",
-		d.file(databaseFile), databaseFile, d.restoreWords(), d.file(queueFile))
+	return fmt.Errorf("%s is missing or empty, although the directory has the queue of a clinic. Restore the file, "+
+		"with its log (%s-wal) if there is one. %s. For a new, empty clinic, move %s away or name another directory "+
+		"with --data", d.file(databaseFile), databaseFile, d.restoreWords(), d.file(queueFile))
 }
 
 // withRemedy adds the restore command to an error about a damaged database.

@@ -102,7 +102,8 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if err := errors.Join(disk.Sync(kept), disk.Sync(m.dir.path)); err != nil {
 		return err
 	}
-	return m.say("all rows compared. The clinic is now in PostgreSQL:\n  holdfast serve --data %s --database postgres://…\n"+
+	return m.say("all rows compared. The clinic is now in PostgreSQL:\n"+
+		"  holdfast serve --data %s --database postgres://…\n"+
 		"The old database is in %s and contains personal data: delete it when you trust the new one\n", m.dir.path,
 		kept)
 }
@@ -286,8 +287,8 @@ func bringKeys(from *dataDir, to string) error {
 	case err != nil:
 		return unusable(to, err)
 	case !bytes.Equal(keys, there):
-		return fmt.Errorf("nothing was moved: %s has its own secret.key, which would make this clinic's links and tokens invalid. Name "+
-			"another directory", to)
+		return fmt.Errorf("nothing was moved: %s has its own secret.key, which would make this clinic's links and "+
+			"tokens invalid. Name another directory", to)
 	}
 	return nil
 }

@@ -98,8 +98,8 @@ func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 		replaced = ""
 		if known != "" && !slices.Contains(mine, known) {
 			if others {
-				return "", fmt.Errorf("the other nodes on this database sign with another secret.key (key %s) than the "+
-					"one in %s (key %s), so each would refuse the links and tokens that the other issues. Copy "+
+				return "", fmt.Errorf("the other nodes on this database sign with another secret.key (key %s) than "+
+					"the one in %s (key %s), so each would refuse the links and tokens that the other issues. Copy "+
 					"secret.key from the data directory of a running node to %s, and start again",
 					known, h.dir.path, mine[0], h.dir.file(secretFile))
 			}

@@ -50,14 +50,14 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 	case errors.Is(err, postgres.ErrOldNodes):
 		return err
 	case errors.Is(err, postgres.ErrInUse) && o.alone():
-		return fmt.Errorf("%w, and this command needs exclusive access. Run it with --data of a running node, which then does the work, "+
-			"or stop the nodes first", err)
+		return fmt.Errorf("%w, and this command needs exclusive access. Run it with --data of a running node, which "+
+			"then does the work, or stop the nodes first", err)
 	case errors.Is(err, postgres.ErrInUse) && cfg.redis == "":
-		return fmt.Errorf("%w with --redis, or a command is working on it. Nodes that share a database must share one hold table: "+
-			"name the same Redis with --redis, or wait for the command", err)
+		return fmt.Errorf("%w with --redis, or a command is working on it. Nodes that share a database must share "+
+			"one hold table: name the same Redis with --redis, or wait for the command", err)
 	case errors.Is(err, postgres.ErrInUse):
-		return fmt.Errorf("%w without --redis, or a command is working on it. Nodes that share a database must share one hold table: "+
-			"remove --redis, start that node with it too, or wait for the command", err)
+		return fmt.Errorf("%w without --redis, or a command is working on it. Nodes that share a database must share "+
+			"one hold table: remove --redis, start that node with it too, or wait for the command", err)
 	case err != nil:
 		return err
 	}
@@ -101,9 +101,9 @@ func (d *dataDir) belongTo(id string) error {
 	case err != nil:
 		return unusable(d.path, err)
 	case strings.TrimSpace(string(known)) != id:
-		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right one. To serve "+
-			"this database from this directory, move %s away", d.path, strings.TrimSpace(string(known)), id,
-			d.file(postgresFile))
+		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right "+
+			"one. To serve this database from this directory, move %s away", d.path, strings.TrimSpace(string(known)),
+			id, d.file(postgresFile))
 	}
 	return nil
 }
@@ -114,6 +114,6 @@ func (d *dataDir) refusePostgres() error {
 	if disk.Size(d.file(postgresFile)) < 0 {
 		return nil
 	}
-	return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic: name its database with --database. For a new, empty "+
-		"SQLite clinic, name another directory with --data", d.path)
+	return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic: name its database with --database. For "+
+		"a new, empty SQLite clinic, name another directory with --data", d.path)
 }

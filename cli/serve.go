@@ -200,7 +200,8 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
 		Demo: o.demo, DemoCluster: o.demoCluster, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
 		LastBackup: h.lastBackup, LastCopy: h.backups.LastCopy,
-		Certificates: func() []certificate.Status { return h.entrance.status() }, LogClientAddress: cfg.logClientAddress,
+		Certificates:     func() []certificate.Status { return h.entrance.status() },
+		LogClientAddress: cfg.logClientAddress,
 	})
 	return h, err
 }
@@ -356,8 +357,8 @@ func listen(address, flag string) (net.Listener, error) {
 			address, flag,
 		)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant the "+
-			"right: setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md",
+		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant "+
+			"the right: setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md",
 			address, err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)

@@ -90,10 +90,11 @@ func serviceCommand(p process) *cobra.Command {
 
 // elsewhere contains the instructions for systems that this command does not support.
 var elsewhere = map[string]string{
-	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and KeepAlive as " +
-		"/Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system /Library/LaunchDaemons/holdfast.plist",
-	"windows": "let the Task Scheduler start it with the machine: schtasks /Create /TN Holdfast /SC ONSTART /RU LocalService " +
-		"/TR \"C:\\Program Files\\Holdfast\\holdfast.exe serve --data C:\\ProgramData\\Holdfast\"",
+	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and " +
+		"KeepAlive as /Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system " +
+		"/Library/LaunchDaemons/holdfast.plist",
+	"windows": "let the Task Scheduler start it with the machine: schtasks /Create /TN Holdfast /SC ONSTART /RU " +
+		"LocalService /TR \"C:\\Program Files\\Holdfast\\holdfast.exe serve --data C:\\ProgramData\\Holdfast\"",
 	"freebsd": "put a script for rc.d with daemon(8) into /usr/local/etc/rc.d, and run: sysrc holdfast_enable=YES",
 }
 

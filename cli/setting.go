@@ -112,13 +112,16 @@ func settings() []setting {
 		}, {
 			name: "base-url", audience: forServing, common: true, group: "Network", value: "URL",
 			help: "public address of the server, used in links, such as https://book.example.org",
-			more: "A scheme and a host. It takes precedence over the address in the clinic's settings; see [Links](https.md#links).",
-			set:  func(c *config, v string) (err error) { c.baseURL, err = clinic.ParseBaseURL(v); return err },
+			more: "A scheme and a host. It takes precedence over the address in the clinic's settings; see " +
+				"[Links](https.md#links).",
+			set: func(c *config, v string) (err error) { c.baseURL, err = clinic.ParseBaseURL(v); return err },
 		}, {
 			name: "trusted-proxies", audience: forServing, group: "Network", value: "NETWORKS",
 			help: "proxies whose X-Forwarded-For header is trusted: addresses or networks, comma-separated",
-			more: "Example: `10.0.0.5,192.168.0.0/16`. Without `X-Forwarded-For`, the server reads `Forwarded` (RFC 7239). If the two disagree, it uses neither. It ignores both headers from any other sender and logs that once.",
-			set:  func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
+			more: "Example: `10.0.0.5,192.168.0.0/16`. Without `X-Forwarded-For`, the server reads `Forwarded` (RFC " +
+				"7239). If the two disagree, it uses neither. It ignores both headers from any other sender and logs " +
+				"that once.",
+			set: func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
 		}, {
 			name: "rate-limit", fallback: "default", values: []string{"default", "off"}, audience: forServing,
 			group: "Limits", value: "MODE",
@@ -135,7 +138,8 @@ func settings() []setting {
 			set:  func(c *config, v string) (err error) { c.timeslotsCacheTTL, err = parseDuration(v); return err },
 		}, {
 			name: "owner-email", with: []string{"owner-password"}, audience: forServing,
-			group: "Basics", value: "EMAIL", help: "email address of the first owner, to create it without the setup page",
+			group: "Basics", value: "EMAIL",
+			help: "email address of the first owner, to create it without the setup page",
 			more: "Needs `--owner-password`. Ignored if the clinic already has an owner.",
 			set:  func(c *config, v string) (err error) { c.ownerEmail, err = parseOwnerEmail(v); return err },
 		}, {
@@ -144,8 +148,9 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) { c.ownerPassword, err = parseOwnerPassword(v); return err },
 		}, {
 			name: "presence-stale-after", fallback: "90s", audience: forServing,
-			group: "Presence", value: "DURATION", help: "age at which the heartbeat of an online specialist counts as stale",
-			set: func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
+			group: "Presence", value: "DURATION",
+			help: "age at which the heartbeat of an online specialist counts as stale",
+			set:  func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
 		}, {
 			name: "presence-sweep", fallback: "30s", audience: forServing,
 			group: "Presence", value: "DURATION", help: "how often the server checks for missing heartbeats",
@@ -156,8 +161,9 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) { c.presence.Mirror, err = parsePositive(v); return err },
 		}, {
 			name: "presence-reconcile", fallback: "300s", audience: forServing,
-			group: "Presence", value: "DURATION", help: "how often the server reconciles live presence with the database",
-			set: func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
+			group: "Presence", value: "DURATION",
+			help: "how often the server reconciles live presence with the database",
+			set:  func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
 		}, {
 			name: "queue-backoff", fallback: "10s", audience: forServing, group: "Mail", value: "DURATION",
 			help: "base delay after a failed delivery: base x 2^attempt, at most 300s",
@@ -173,7 +179,8 @@ func settings() []setting {
 		}, {
 			name: "smtp-url", secret: true, audience: forServing, common: true, group: "Mail", value: "URL",
 			help: "mail server, as smtp://user:password@host:587 or smtps://host:465",
-			more: "Without it, and without a mail server in the console, the server writes every email to an `.eml` file in `mail/` of the data directory, and the booking page does not mention email.",
+			more: "Without it, and without a mail server in the console, the server writes every email to an `.eml` " +
+				"file in `mail/` of the data directory, and the booking page does not mention email.",
 			set: func(c *config, v string) error {
 				c.smtpURL = v
 				_, err := notice.NewMailer(notice.MailOptions{URL: v})
@@ -182,13 +189,15 @@ func settings() []setting {
 		}, {
 			name: "mail-from", audience: forServing,
 			group: "Mail", value: "ADDRESS", help: "sender of emails, such as \"Harbour Clinic <post@example.org>\"",
-			more: "If it is not set, the clinic's own email address is used. If the clinic has none either, the server does not start with `--smtp-url`.",
-			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
+			more: "If it is not set, the clinic's own email address is used. If the clinic has none either, the " +
+				"server does not start with `--smtp-url`.",
+			set: func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
 			name: "sms-url", secret: true, audience: forServing, group: "Mail", value: "URL",
 			help: "SMS gateway, such as twilio://ACCOUNT:TOKEN@?from=SENDER, seven://APIKEY@?from=SENDER, or any " +
 				"https:// address",
-			more: "Without it, and without a gateway in the console, no text message is sent. See [Text messages](sms.md).",
+			more: "Without it, and without a gateway in the console, no text message is sent. See " +
+				"[Text messages](sms.md).",
 			set: func(c *config, v string) error {
 				c.sms.url = v
 				_, _, err := notice.ParseGateway(v)
@@ -226,13 +235,15 @@ func settings() []setting {
 		}, {
 			name: "log-format", fallback: "text", values: []string{"text", "json"}, audience: forServing,
 			group: "Basics", value: "FORMAT", help: "format of the log on standard error: text or json",
-			more: "With `json`, the first start prints no setup link, because a log collector would keep it. Run `holdfast setup-url` instead.",
-			set:  func(c *config, v string) error { c.logFormat = v; return oneOf(v, "text", "json") },
+			more: "With `json`, the first start prints no setup link, because a log collector would keep it. Run " +
+				"`holdfast setup-url` instead.",
+			set: func(c *config, v string) error { c.logFormat = v; return oneOf(v, "text", "json") },
 		}, {
 			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"},
 			audience: forServing, group: "Basics", value: "LEVEL",
 			help: "minimum log level: debug, info, warn or error",
-			more: "`warn` omits the requests and keeps the messages that may need an operator; [Log messages](log.md) lists them. The setup link is printed at every level.",
+			more: "`warn` omits the requests and keeps the messages that may need an operator; " +
+				"[Log messages](log.md) lists them. The setup link is printed at every level.",
 			set: func(c *config, v string) error {
 				if err := oneOf(v, "debug", "info", "warn", "error"); err != nil {
 					return err
@@ -240,15 +251,17 @@ func settings() []setting {
 				return c.logLevel.UnmarshalText([]byte(v))
 			},
 		}, {
-			name: "log-client-address", fallback: "false", yes: true, audience: forServing, group: "Basics", value: "true|false",
-			help: "log the network address of the client with each request",
+			name: "log-client-address", fallback: "false", yes: true, audience: forServing, group: "Basics",
+			value: "true|false", help: "log the network address of the client with each request",
 			more: "Network addresses are personal data: state in the privacy policy how long the log is stored. " +
 				"Behind a proxy, set `--trusted-proxies` as well.",
 			set: func(c *config, v string) error { c.logClientAddress = v == "true"; return oneOf(v, "true", "false") },
 		}, {
 			name: "redis", secret: true, audience: forServing, common: true, group: "Cluster", value: "URL",
 			help: "Valkey or Redis for live state, as redis://user:password@host:6379/0",
-			more: "`rediss://…` uses TLS, `unix:///path` a socket, and `redis://host:26379/0?master_name=main&addr=other:26379` Sentinel. Without `--redis`, live state is in memory, or in PostgreSQL if you use `--database`.",
+			more: "`rediss://…` uses TLS, `unix:///path` a socket, and " +
+				"`redis://host:26379/0?master_name=main&addr=other:26379` Sentinel. Without `--redis`, live state is " +
+				"in memory, or in PostgreSQL if you use `--database`.",
 			set: func(c *config, v string) error {
 				c.redis = v
 				if v == "" {
@@ -260,9 +273,10 @@ func settings() []setting {
 			name: "database", secret: true, audience: forServing | forData,
 			common: true, group: "Cluster", value: "URL",
 			help: "PostgreSQL for durable state, as postgres://user@host/name; prefer --database-file",
-			more: "With `--database-file`, the password does not appear in the process list. Without either, the server uses SQLite in " +
-				"the data directory. Add `sslmode=verify-full` for a database on another host; the server warns without it. Without `--redis`, " +
-				"and while Redis is unreachable, holds are in PostgreSQL too.",
+			more: "With `--database-file`, the password does not appear in the process list. Without either, the " +
+				"server uses SQLite in the data directory. Add `sslmode=verify-full` for a database on another host; " +
+				"the server warns without it. Without `--redis`, and while Redis is unreachable, holds are in " +
+				"PostgreSQL too.",
 			set: func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())

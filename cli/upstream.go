@@ -40,8 +40,9 @@ func upstreamSettings() []setting {
 			audience: forServing,
 			common:   true, group: "Practice system", value: "URL",
 			help: "endpoint of the practice-management system, such as https://pms.example/GetData.ashx",
-			more: "Without it, appointments exist only in Holdfast, and the other `--upstream-…` settings are not allowed.",
-			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
+			more: "Without it, appointments exist only in Holdfast, and the other `--upstream-…` settings are not " +
+				"allowed.",
+			set: func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
 		}, {
 			name: "upstream-client-id", secret: true, with: []string{"upstream-url"}, audience: forServing,
 			group: "Practice system", value: "ID", help: "client ID from the vendor of the practice-management system",
@@ -57,8 +58,9 @@ func upstreamSettings() []setting {
 		}, {
 			name: "upstream-vendor", with: []string{"upstream-url"}, audience: forServing,
 			group: "Practice system", value: "NAME",
-			help: "vendor user name to write patients and appointments with", more: "If it is not set, `--upstream-user` is used.",
-			set: text(func(c *config) *string { return &c.upstream.vendor }),
+			help: "vendor user name to write patients and appointments with",
+			more: "If it is not set, `--upstream-user` is used.",
+			set:  text(func(c *config) *string { return &c.upstream.vendor }),
 		}, {
 			name: "upstream-spacing", fallback: "10s", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "minimum time between two appointment writes",
@@ -83,7 +85,10 @@ func upstreamSettings() []setting {
 			name: "upstream-openings-every", fallback: "5m", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "how often to fetch the system's openings; 0 for never",
 			more: "The booking page offers only these openings. With `0`, it offers Holdfast's own calendar.",
-			set:  func(c *config, v string) (err error) { c.practice.OpeningsEvery, err = parseDuration(v); return err },
+			set: func(c *config, v string) (err error) {
+				c.practice.OpeningsEvery, err = parseDuration(v)
+				return err
+			},
 		}, {
 			name: "upstream-openings-max-age", fallback: "1h", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "maximum age of fetched openings",
@@ -93,7 +98,8 @@ func upstreamSettings() []setting {
 			name: "agent-bound", fallback: "12s", audience: forServing,
 			group: "Practice system", value: "DURATION",
 			help: "how long an agent's caller waits for the result of a booking: 3s to 25s",
-			more: "Set it to more than `--upstream-spacing`: the booking of a second child can then wait for its turn and still be confirmed.",
+			more: "Set it to more than `--upstream-spacing`: the booking of a second child can then wait for its " +
+				"turn and still be confirmed.",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
 				if err == nil && (c.upstream.agentBound < practice.MinAgentBound ||

@@ -77,7 +77,8 @@ func run(args []string, table []row, out, problems io.Writer) int {
 		}
 	}
 	if len(chosen) == 0 {
-		fmt.Fprintf(problems, "no row to run: of %d rows none of this form has a name that matches %q, and %d of the long form do (LONG=1)\n", len(table), o.rows, left)
+		fmt.Fprintf(problems, "no row to run: of %d rows none of this form has a name that matches %q, and %d of the "+
+			"long form do (LONG=1)\n", len(table), o.rows, left)
 		return 2
 	}
 	dir, err := os.MkdirTemp("", "holdfast-prove-*")

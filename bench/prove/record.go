@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-const tableHead = "| what | count | asked for | bad | sees its bug | seconds | seed | seen |\n|---|---|---|---|---|---|---|---|"
+const tableHead = "| what | count | asked for | bad | sees its bug | seconds | seed | seen |\n" +
+	"|---|---|---|---|---|---|---|---|"
 
 // line is a row of the table.
 func (r *row) line(x *result, seed uint64, seen string) string {

@@ -144,7 +144,8 @@ var rows = []row{
 		bug: &bug{ // a failed commit is acknowledged
 			says: `acknowledged bookings are gone`, long: true,
 			lines: []planted.Bug{
-				{In: "sqlite.writer.commit", Old: `_, err = w.conn.exec("COMMIT")`, Wrong: `_, _ = w.conn.exec("COMMIT")`},
+				{In: "sqlite.writer.commit",
+					Old: `_, err = w.conn.exec("COMMIT")`, Wrong: `_, _ = w.conn.exec("COMMIT")`},
 			},
 		},
 	},
@@ -397,7 +398,10 @@ var rows = []row{
 				{In: "memory.firstFree", Old: "c.Span) {",
 					Wrong: "c.Span) || r.AppointmentTypeID != c.AppointmentTypeID {"},
 				{In: "store/sqlite/migrations/0001_first.sql",
-					Old: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 0", Wrong: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 2"},
+					Old: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\n" +
+						"WHEN NEW.status = 'confirmed' AND NEW.overbook = 0",
+					Wrong: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\n" +
+						"WHEN NEW.status = 'confirmed' AND NEW.overbook = 2"},
 			},
 		},
 	},

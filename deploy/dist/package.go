@@ -113,7 +113,8 @@ func (o *options) packages(ctx context.Context, t target, program string, parts 
 				return nil, err
 			}
 		}
-		f := packageFile{Source: e.from, Destination: path.Clean("/" + e.name), Info: fileInfo{e.mode, o.at, "root", "root"}}
+		f := packageFile{Source: e.from, Destination: path.Clean("/" + e.name),
+			Info: fileInfo{e.mode, o.at, "root", "root"}}
 		switch {
 		case strings.HasPrefix(f.Destination, "/etc/"):
 			f.Type = "config|noreplace"

@@ -229,10 +229,13 @@ func (p page) file() string {
 // html returns the whole document of the page, with the menu.
 func (p page) html(sections []section) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`+
-		`<link rel="icon" href="/favicon.svg"><link rel="stylesheet" href="/docs/manual.css"><script type="module" src="/docs/manual.js"></script>`+
+	fmt.Fprintf(&b, `<!doctype html><html lang="en"><head><meta charset="utf-8">`+
+		`<meta name="viewport" content="width=device-width, initial-scale=1">`+
+		`<link rel="icon" href="/favicon.svg"><link rel="stylesheet" href="/docs/manual.css">`+
+		`<script type="module" src="/docs/manual.js"></script>`+
 		`<title>%s · Holdfast manual</title></head><body><a class="skip" href="#main">Skip to the text</a>`+
-		`<header><a class="brand" href="/docs"><span class="mark" aria-hidden="true">H</span> Holdfast manual</a><a href="/docs/api">API reference</a></header><div class="frame">`,
+		`<header><a class="brand" href="/docs"><span class="mark" aria-hidden="true">H</span> Holdfast manual</a>`+
+		`<a href="/docs/api">API reference</a></header><div class="frame">`,
 		html.EscapeString(p.title))
 	b.WriteString(`<nav aria-label="Pages of the manual"><details><summary>Pages</summary>`)
 	sections = append(slices.Clone(sections), section{"API reference", apiEntries()})

@@ -69,18 +69,24 @@ func apiEntries() []entry {
 func (r *reference) pages() []page {
 	var list strings.Builder
 	list.WriteString(`<h1>API reference</h1>` + renderText(r.doc.Info.Description) +
-		`<p>The same description as files: <a href="/openapi.yaml">openapi.yaml</a> and <a href="/openapi.json">openapi.json</a>. ` +
+		`<p>The same description as files: <a href="/openapi.yaml">openapi.yaml</a> and ` +
+		`<a href="/openapi.json">openapi.json</a>. ` +
 		`Each error code has a section in <a href="/docs/errors">Errors</a>.</p>` + r.credentials() +
-		`<h2 id="operations">Operations</h2><p class="find" hidden><label for="find">Search by path, name or text</label> <input id="find" type="search" autocomplete="off"> <span role="status"></span></p>`)
+		`<h2 id="operations">Operations</h2><p class="find" hidden>` +
+		`<label for="find">Search by path, name or text</label> ` +
+		`<input id="find" type="search" autocomplete="off"> <span role="status"></span></p>`)
 	var pages []page
 	for _, tag := range r.doc.Tags {
 		address := "/docs/api/" + tag.Name
 		var body strings.Builder
 		fmt.Fprintf(&body, `<h1>API: %s</h1><p>%s.</p>%s`, tag.Name, html.EscapeString(tag.Description), tryKey)
-		fmt.Fprintf(&list, `<section class="operations"><h3 id="tag-%[1]s"><a href="%[2]s">%[1]s</a></h3><p>%[3]s.</p><table><thead><tr><th scope="col">Method</th><th scope="col">Path</th><th scope="col">Result</th></tr></thead><tbody>`,
+		fmt.Fprintf(&list, `<section class="operations"><h3 id="tag-%[1]s"><a href="%[2]s">%[1]s</a></h3>`+
+			`<p>%[3]s.</p><table><thead><tr><th scope="col">Method</th><th scope="col">Path</th>`+
+			`<th scope="col">Result</th></tr></thead><tbody>`,
 			tag.Name, address, html.EscapeString(tag.Description))
 		for _, o := range r.operations[tag.Name] {
-			fmt.Fprintf(&list, `<tr id="%s"><td><code>%s</code></td><td><a href="%s#%s"><code>%s</code></a></td><td>%s</td></tr>`,
+			fmt.Fprintf(&list, `<tr id="%s"><td><code>%s</code></td><td><a href="%s#%s"><code>%s</code></a></td>`+
+				`<td>%s</td></tr>`,
 				o.OperationID, o.method, address, o.OperationID, html.EscapeString(o.path), inline(o.Summary))
 			body.WriteString(r.article(o))
 		}
@@ -92,12 +98,16 @@ func (r *reference) pages() []page {
 }
 
 // tryKey is filled in by the script, because without it no operation can be tried.
-const tryKey = `<p class="key" hidden><label for="key">Your API key, for “Try it” on this page</label> <input id="key" type="password" autocomplete="off" spellcheck="false"> The page keeps the key until you leave it.</p>`
+const tryKey = `<p class="key" hidden>` +
+	`<label for="key">Your API key, for “Try it” on this page</label> ` +
+	`<input id="key" type="password" autocomplete="off" spellcheck="false"> ` +
+	`The page keeps the key until you leave it.</p>`
 
 // credentials describes the ways to identify a caller.
 func (r *reference) credentials() string {
 	var b strings.Builder
-	b.WriteString(`<h2 id="credentials">Credentials</h2><table><thead><tr><th scope="col">Name</th><th scope="col">Sent as</th><th scope="col">Meaning</th></tr></thead><tbody>`)
+	b.WriteString(`<h2 id="credentials">Credentials</h2><table><thead><tr><th scope="col">Name</th>` +
+		`<th scope="col">Sent as</th><th scope="col">Meaning</th></tr></thead><tbody>`)
 	for _, name := range sortedKeys(r.doc.Components.SecuritySchemes) {
 		s := r.doc.Components.SecuritySchemes[name].Value
 		sent := "Authorization: Bearer …"
@@ -141,7 +151,8 @@ func (r *reference) ways(o operation) openapi3.SecurityRequirements {
 // article is the section of one operation.
 func (r *reference) article(o operation) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<article><h2 id="%[1]s"><code class="method">%[2]s</code> <code>%[3]s</code></h2><p><strong>%[4]s.</strong></p>%[5]s<p>Credential: %[6]s.</p>`,
+	fmt.Fprintf(&b, `<article><h2 id="%[1]s"><code class="method">%[2]s</code> <code>%[3]s</code></h2><p>`+
+		`<strong>%[4]s.</strong></p>%[5]s<p>Credential: %[6]s.</p>`,
 		o.OperationID, o.method, html.EscapeString(o.path), inline(o.Summary), renderText(o.Description), r.security(o))
 	r.parameters(&b, o)
 	r.body(&b, o)
@@ -162,7 +173,8 @@ func (r *reference) parameters(b *strings.Builder, o operation) {
 	if len(o.Parameters) == 0 {
 		return
 	}
-	b.WriteString(`<h3>Parameters</h3><table><thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Type and limits</th><th scope="col">Meaning</th></tr></thead><tbody>`)
+	b.WriteString(`<h3>Parameters</h3><table><thead><tr><th scope="col">Name</th><th scope="col">In</th>` +
+		`<th scope="col">Type and limits</th><th scope="col">Meaning</th></tr></thead><tbody>`)
 	for _, ref := range o.Parameters {
 		p := ref.Value
 		fmt.Fprintf(b, `<tr><td><code>%s</code>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`,
@@ -257,7 +269,8 @@ func (r *reference) example(b *strings.Builder, o operation) {
 		}
 		if answer := o.Responses.Value(status).Value.Content["application/json"]; answer != nil &&
 			answer.Schema != nil {
-			fmt.Fprintf(b, `<details><summary>Answer <code>%s</code></summary><pre tabindex="0"><code>%s</code></pre></details>`, status, html.EscapeString(indented(exampleOf(answer.Schema, 0))))
+			fmt.Fprintf(b, `<details><summary>Answer <code>%s</code></summary><pre tabindex="0"><code>%s</code></pre>`+
+				`</details>`, status, html.EscapeString(indented(exampleOf(answer.Schema, 0))))
 		}
 		break
 	}

@@ -17,7 +17,9 @@ const maxDepth = 4
 // schemas is the page that lists every named schema with its fields.
 func (r *reference) schemas() string {
 	var b strings.Builder
-	b.WriteString(`<h1>Schemas</h1><p>Each object that the API reads or returns, with its fields. The <a href="/docs/api">operations</a> link here.</p>`)
+	b.WriteString(`<h1>Schemas</h1>` +
+		`<p>Each object that the API reads or returns, with its fields. ` +
+		`The <a href="/docs/api">operations</a> link here.</p>`)
 	for _, name := range sortedKeys(r.doc.Components.Schemas) {
 		schema := r.doc.Components.Schemas[name]
 		plain := &openapi3.SchemaRef{Value: schema.Value} // not a link to itself
@@ -41,7 +43,8 @@ func fieldTable(schema *openapi3.SchemaRef) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(`<table><thead><tr><th scope="col">Field</th><th scope="col">Type and limits</th><th scope="col">Meaning</th></tr></thead><tbody>`)
+	b.WriteString(`<table><thead><tr><th scope="col">Field</th><th scope="col">Type and limits</th>` +
+		`<th scope="col">Meaning</th></tr></thead><tbody>`)
 	for _, f := range fields {
 		fmt.Fprintf(&b, `<tr><td><code>%s</code>%s</td><td>%s</td><td>%s</td></tr>`, html.EscapeString(f.path),
 			mark(f.required), typeOf(f.schema), inline(descriptionOf(f.schema)))

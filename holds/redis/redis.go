@@ -91,8 +91,8 @@ type Options struct {
 }
 
 // errURL does not contain the URL, because the URL may contain a password.
-var errURL = errors.New("cannot be read as the address of a Redis: it is like redis://host:6379/0, rediss://…, unix:///path, or " +
-	"redis://host:26379/0?master_name=… for a Sentinel")
+var errURL = errors.New("cannot be read as the address of a Redis: it is like redis://host:6379/0, rediss://…, " +
+	"unix:///path, or redis://host:26379/0?master_name=… for a Sentinel")
 
 const defaultTimeout = 250 * time.Millisecond
 

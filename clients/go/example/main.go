@@ -78,7 +78,8 @@ func run(ctx context.Context, appointmentType string) error {
 	}
 	email := "lena@example.org"
 	booked, err := c.BookWithResponse(ctx, appointmentType, &holdfast.BookParams{IdempotencyKey: holdfast.NewKey()},
-		holdfast.BookJSONRequestBody{HoldId: &held.JSON201.HoldId, Patient: holdfast.Patient{Name: "Lena Vogt", Email: &email}})
+		holdfast.BookJSONRequestBody{HoldId: &held.JSON201.HoldId,
+			Patient: holdfast.Patient{Name: "Lena Vogt", Email: &email}})
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,9 @@ func run(ctx context.Context, appointmentType string) error {
 	a := booked.JSON201.Appointment
 	fmt.Println("booked", a.SlotStartDate)
 	reason := "only tried"
-	cancelled, err := c.CancelAppointmentWithResponse(ctx, a.Id, &holdfast.CancelAppointmentParams{IdempotencyKey: holdfast.NewKey()}, holdfast.CancelAppointmentJSONRequestBody{Reason: &reason})
+	cancelled, err := c.CancelAppointmentWithResponse(ctx, a.Id,
+		&holdfast.CancelAppointmentParams{IdempotencyKey: holdfast.NewKey()},
+		holdfast.CancelAppointmentJSONRequestBody{Reason: &reason})
 	if err != nil {
 		return err
 	}
