@@ -17,7 +17,7 @@
 //	group         several appointments as one: a series of one patient, or a visit of several patients
 //	sheet         export and import of spreadsheets
 //	downtime      the downtime plan, and paper bookings
-//	booking       hold, book, cancel, move; the listing and its cache; the next free time, and why a start cannot be booked
+//	booking       hold, book, cancel, move; the listing and its cache; why a start cannot be booked
 //	report        counts by week and month, without data of patients
 //	occupancy     the occupied time of each specialist, in memory
 //	presence      online specialists, on-demand sessions
@@ -351,7 +351,8 @@ func asks(hooks *notice.Hooks) rule.Ask {
 	if hooks == nil {
 		return nil
 	}
-	return func(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) ([]byte, error) {
+	return func(ctx context.Context, url string, secrets []string, id string, at time.Time,
+		body []byte) ([]byte, error) {
 		answer, err := hooks.Post(ctx, url, secrets, id, at, body)
 		return answer.Body, err
 	}

@@ -63,7 +63,8 @@ func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string
 	}
 	return Answer{
 		Outcome: Queued, ErrorType: errorType, OperationID: operationID,
-		Message:  "The booking was received and is not yet confirmed. It is delivered as soon as the practice system takes it.",
+		Message: "The booking was received and is not yet confirmed. It is delivered as soon as the practice system " +
+			"takes it.",
 		Guidance: ag.guide(sayQueued, a.SlotStart),
 	}
 }

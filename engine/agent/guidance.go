@@ -59,7 +59,8 @@ func guidances(of string) Guidance {
 			CurrentState: "CONFIRMATION", Action: "confirm_booking_to_caller",
 			Chain: []string{
 				"Tell the caller the date and time.",
-				"Ask whether another member of the family needs an appointment; the same patientGUID books for each of them.",
+				"Ask whether another member of the family needs an appointment; the same patientGUID books for each " +
+					"of them.",
 				askMore,
 				sayGoodbye,
 			},
@@ -86,7 +87,8 @@ func guidances(of string) Guidance {
 	case sayRejected:
 		return Guidance{
 			ErrorType: "booking_auth_failed",
-			Critical:  "First call POST /v1/agent/patients again. Nothing was booked, so do not tell the caller that it was.",
+			Critical: "First call POST /v1/agent/patients again. Nothing was booked, so do not tell the caller that " +
+				"it was.",
 			RecoverySteps: []string{
 				"Call POST /v1/agent/patients again to get a new patientGUID and bookingAuthToken.",
 				"Send the booking again with both of them, taken from the same answer, unchanged.",
@@ -274,10 +276,12 @@ func guidances(of string) Guidance {
 // askGuidance asks for the details that are missing to identify the patient. It never names a candidate.
 func askGuidance(action, step string) Guidance {
 	return Guidance{
-		ErrorType: "patient_ambiguous", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: action,
-		Critical:      "Nothing was booked and nobody was added. Do not tell the caller otherwise.",
-		RecoverySteps: []string{step, "Send the patient again with it.", "If it fails again, hand the call over to a person."},
-		NeverDo:       []string{"Never say whether or as whom somebody is known to the clinic.", "Never make up a detail."},
+		ErrorType: "patient_ambiguous", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION",
+		Action: action, Critical: "Nothing was booked and no patient was added. Do not tell the caller otherwise.",
+		RecoverySteps: []string{step, "Send the patient again with it.",
+			"If it fails again, hand the call over to a person."},
+		NeverDo: []string{"Never say whether the clinic knows a patient, or by which name.",
+			"Never make up a detail."},
 	}
 }
 

@@ -171,7 +171,8 @@ func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org",
 		Notices: message.Transport{
 			Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
-		}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}} // specialists stay offline during days of virtual time
+			// specialists stay offline during days of virtual time
+		}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}}
 	for _, with := range change {
 		with(&o)
 	}

@@ -68,7 +68,8 @@ func (l look) card(lines string) string {
 	date := ""
 	if l.day != "" {
 		date = `<p dir="auto" style="margin:0;font-size:17px;line-height:1.3` + line + `">` + html.EscapeString(l.day) +
-			`</p><p style="margin:0 0 16px;font-size:40px;line-height:1.2;font-weight:700;letter-spacing:-.02em` + line + `">` +
+			`</p>` +
+			`<p style="margin:0 0 16px;font-size:40px;line-height:1.2;font-weight:700;letter-spacing:-.02em` + line + `">` +
 			html.EscapeString(l.clock) + `</p>`
 	}
 	return `<div style="margin:8px 0 24px;padding:16px 0;border-top:1px solid #ECEAE3;border-bottom:1px solid #ECEAE3">` +

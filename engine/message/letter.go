@@ -75,7 +75,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	invitation := "manage"
 	switch name {
 	case MailRequest, MailReceived, mailAsking:
-		if invitation, values["video"] = "confirm", ""; name == MailReceived { // only a booked appointment has a video call
+		// only a booked appointment has a video call
+		if invitation, values["video"] = "confirm", ""; name == MailReceived {
 			invitation = "seen"
 		}
 	case MailWaitlist, MailWaiting:

@@ -127,7 +127,8 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	case name == MailDeclined && !r.WantedStart.IsZero(): // the email is about the time that the patient asked for
 		a.SlotStart, a.SlotEnd = r.WantedStart, r.WantedStart.Add(r.SlotEnd.Sub(r.SlotStart))
 	}
-	if base := ms.clinic.LinkURL(); base != "" && (name == MailRequest || name == MailReceived || name == MailProposed) {
+	hasLink := name == MailRequest || name == MailReceived || name == MailProposed
+	if base := ms.clinic.LinkURL(); base != "" && hasLink {
 		link = base + "/manage#" + ms.booking.ManageToken(a)
 	}
 	clinic := &ms.clinic.Schedule().Clinic

@@ -118,7 +118,8 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 			day = words.Day(a.SlotStart.In(zone))
 		}
 		if a.VisitID != "" {
-			lines.WriteString(record.Greetable(a.Patient.Name) + ", " + s.TypeName(a.AppointmentTypeID, m.Language) + "\n")
+			name := record.Greetable(a.Patient.Name)
+			lines.WriteString(name + ", " + s.TypeName(a.AppointmentTypeID, m.Language) + "\n")
 		}
 		lines.WriteString(words.when(a, zone, s.Zone) + who + "\n")
 		if name != mailSeriesCancelled {

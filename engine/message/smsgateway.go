@@ -48,7 +48,8 @@ func (x *SMSGateway) Follow() {
 	}
 	x.follow(func(g *notice.Gateway, secret string, isReadable bool) {
 		if !isReadable {
-			x.messages.log.Warn("SMS gateway secret unreadable with this secret.key; text messages wait", "host", g.Host())
+			x.messages.log.Warn("SMS gateway secret unreadable with this secret.key; text messages wait",
+				"host", g.Host())
 		}
 		x.texter.Use(g, secret, isReadable)
 	})
@@ -77,7 +78,8 @@ func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone st
 	case err != nil:
 		return SMSTrial{}, err
 	case to == "":
-		return SMSTrial{}, record.Invalid("to", "must be a telephone number with a country code, such as +49 170 1234567")
+		return SMSTrial{}, record.Invalid("to",
+			"must be a telephone number with a country code, such as +49 170 1234567")
 	case x.texter == nil:
 		return SMSTrial{Error: "this server sends no text messages"}, nil
 	}

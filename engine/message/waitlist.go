@@ -47,7 +47,8 @@ func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment
 	a := store.Appointment{ID: e.ID, AppointmentTypeID: e.AppointmentTypeID, Patient: e.Patient, Locale: e.Locale,
 		CreatedAt: e.CreatedAt}
 	if o != nil {
-		a.ID, a.SpecialistID, a.SlotStart, a.SlotEnd, a.CreatedAt = o.ID, o.SpecialistID, o.SlotStart, o.SlotEnd, o.CreatedAt
+		a.ID, a.SpecialistID, a.CreatedAt = o.ID, o.SpecialistID, o.CreatedAt
+		a.SlotStart, a.SlotEnd = o.SlotStart, o.SlotEnd
 	}
 	return a
 }

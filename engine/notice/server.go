@@ -48,7 +48,8 @@ type route struct {
 func parseRoute(address string) (*route, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, errors.New("the SMTP address must be smtp://user:password@host:587 or smtps://user:password@host:465")
+		return nil, errors.New("the SMTP address must be smtp://user:password@host:587 or " +
+			"smtps://user:password@host:465")
 	}
 	r := &route{host: u.Hostname(), port: 587, encryption: opportunistic}
 	if u.User != nil {

@@ -187,7 +187,8 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	case code >= 200 && code < 300 && strings.Contains(squeezed(string(raw)), squeezed(g.Success)):
 		return said, nil
 	case code >= 200 && code < 300 && readErr != nil, code >= 500 && code != http.StatusServiceUnavailable:
-		return said, &Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message", code)}
+		return said, &Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message",
+			code)}
 	case code >= 200 && code < 300:
 		return said, permanent("the SMS gateway refused the message: its answer does not contain the expected text")
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:

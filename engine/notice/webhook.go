@@ -90,7 +90,8 @@ func NewHooks(o HookOptions) *Hooks {
 		Timeout: o.Timeout,
 		// The booking rule makes concurrent calls to one address, so their connections must outlive a call.
 		Transport: &http.Transport{
-			DialContext: o.Dial, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout,
+			DialContext: o.Dial, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
+			ResponseHeaderTimeout: o.Timeout,
 		},
 		// A redirect could lead to any address, and most redirects turn a POST into a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -51,7 +51,8 @@ func read(token *oidc.IDToken, l Login, s Secrets) (Claims, error) {
 	switch {
 	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // it belongs to another sign-in
 		return Claims{}, ErrRefused
-	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1: // made for another client (OpenID Connect Core 3.1.3.7)
+	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1:
+		// made for another client (OpenID Connect Core 3.1.3.7)
 		return Claims{}, ErrRefused
 	case token.Subject == "" || len(token.Subject) > 255 || strings.ContainsFunc(token.Subject, unicode.IsControl):
 		return Claims{}, ErrRefused

@@ -23,7 +23,7 @@ import (
 // short. So the outcome of a lone email is stored at once, and the groups for a slow mail server are small.
 
 const (
-	// groupTime is how long the operations of a group wait for their attempts. Those that are left go back to the queue.
+	// groupTime is how long the operations of a group wait for their attempts. The others return to the queue.
 	groupTime = 200 * time.Millisecond
 	// groupWait is how long an outcome waits for those of the other operations of its group, for example while a
 	// mail server does not answer.

@@ -156,7 +156,8 @@ func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o
 		if l.rest.Begin(time.Now(), out.Options.Limits.Backoff) {
 			out.log.Warn("deliveries suspended; retrying", "kind", op.Kind, "reason", o.Detail)
 		}
-	case o.End != Deferred && o.End != NotNeeded && o.End != LookupFailed && o.End != Unknown: // those do not show that the server is reachable
+	case o.End != Deferred && o.End != NotNeeded && o.End != LookupFailed && o.End != Unknown:
+		// those do not show that the server is reachable
 		if l.rest.End() {
 			out.log.Info("deliveries resumed", "kind", op.Kind)
 		}

@@ -100,7 +100,8 @@ type Delivery struct {
 	Find func(ctx context.Context, op *store.Operation) string
 	// Reopened applies a person's retry to the appointment of op, in the transaction that reopens op. It may return a
 	// change to be recorded. Nil: nothing.
-	Reopened func(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error)
+	Reopened func(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor,
+		now time.Time) (*booking.Change, error)
 }
 
 // advance is the state machine of an operation. It applies an outcome to an operation that is being processed, and
@@ -249,7 +250,8 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	all.Wait()
 	for i := range after {
 		out.ringLaneOf(after[i].Kind)
-		out.ends.count(&after[i], list[i].End) // after the write to the queue, so that the list has every counted operation
+		// after the write to the queue, so that the list has every counted operation
+		out.ends.count(&after[i], list[i].End)
 	}
 	return after, changes, nil
 }

@@ -99,7 +99,8 @@ func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 	case errors.Is(err, store.ErrVersion):
 		out.log.Warn("operation taken over by another node", "operation", u.op.ID, "kind", u.op.Kind)
 		err = nil
-	case errors.Is(err, store.ErrNotFound) && u.op.Status == store.OperationCompleted: // finished, and never in the queue
+	case errors.Is(err, store.ErrNotFound) && u.op.Status == store.OperationCompleted:
+		// finished, and never in the queue
 		err = nil
 	case errors.Is(err, store.ErrNotFound):
 		err = out.Queue.Add(ctx, u.op)

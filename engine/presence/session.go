@@ -66,8 +66,8 @@ func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, r
 	now := record.Now()
 	s := store.Session{
 		ID: record.NewID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now,
-		AppointmentTypeID: r.AppointmentTypeID, Reason: r.Reason, PatientName: r.PatientName, PatientPhone: r.PatientPhone,
-		ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
+		AppointmentTypeID: r.AppointmentTypeID, Reason: r.Reason, PatientName: r.PatientName,
+		PatientPhone: r.PatientPhone, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
 	}
 	found := s
 	err := pr.store.Write(ctx, func(tx store.Tx) error {
@@ -325,7 +325,8 @@ func (pr *Presence) changeSession(ctx context.Context, id string,
 		}
 		if changed {
 			after.UpdatedAt = now
-			if after.Status != store.SessionRequested && !counts(&after) { // over: what the patient said is not needed any more
+			// over: what the patient said is not needed any more
+			if after.Status != store.SessionRequested && !counts(&after) {
 				after.Reason, after.PatientName, after.PatientPhone = "", "", ""
 			}
 			if err := tx.UpdateSession(ctx, after); err != nil {

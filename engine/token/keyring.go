@@ -139,7 +139,8 @@ const sumPrefix = "# sha256 "
 func (k *Keyring) Marshal() []byte {
 	var b bytes.Buffer
 	b.WriteString(keyringHeader + "\n")
-	b.WriteString("# key <id> <made> <replaced, or - for the one that signs> <secret>. Whoever reads this can forge tokens: keep it at 0600.\n")
+	b.WriteString("# key <id> <made> <replaced, or - for the one that signs> <secret>. Anyone who reads this can " +
+		"forge tokens: keep it at 0600.\n")
 	for _, each := range k.keys {
 		retired := "-"
 		if !each.retiredAt.IsZero() {

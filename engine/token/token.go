@@ -53,17 +53,21 @@ func (e Error) Error() string {
 	case BookingAuthMissing:
 		return "bookingAuthToken is missing: send the one that came with the patient"
 	case BookingAuthSignatureInvalid:
-		return "bookingAuthToken was not issued here, or was changed on the way: look the patient up again and send the new one unchanged"
+		return "bookingAuthToken was not issued here, or was changed on the way: look the patient up again and send " +
+			"the new one unchanged"
 	case BookingAuthExpired:
 		return "bookingAuthToken has expired: look the patient up again for a new one"
 	case BookingAuthGUIDMismatch:
-		return "bookingAuthToken belongs to another patientGUID: send the patient and the token of one and the same answer"
+		return "bookingAuthToken belongs to another patientGUID: send the patient and the token of one and the same " +
+			"answer"
 	case BookingTokenInvalid:
-		return "bookingToken was not issued here, or was changed on the way: ask for slots again and send the new one unchanged"
+		return "bookingToken was not issued here, or was changed on the way: ask for slots again and send the new " +
+			"one unchanged"
 	case BookingTokenExpired:
 		return "bookingToken has expired: ask for slots again"
 	case ManageTokenInvalid:
-		return "this link was not issued here, or was changed on the way: open the one in the latest message about the appointment"
+		return "this link was not issued here, or was changed on the way: open the one in the latest message about " +
+			"the appointment"
 	case ManageTokenExpired:
 		return "this link has expired: ask the clinic for a new one"
 	case StreamTicketInvalid:

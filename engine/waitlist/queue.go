@@ -119,9 +119,10 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 				return "", time.Time{}, nil
 			}
 			return store.WaitlistLapsed, time.Time{}, nil
-		case errors.Is(err, store.ErrNotFound), err == nil && (a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
-			// corrected since then: the address is another person's
-			!booking.SameAddress(a.Patient.Email, e.Patient.Email)):
+		case errors.Is(err, store.ErrNotFound), err == nil &&
+			(a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
+				// corrected since then: the address is another person's
+				!booking.SameAddress(a.Patient.Email, e.Patient.Email)):
 			return store.WaitlistLapsed, time.Time{}, nil
 		}
 		return "", a.SlotStart, err
