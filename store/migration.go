@@ -58,6 +58,7 @@ func LogMigrations(log *slog.Logger, known, applied []Migration) {
 	case len(applied) == len(known):
 		log.Info("database created", "schema", len(known))
 	default:
-		log.Info("migrations applied", "from", applied[0].Name, "to", applied[len(applied)-1].Name, "schema", len(known))
+		log.Info("migrations applied", "from", applied[0].Name, "to", applied[len(applied)-1].Name,
+			"schema", len(known))
 	}
 }

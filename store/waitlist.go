@@ -9,7 +9,7 @@ import (
 type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
-	Owner             string `column:"client_id"` // the client that created it, as holds.Owner spells it; empty: the desk
+	Owner             string `column:"client_id"` // the client that created it, as a holds.Owner; empty: the desk
 	AppointmentID     string // the confirmed appointment for which the patient wants an earlier time; empty means none
 	// AbsenceID is the block of the absence that displaces AppointmentID. The entry then is not on the waiting list:
 	// it records what the patient was asked, and its offer is the proposed time. If empty, an entry of the waiting

@@ -32,7 +32,7 @@
 // bbolt maps the file and trusts it: a damaged file makes it panic, or SIGBUS kills the process. So a program has a
 // child of itself read an existing file before it opens the file, which takes two lines:
 //
-//	bolt.CheckMain()                                             // first thing in main; returns unless this is the child
+//	bolt.CheckMain()                                             // first in main; returns unless this is the child
 //	q, err := bolt.Open(ctx, bolt.Options{Path: p, Check: bolt.Check})
 //
 // Open moves a damaged file aside, which Quarantined names, and creates an empty one. No operation is lost: the

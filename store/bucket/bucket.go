@@ -95,7 +95,8 @@ func New(o Options) *Bucket {
 	}
 	b := &Bucket{Options: o, base: strings.TrimSuffix(o.Endpoint, "/") + "/" + o.Bucket}
 	switch {
-	case o.Endpoint == "" && strings.Contains(o.Bucket, "."): // the certificate of AWS does not cover a bucket name with dots
+	case o.Endpoint == "" && strings.Contains(o.Bucket, "."):
+		// the certificate of AWS does not cover a bucket name with dots
 		b.base = "https://s3." + o.Region + ".amazonaws.com/" + o.Bucket
 	case o.Endpoint == "":
 		b.base = "https://" + o.Bucket + ".s3." + o.Region + ".amazonaws.com"

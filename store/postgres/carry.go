@@ -38,8 +38,8 @@ const begun = "begun"
 type MovedError struct{ To string }
 
 func (e *MovedError) Error() string {
-	return fmt.Sprintf("this clinic was moved to %s, and later bookings are there. To use this database anyway, remove the "+
-		"row '%s' from its table meta", e.To, movedTo)
+	return fmt.Sprintf("this clinic was moved to %s, and later bookings are there. To use this database anyway, "+
+		"remove the row '%s' from its table meta", e.To, movedTo)
 }
 
 // Unwrap returns store.ErrUnavailable.

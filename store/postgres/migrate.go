@@ -185,8 +185,9 @@ func recognise(applied, known []store.Migration) error {
 	}
 	for i, a := range applied {
 		if a.Checksum != known[i].Checksum {
-			return fmt.Errorf("%w: migration %s was applied in another form than this program has it, so the schema cannot be trusted: "+
-				"restore a backup made by this program, or run the program that made the database", ErrSchema, a.Name)
+			return fmt.Errorf("%w: migration %s was applied in another form than this program has it, so the schema "+
+				"cannot be trusted: restore a backup made by this program, or run the program that made the "+
+				"database", ErrSchema, a.Name)
 		}
 	}
 	return nil

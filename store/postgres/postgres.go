@@ -307,8 +307,8 @@ func durable(ctx context.Context, c *conn, log *slog.Logger) error {
 		return err
 	}
 	if commit == "off" {
-		return fmt.Errorf("%w: synchronous_commit is off for this database or user; acknowledged bookings would be lost in a crash: "+
-			"set it to on", store.ErrUnavailable)
+		return fmt.Errorf("%w: synchronous_commit is off for this database or user; acknowledged bookings would be "+
+			"lost in a crash: set it to on", store.ErrUnavailable)
 	}
 	sync, err := oneOn(ctx, c, (*row).Text, `SELECT current_setting('fsync')`)
 	if err == nil && sync != "on" {

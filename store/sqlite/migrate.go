@@ -127,8 +127,9 @@ func recognise(applied, known []store.Migration) error {
 	}
 	for i, a := range applied {
 		if a.Checksum != known[i].Checksum {
-			return fmt.Errorf("migration %s was applied in another form than this program has it, so the schema cannot be "+
-				"trusted: restore a backup made by this program, or run the program that made the database", a.Name)
+			return fmt.Errorf("migration %s was applied in another form than this program has it, so the schema "+
+				"cannot be trusted: restore a backup made by this program, or run the program that made the "+
+				"database", a.Name)
 		}
 	}
 	return nil

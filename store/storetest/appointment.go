@@ -262,7 +262,8 @@ func searchAppointments(t *testing.T, s store.Store) {
 	} {
 		wantAppointments(t, fmt.Sprintf("searching %q", query), s, store.AppointmentFilter{Query: query}, want...)
 	}
-	for patient, want := range map[string][]store.Appointment{strings.ToUpper(anna.UpstreamPatientID): {anna}, "nobody": nil} {
+	upper := strings.ToUpper(anna.UpstreamPatientID)
+	for patient, want := range map[string][]store.Appointment{upper: {anna}, "unknown": nil} {
 		wantAppointments(t, "by the upstream's patient "+patient, s, store.AppointmentFilter{UpstreamPatient: patient},
 			want...)
 	}

@@ -34,7 +34,8 @@ func busyCalendars(t *testing.T, s store.Store) {
 	wantErr(t, "one that was never asked for", put(ben), nil)
 	wantErr(t, "one that was", put(ada), nil)
 	want("by specialist", ada, ben)
-	wantErr(t, "of nobody", put(store.BusyCalendar{SpecialistID: "unknown", Address: "sealed", SetAt: monday}), store.ErrNotFound)
+	wantErr(t, "of an unknown specialist", put(store.BusyCalendar{SpecialistID: "unknown", Address: "sealed",
+		SetAt: monday}), store.ErrNotFound)
 	ada.Failure, ada.Unread, ada.ReadAt = "", 0, ada.AskedAt
 	wantErr(t, "again", put(ada), nil)
 	for range 2 {

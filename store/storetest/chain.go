@@ -157,12 +157,13 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 			"link 3, entry e3, was altered"},
 		"blanked": {entry + "reason = '', before = NULL, after = NULL, salt = substr(salt, 1, 0) WHERE id = 'e3'",
 			"the chain has no erasure of it"},
-		"salt":      {entry + "salt = digest WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
-		"digest":    {entry + "digest = hash WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"hash":      {entry + "hash = digest WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"position":  {entry + "position = 30 WHERE id = 'e3'", "link 3 is missing"},
-		"twice":     {entry + "position = 2 WHERE id = 'e3'", "claims link 2, which is another's"},
-		"added":     {"INSERT INTO audit_entries (id, at, actor, action, subject, reason) VALUES ('mine', 0, '', '', '', '')", "entry mine was added beside it"},
+		"salt":     {entry + "salt = digest WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
+		"digest":   {entry + "digest = hash WHERE id = 'e3'", "link 3, entry e3, was altered"},
+		"hash":     {entry + "hash = digest WHERE id = 'e3'", "link 3, entry e3, was altered"},
+		"position": {entry + "position = 30 WHERE id = 'e3'", "link 3 is missing"},
+		"twice":    {entry + "position = 2 WHERE id = 'e3'", "claims link 2, which is another's"},
+		"added": {"INSERT INTO audit_entries (id, at, actor, action, subject, reason) VALUES ('mine', 0, '', '', " +
+			"'', '')", "entry mine was added beside it"},
 		"exchanged": {entry + "position = 9 - position WHERE id IN ('e4', 'e5')", "link 4, entry e5, was altered"},
 
 		"the first is deleted": {"DELETE FROM audit_entries WHERE id = 'e1'", "link 1 is missing"},
@@ -180,7 +181,8 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 		"an erasure's position": {"UPDATE audit_erasures SET position = 12", "link 9 is missing"},
 		"an erasure's hash": {"UPDATE audit_erasures SET hash = (SELECT hash FROM audit_entries WHERE id = 'e3')",
 			"link 9, an erasure, was altered"},
-		"an erasure is added": {"INSERT INTO audit_erasures (position, entry, hash) SELECT 11, 4, hash FROM audit_erasures", "link 4, entry e4, was erased but still has texts"},
+		"an erasure is added": {"INSERT INTO audit_erasures (position, entry, hash) SELECT 11, 4, hash FROM " +
+			"audit_erasures", "link 4, entry e4, was erased but still has texts"},
 		"what was erased is filled": {entry + "reason = 'new' WHERE id = 'e6'",
 			"link 6, entry e6, was erased but still has texts"},
 	} {

@@ -12,9 +12,10 @@ import (
 func testOutbox(t *testing.T, h Harness) {
 	promised := func(id string) store.Operation {
 		return store.Operation{
-			ID: id, Kind: store.UpstreamBook, AppointmentID: "a-1", Status: store.OperationPending, NeedsReview: true, Unknown: true,
-			Attempts: 1, Lookups: 2, MaxAttempts: 10, CreatedAt: monday, NextAttemptAt: monday.Add(1 * time.Hour),
-			AttemptedAt: monday.Add(2 * time.Hour), FinishedAt: monday.Add(3 * time.Hour), Deadline: monday.Add(4 * time.Hour),
+			ID: id, Kind: store.UpstreamBook, AppointmentID: "a-1", Status: store.OperationPending,
+			NeedsReview: true, Unknown: true, Attempts: 1, Lookups: 2, MaxAttempts: 10, CreatedAt: monday,
+			NextAttemptAt: monday.Add(1 * time.Hour), AttemptedAt: monday.Add(2 * time.Hour),
+			FinishedAt: monday.Add(3 * time.Hour), Deadline: monday.Add(4 * time.Hour),
 			StartTime: monday.Add(5 * time.Hour), LastError: "e", Result: "r", Payload: json.RawMessage(`{"n": 1}`),
 		}
 	}

@@ -71,7 +71,8 @@ func (r randomPeople) name() string {
 	word := func() string {
 		var b strings.Builder
 		for range 1 + r.IntN(4) {
-			b.WriteString(r.of("mü", "ler", "mue", "gro", "ß", "ss", "man", "n", "lin", "d", "vo", "gt", "å", "jo", "sé", "a", "e", "ber", "'", "Ø", "王"))
+			b.WriteString(r.of("mü", "ler", "mue", "gro", "ß", "ss", "man", "n", "lin", "d", "vo", "gt", "å", "jo",
+				"sé", "a", "e", "ber", "'", "Ø", "王"))
 		}
 		return b.String()
 	}
@@ -84,7 +85,8 @@ func (r randomPeople) name() string {
 
 func (r randomPeople) email() string {
 	local := r.of("l.", "", "p7", "anna_") + r.of("müller", "grossmann", "lind", "vogt", "a", "x+y", "王")
-	return r.of("", local+"@example.org", local+"@Muellers-Clinic.example", local+"@b@c.example", local, strings.ToUpper(local)+"@gmail.example")
+	return r.of("", local+"@example.org", local+"@Muellers-Clinic.example", local+"@b@c.example", local,
+		strings.ToUpper(local)+"@gmail.example")
 }
 
 func (r randomPeople) phone() string {
@@ -132,9 +134,9 @@ func (r randomPeople) query(p store.Patient) string {
 	}
 	one := func() string {
 		words := append(strings.Fields(p.Name), "")
-		return r.of(p.Name, r.mistyped(p.Name), r.mistyped(words[r.IntN(len(words))]), r.mistyped(words[0]), part(p.Name),
-			p.Email, part(p.Email), part(p.Email)+"@", "@"+part(p.Email), p.Phone, part(p.Phone), "0049"+p.Phone, p.BirthDate,
-			r.mistyped(r.name()), r.phone(), r.email())
+		return r.of(p.Name, r.mistyped(p.Name), r.mistyped(words[r.IntN(len(words))]), r.mistyped(words[0]),
+			part(p.Name), p.Email, part(p.Email), part(p.Email)+"@", "@"+part(p.Email), p.Phone, part(p.Phone),
+			"0049"+p.Phone, p.BirthDate, r.mistyped(r.name()), r.phone(), r.email())
 	}
 	if r.IntN(3) == 0 {
 		return one() + " " + one()
@@ -266,7 +268,8 @@ func findInEachWay(t *testing.T, s store.Store) {
 func eraseIndexed(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe := store.Patient{Name: "Zoe Canary", Email: "zoe@canary.example", Phone: "030 123456", BirthDate: "1980-02-29"}
-	abe := store.Patient{Name: "Abe Sparrow", Email: "abe@sparrow.example", Phone: "030 654321", BirthDate: "1981-03-01"}
+	abe := store.Patient{Name: "Abe Sparrow", Email: "abe@sparrow.example", Phone: "030 654321",
+		BirthDate: "1981-03-01"}
 	for i, p := range []store.Patient{zoe, zoe, abe} {
 		a := booking("ada", "checkup", i*30, 30)
 		a.Patient = p
@@ -301,7 +304,8 @@ func indexInParts(t *testing.T, s store.Store) {
 		if _, got, err := s.PeopleIndexed(t.Context()); err != nil || got != rest {
 			t.Errorf("the index lacks %d appointments, %v; want %d", got, err, rest)
 		}
-		if got := findPeople(t, s, store.ParsePersonQuery("jo", monday), ""); len(got) != 1 || got[0].Appointments != 5 {
+		got := findPeople(t, s, store.ParsePersonQuery("jo", monday), "")
+		if len(got) != 1 || got[0].Appointments != 5 {
 			t.Errorf("found %+v, want one person with 5 appointments", got)
 		}
 		mustIndex(t, s, 2)

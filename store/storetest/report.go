@@ -48,15 +48,19 @@ func testReport(t *testing.T, h Harness) {
 	t.Run("actions are counted", func(t *testing.T) {
 		s := h.open(t)
 		write(t, s, func(tx store.Tx) error {
-			for i, action := range []string{"waitlist.joined", "waitlist.joined", "waitlist.booked", "user.created", "waitlist.joined"} {
-				e := store.AuditEntry{ID: fmt.Sprint("e", i), At: monday.Add(time.Duration(i) * time.Hour), Action: action}
+			for i, action := range []string{
+				"waitlist.joined", "waitlist.joined", "waitlist.booked", "user.created", "waitlist.joined",
+			} {
+				e := store.AuditEntry{ID: fmt.Sprint("e", i), At: monday.Add(time.Duration(i) * time.Hour),
+					Action: action}
 				if err := tx.AppendAudit(t.Context(), e); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		got, err := s.ActionCounts(t.Context(), monday, monday.Add(4*time.Hour), []string{"waitlist.joined", "waitlist.booked", "waitlist.offered"})
+		got, err := s.ActionCounts(t.Context(), monday, monday.Add(4*time.Hour),
+			[]string{"waitlist.joined", "waitlist.booked", "waitlist.offered"})
 		if want := map[string]int{"waitlist.joined": 2, "waitlist.booked": 1}; err != nil || !maps.Equal(got, want) {
 			t.Errorf("got %v, %v; want %v", got, err, want)
 		}

@@ -177,7 +177,8 @@ func update(t testing.TB, s store.Store, a store.Appointment) error {
 func mustInsert(t testing.TB, s store.Store, a store.Appointment) store.Appointment {
 	t.Helper()
 	if err := insert(t, s, a); err != nil {
-		t.Fatalf("InsertAppointment(%s %s–%s): %v", a.SpecialistID, a.SlotStart.Format("15:04"), a.SlotEnd.Format("15:04"), err)
+		t.Fatalf("InsertAppointment(%s %s–%s): %v", a.SpecialistID, a.SlotStart.Format("15:04"),
+			a.SlotEnd.Format("15:04"), err)
 	}
 	return a
 }

@@ -60,7 +60,8 @@ func Start(settings ...string) (_ *Server, err error) {
 		return nil, err
 	}
 	data := filepath.Join(s.dir, "data")
-	made := s.exec("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions")
+	made := s.exec("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync",
+		"--no-instructions")
 	if out, err := made.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: initdb: %w\n%s", ErrAbsent, err, out)
 	}
@@ -70,8 +71,8 @@ func Start(settings ...string) (_ *Server, err error) {
 // begin starts the server on a new data directory.
 func (s *Server) begin(settings []string) error {
 	s.args = []string{"-D", filepath.Join(s.dir, "data")}
-	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
-		"max_connections=600", "logging_collector=off",
+	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off",
+		"full_page_writes=off", "max_connections=600", "logging_collector=off",
 		"autovacuum=off", // otherwise it would process hundreds of small databases all the time
 		"jit=off",        // it would compile statements of a few rows: without statistics, PostgreSQL expects many
 		"log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
@@ -87,7 +88,8 @@ func (s *Server) give() error {
 	}
 	who, err := unprivileged()
 	if err != nil {
-		return fmt.Errorf("%w: PostgreSQL refuses to run as root, and there is no user to run it as: %w", ErrAbsent, err)
+		return fmt.Errorf("%w: PostgreSQL refuses to run as root, and there is no user to run it as: %w", ErrAbsent,
+			err)
 	}
 	return os.Chown(s.dir, int(who.Uid), int(who.Gid))
 }
@@ -178,7 +180,8 @@ func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) st
 func (s *Server) create(t testing.TB, how ...string) string {
 	t.Helper()
 	name := "test_" + strconv.FormatInt(s.serial.Add(1), 10)
-	if out, err := s.Tool("createdb", append([]string{"-h", s.dir, "-U", "holdfast", name}, how...)...).CombinedOutput(); err != nil {
+	args := append([]string{"-h", s.dir, "-U", "holdfast", name}, how...)
+	if out, err := s.Tool("createdb", args...).CombinedOutput(); err != nil {
 		t.Fatalf("createdb: %v\n%s", err, out)
 	}
 	return s.URL(name)

@@ -24,7 +24,8 @@ func (s *Server) Standby(sync bool) (_ *Server, err error) {
 	if err := standby.give(); err != nil {
 		return nil, err
 	}
-	copied := standby.exec("pg_basebackup", "-h", s.dir, "-U", "holdfast", "-D", filepath.Join(standby.dir, "data"), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	copied := standby.exec("pg_basebackup", "-h", s.dir, "-U", "holdfast", "-D", filepath.Join(standby.dir, "data"),
+		"-R", "-X", "stream", "-c", "fast", "--no-sync")
 	if out, err := copied.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("pg_basebackup: %w\n%s", err, out)
 	}
@@ -64,7 +65,8 @@ func (s *Server) Promote() error {
 
 // SQL runs one statement that is not part of the test, and returns its output.
 func (s *Server) SQL(database, statement string) (string, error) {
-	out, err := s.Tool("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", s.dir, "-U", "holdfast", "-d", database, "-c", statement).CombinedOutput()
+	out, err := s.Tool("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", s.dir, "-U", "holdfast", "-d", database,
+		"-c", statement).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("psql: %w\n%s", err, out)
 	}
@@ -74,6 +76,7 @@ func (s *Server) SQL(database, statement string) (string, error) {
 // Either returns the URL of a database on this server or on the other, whichever accepts writes.
 func (s *Server) Either(other *Server, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("holdfast"), Path: "/" + database,
-		RawQuery: url.Values{"host": {s.dir + "," + other.dir}, "sslmode": {"disable"}, "target_session_attrs": {"read-write"}}.Encode()}
+		RawQuery: url.Values{"host": {s.dir + "," + other.dir}, "sslmode": {"disable"},
+			"target_session_attrs": {"read-write"}}.Encode()}
 	return u.String()
 }
