@@ -238,11 +238,13 @@ func (s *Server) authorize(c *call) error {
 func credentialFor(a access) string {
 	switch a {
 	case managed, requested, waits:
-		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
+		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as " +
+			"Authorization: Bearer hfk_…."
 	case agentKey, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
 	case bookers:
-		return "A key with the scope presence or metrics cannot be used here; omit it, or send a key with the scope agent or admin."
+		return "A key with the scope presence or metrics cannot be used here; omit it, or send a key with the scope " +
+			"agent or admin."
 	case presenceKey:
 		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
 	}

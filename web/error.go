@@ -280,7 +280,8 @@ func problemOf(err error, now time.Time) problem {
 		return p
 	case errors.As(err, &limit):
 		return errRateLimited.again(limit.Until.Sub(now)).because("public_bookings",
-			"There were too many online bookings from this connection in the last hour. Try again after the time in Retry-After, or call the clinic.")
+			"There were too many online bookings from this connection in the last hour. Try again after the time in "+
+				"Retry-After, or call the clinic.")
 	case errors.As(err, &lapsed) && lapsed.Declined:
 		return errHoldExpired.titled("Declined").because("declined",
 			"The clinic declined this request, or the patient cancelled it. Choose another time.")

@@ -75,8 +75,8 @@ func (c *call) fhirQuery(known ...string) *query {
 	if f := q.text("_format"); f != "" && f != "json" && f != fhir.ContentType && f != "application/json" {
 		q.add("_format", "must be json")
 	}
-	if kinds := []string{fhir.Whole, fhir.SummaryTrue, fhir.SummaryText, fhir.SummaryData, fhir.JustCount}; q.text("_summary") != "" &&
-		!slices.Contains(kinds, q.text("_summary")) {
+	kinds := []string{fhir.Whole, fhir.SummaryTrue, fhir.SummaryText, fhir.SummaryData, fhir.JustCount}
+	if s := q.text("_summary"); s != "" && !slices.Contains(kinds, s) {
 		q.add("_summary", "must be one of "+strings.Join(kinds, ", "))
 	}
 	return q

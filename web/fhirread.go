@@ -202,7 +202,8 @@ func (s *Server) fhirMetadata(c *call) error {
 		"rest": []any{map[string]any{
 			"mode": "server",
 			"security": map[string]any{
-				"description": "Schedule and Slot are public. Appointment needs an API key with the scope admin as Authorization: Bearer hfk_….",
+				"description": "Schedule and Slot are public. Appointment needs an API key with the scope admin as " +
+					"Authorization: Bearer hfk_….",
 			},
 			"resource": []resource{
 				{"Schedule", "Who can be booked for what.", reading, "no-version",

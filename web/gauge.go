@@ -66,7 +66,8 @@ var (
 	backupDesc = described("backup_age_seconds",
 		"Age of the last backup that this server recorded; +Inf if there is none.")
 	copyDesc = described("copy_age_seconds",
-		"Age of the newest change that is not yet at the backup destination; +Inf if nothing is there yet. Only with incremental backups.")
+		"Age of the newest change that is not yet at the backup destination; +Inf if nothing is there yet. Only with "+
+			"incremental backups.")
 )
 
 // gaugesTime is the time limit of all reads of a backend together.

@@ -93,7 +93,8 @@ func (s *Server) address(r *http.Request) netip.Addr {
 		if len(r.Header["X-Forwarded-For"])+len(r.Header["Forwarded"]) > 0 {
 			s.warnForwarded.Do(func() {
 				s.log.Warn("forwarded address ignored: the request came from none of --trusted-proxies: " +
-					"such headers are ignored. If it came from your proxy, all its visitors count as one until you name it there")
+					"such headers are ignored. If it came from your proxy, all its visitors count as one until you " +
+					"name it there")
 			})
 		}
 		return peer

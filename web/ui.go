@@ -155,7 +155,8 @@ func (s *Server) document(c *call, name, file string) error {
 	title := cmp.Or(place.Name, "Holdfast")
 	filled := strings.NewReplacer(
 		"{{base}}", s.files.Base, "{{nonce}}", nonce, "{{boot}}", string(boot), // json.Marshal has escaped <, > and &
-		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title), "{{phone}}", html.EscapeString(cmp.Or(place.Phone, title)),
+		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title), "{{phone}}",
+		html.EscapeString(cmp.Or(place.Phone, title)),
 	).Replace(string(s.files.File(file).Plain()))
 	c.status, c.out = http.StatusOK, []byte(filled)
 	return nil
@@ -257,6 +258,7 @@ func (s *Server) boot(c *call) bootJSON {
 			settings.PrivacyURL, settings.ImprintURL, settings.Consent,
 		},
 		Address: c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), OnDemand: settings.OnDemand,
-		Mail: s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
+		Mail: s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo,
+		DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

@@ -78,10 +78,12 @@ func (s *Server) plainPage(c *call, status int, key, to, button string) {
 	}
 	c.status, c.out = status, []byte(`<!doctype html><html lang="`+language+`"`+accent+
 		`><head><meta charset="utf-8">`+
-		`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`+
+		`<meta name="viewport" content="width=device-width, initial-scale=1">`+
+		`<meta name="color-scheme" content="light dark">`+
 		`<title>`+title+` – `+html.EscapeString(name)+`</title><link rel="icon" href="`+s.files.Base+
 		`/favicon.svg" type="image/svg+xml">`+`<link rel="stylesheet" href="`+s.files.Base+
-		`/holdfast.css">`+style+`</head><body><div id="app">`+`<header class="top"><div><div class="brand">`+mark+`<bdi>`+
+		`/holdfast.css">`+style+`</head><body><div id="app">`+`<header class="top"><div>`+
+		`<div class="brand">`+mark+`<bdi>`+
 		html.EscapeString(name)+`</bdi></div></div></header>`+`<div class="page"><main><h1>`+title+
 		`</h1><p class="lead">`+words.Text(key+".sentence")+`</p>`+`<p><a class="btn primary" href="`+
 		to+`">`+button+`</a></p></main></div></div></body></html>`)

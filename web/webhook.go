@@ -52,7 +52,7 @@ func (s *Server) listHookDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]any{"deliveries": each(list, func(d *message.HookDelivery) hookDeliveryJSON {
+	deliveries := each(list, func(d *message.HookDelivery) hookDeliveryJSON {
 		j := hookDeliveryJSON{operationOf(&d.QueuedOperation, s.engine.Clinic.Zone(), false), d.Event, d.Body, nil}
 		if d.LastError != "" { // also why nothing had to be sent
 			j.LastError = &d.LastError
@@ -61,5 +61,6 @@ func (s *Server) listHookDeliveries(c *call) error {
 			j.LastAttempt = &hookAttemptJSON{httpTime(a.At), a.Millis, a.Status, a.Body}
 		}
 		return j
-	})})
+	})
+	return c.json(http.StatusOK, map[string]any{"deliveries": deliveries})
 }

@@ -69,13 +69,14 @@ func problem(p *acme.Error, domain string) string {
 				"--acme-directory",
 			domain,
 		),
-		"rateLimited":             "the directory's rate limit is reached",
-		"rejectedIdentifier":      fmt.Sprintf("the directory issues no certificate for %s", domain),
-		"externalAccountRequired": "the directory requires an external account, which this server does not support: choose another with --acme-directory",
-		"invalidContact":          "the directory rejects the address of --acme-email",
-		"unsupportedContact":      "the directory rejects the address of --acme-email",
-		"userActionRequired":      "the directory has new terms that you have to accept: " + p.Instance,
-		"serverInternal":          "the directory has an internal error",
+		"rateLimited":        "the directory's rate limit is reached",
+		"rejectedIdentifier": fmt.Sprintf("the directory issues no certificate for %s", domain),
+		"externalAccountRequired": "the directory requires an external account, which this server does not support: " +
+			"choose another with --acme-directory",
+		"invalidContact":     "the directory rejects the address of --acme-email",
+		"unsupportedContact": "the directory rejects the address of --acme-email",
+		"userActionRequired": "the directory has new terms that you have to accept: " + p.Instance,
+		"serverInternal":     "the directory has an internal error",
 	}[kind]
 	if does == "" {
 		does = "the directory refused"

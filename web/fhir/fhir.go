@@ -157,7 +157,7 @@ type Appointment struct {
 	ResourceType      string            `json:"resourceType"`
 	ID                string            `json:"id"`
 	Meta              *Meta             `json:"meta,omitempty"`
-	Language          string            `json:"language,omitempty"` // of a request: the language of messages to the patient
+	Language          string            `json:"language,omitempty"` // of a request: that of messages to the patient
 	Text              *Narrative        `json:"text,omitempty"`
 	Contained         []Patient         `json:"contained,omitempty"`
 	Identifier        []Identifier      `json:"identifier,omitempty"`

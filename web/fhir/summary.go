@@ -18,7 +18,8 @@ func (a Appointment) Summary(kind string) Appointment {
 	if kind != SummaryTrue && kind != SummaryText {
 		return a
 	}
-	short := Appointment{ResourceType: a.ResourceType, ID: a.ID, Meta: tagged(a.Meta), Status: a.Status, Start: a.Start, End: a.End}
+	short := Appointment{ResourceType: a.ResourceType, ID: a.ID, Meta: tagged(a.Meta), Status: a.Status, Start: a.Start,
+		End: a.End}
 	for _, p := range a.Participant {
 		p.Actor.Reference = ""
 		short.Participant = append(short.Participant, p)

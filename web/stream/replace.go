@@ -24,7 +24,8 @@ func (h *Hub) announce(ctx context.Context, s *subscriber) {
 	ctx, cancel := context.WithTimeout(ctx, announceBound)
 	defer cancel()
 	if err := h.source.Announce(ctx, s.owner, s.id); err != nil {
-		h.log.Warn("failed to publish a replaced live stream; an older one may stay open", "connection", s.id, "error", err)
+		h.log.Warn("failed to publish a replaced live stream; an older one may stay open", "connection", s.id,
+			"error", err)
 	}
 }
 

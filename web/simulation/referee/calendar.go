@@ -38,7 +38,8 @@ func (r *Referee) Starts(kind, specialist string, y int, m time.Month, d int) (s
 	}
 	for _, w := range windows {
 		from, to := Wall(s.Zone, y, m, d, w.From), Wall(s.Zone, y, m, d, w.To)
-		for at := from; !at.Add(time.Duration(t.Minutes) * time.Minute).After(to); at = at.Add(time.Duration(t.Step) * time.Minute) {
+		length, step := time.Duration(t.Minutes)*time.Minute, time.Duration(t.Step)*time.Minute
+		for at := from; !at.Add(length).After(to); at = at.Add(step) {
 			starts = append(starts, at.UTC())
 		}
 	}
