@@ -185,10 +185,7 @@ func (s *Server) absenceOf(x *absence.Absence) absenceJSON {
 // listAbsences lists the absences that have not ended more than a day ago.
 func (s *Server) listAbsences(c *call) error {
 	list, err := s.engine.Absence.List(c.ctx())
-	if err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, map[string]any{"absences": each(list, s.absenceOf)})
+	return answerList(c, "absences", list, err, s.absenceOf)
 }
 
 func (s *Server) getAbsence(c *call) error {

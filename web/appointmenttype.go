@@ -109,11 +109,5 @@ func sameID(c *call, id *string) {
 }
 
 func (s *Server) archiveAppointmentType(c *call) error {
-	if err := s.engine.Clinic.ArchiveAppointmentType(c.ctx(), c.caller.actor, c.param("id")); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Clinic.ArchiveAppointmentType(c.ctx(), c.caller.actor, c.param("id")))
 }
-
-// done is the answer to a change that has no result to return.
-func (c *call) done() error { return c.json(http.StatusOK, map[string]bool{"ok": true}) }

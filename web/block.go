@@ -28,17 +28,13 @@ func blockOf(b *store.Block) blockJSON {
 // listBlocks shows a specialist when a colleague is away, but not the reason.
 func (s *Server) listBlocks(c *call) error {
 	blocks, err := s.engine.Clinic.Blocks(c.param("id"))
-	if err != nil {
-		return err
-	}
-	list := make([]blockJSON, len(blocks))
-	for i := range blocks {
-		list[i] = blockOf(&blocks[i])
-		if !c.caller.reaches(blocks[i].SpecialistID) {
-			list[i].Reason = ""
+	return answerList(c, "blocks", blocks, err, func(b *store.Block) blockJSON {
+		j := blockOf(b)
+		if !c.caller.reaches(b.SpecialistID) {
+			j.Reason = ""
 		}
-	}
-	return c.json(http.StatusOK, map[string]any{"blocks": list})
+		return j
+	})
 }
 
 type blockBody struct {
@@ -60,19 +56,22 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 	})
 }
 
+// ownOnly refuses a change of a specialist who is signed in if no entry of the specialist's own calendar is the one.
+func ownOnly[T any](c *call, calendar func(specialistID string) ([]T, error), isOne func(T) bool) error {
+	if c.caller.specialistID == "" {
+		return nil
+	}
+	own, err := calendar(c.caller.specialistID)
+	if err == nil && !slices.ContainsFunc(own, isOne) {
+		err = errForbidden.with("You can change your own calendar only.")
+	}
+	return err
+}
+
 func (s *Server) deleteBlock(c *call) error {
 	id := c.param("id")
-	if c.caller.specialistID != "" {
-		own, err := s.engine.Clinic.Blocks(c.caller.specialistID)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(own, func(b store.Block) bool { return b.ID == id }) {
-			return errForbidden.with("You can change your own calendar only.")
-		}
-	}
-	if err := s.engine.Clinic.DeleteBlock(c.ctx(), c.caller.actor, id); err != nil {
+	if err := ownOnly(c, s.engine.Clinic.Blocks, func(b store.Block) bool { return b.ID == id }); err != nil {
 		return err
 	}
-	return c.done()
+	return c.done(s.engine.Clinic.DeleteBlock(c.ctx(), c.caller.actor, id))
 }

@@ -126,10 +126,7 @@ func (s *Server) listInTheWay(c *call) error {
 }
 
 func (s *Server) deleteBlockSet(c *call) error {
-	if err := s.engine.Clinic.DeleteBlockSet(c.ctx(), c.caller.actor, c.param("id"), c.caller.reaches); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Clinic.DeleteBlockSet(c.ctx(), c.caller.actor, c.param("id"), c.caller.reaches))
 }
 
 type holidaysBody struct {

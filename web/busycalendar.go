@@ -101,8 +101,5 @@ func (s *Server) deleteBusyCalendar(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.BusyTime.Remove(c.ctx(), c.caller.actor, p.ID); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.BusyTime.Remove(c.ctx(), c.caller.actor, p.ID))
 }

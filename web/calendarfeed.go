@@ -83,10 +83,7 @@ func (s *Server) endCalendarFeed(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.Feed.Revoke(c.ctx(), c.caller.actor, p.ID); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Feed.Revoke(c.ctx(), c.caller.actor, p.ID))
 }
 
 // appointmentCalendarJSON is the address at which a calendar program reads one appointment.
@@ -120,10 +117,7 @@ func (s *Server) endAppointmentCalendar(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.Booking.EndCalendar(c.ctx(), c.caller.actor, a.ID); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Booking.EndCalendar(c.ctx(), c.caller.actor, a.ID))
 }
 
 // readCalendar returns the calendar of an address. It answers 304 if nothing has changed.

@@ -393,7 +393,22 @@ func (c *call) said(took time.Duration) []slog.Attr {
 	return all
 }
 
-// rendered is an answer as bytes, for a use case that commits it with its write.
+// done answers a change that has no result to return, or returns its error.
+func (c *call) done(err error) error {
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
+
+// answerList answers with the JSON forms of a list under a name, or returns the error of reading the list.
+func answerList[T, J any](c *call, name string, list []T, err error, convert func(*T) J) error {
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string][]J{name: each(list, convert)})
+}
+
 // each converts a list to its JSON form.
 func each[T, J any](list []T, convert func(*T) J) []J {
 	converted := make([]J, len(list))
@@ -403,6 +418,7 @@ func each[T, J any](list []T, convert func(*T) J) []J {
 	return converted
 }
 
+// rendered is an answer as bytes, for a use case that commits it with its write.
 func rendered(status int, v any) (int, []byte) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -137,10 +137,7 @@ func (s *Server) addNote(c *call, b *noteBody) error {
 }
 
 func (s *Server) deleteNote(c *call) error {
-	if err := s.engine.Person.DeleteNote(c.ctx(), c.param("id"), c.caller.actor); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Person.DeleteNote(c.ctx(), c.param("id"), c.caller.actor))
 }
 
 type personLinkBody struct {
@@ -157,8 +154,5 @@ func (s *Server) linkPeople(c *call, b *personLinkBody) error {
 }
 
 func (s *Server) unlinkPeople(c *call) error {
-	if err := s.engine.Person.Unlink(c.ctx(), c.param("id"), c.caller.actor); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Person.Unlink(c.ctx(), c.param("id"), c.caller.actor))
 }

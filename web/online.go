@@ -17,10 +17,7 @@ func (s *Server) bookedOnline(c *call) error {
 		return err
 	}
 	list, err := s.engine.Booking.BookedOnline(c.ctx(), since, c.caller.specialistID, n)
-	if err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, map[string]any{"appointments": each(list, deskAppointmentOf)})
+	return answerList(c, "appointments", list, err, deskAppointmentOf)
 }
 
 // newsRange reads since and limit of a list of news.

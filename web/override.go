@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"slices"
 
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -29,17 +28,13 @@ func overrideOf(o *store.Override) overrideJSON {
 // listOverrides shows a specialist when a colleague is away, but not the reason.
 func (s *Server) listOverrides(c *call) error {
 	overrides, err := s.engine.Clinic.Overrides(c.param("id"))
-	if err != nil {
-		return err
-	}
-	list := make([]overrideJSON, len(overrides))
-	for i := range overrides {
-		list[i] = overrideOf(&overrides[i])
-		if !c.caller.reaches(overrides[i].SpecialistID) {
-			list[i].Reason = ""
+	return answerList(c, "overrides", overrides, err, func(o *store.Override) overrideJSON {
+		j := overrideOf(o)
+		if !c.caller.reaches(o.SpecialistID) {
+			j.Reason = ""
 		}
-	}
-	return c.json(http.StatusOK, map[string]any{"overrides": list})
+		return j
+	})
 }
 
 type overrideBody struct {
@@ -67,17 +62,8 @@ func (s *Server) createOverride(c *call, b *overrideBody) error {
 
 func (s *Server) deleteOverride(c *call) error {
 	id := c.param("id")
-	if c.caller.specialistID != "" {
-		own, err := s.engine.Clinic.Overrides(c.caller.specialistID)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(own, func(o store.Override) bool { return o.ID == id }) {
-			return errForbidden.with("You can change your own calendar only.")
-		}
-	}
-	if err := s.engine.Clinic.DeleteOverride(c.ctx(), c.caller.actor, id); err != nil {
+	if err := ownOnly(c, s.engine.Clinic.Overrides, func(o store.Override) bool { return o.ID == id }); err != nil {
 		return err
 	}
-	return c.done()
+	return c.done(s.engine.Clinic.DeleteOverride(c.ctx(), c.caller.actor, id))
 }

@@ -37,10 +37,7 @@ func (s *Server) putPicture(c *call, b *pictureBody) error {
 }
 
 func (s *Server) deletePicture(c *call) error {
-	if err := s.engine.Clinic.DeletePicture(c.ctx(), c.caller.actor, c.param("id")); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Clinic.DeletePicture(c.ctx(), c.caller.actor, c.param("id")))
 }
 
 // getPicture returns the picture of an active specialist. Browsers can cache it and must not guess its type.

@@ -143,16 +143,13 @@ func (s *Server) reviewOperation(c *call, b *reviewBody) error {
 		return err
 	}
 	if d == outbound.DecisionGiveUp {
-		return c.done()
+		return c.done(nil)
 	}
 	return c.sayOperation()
 }
 
 func (s *Server) giveUpOperation(c *call) error {
-	if err := s.engine.Outbound.GiveUp(c.ctx(), c.caller.actor, c.param("id")); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Outbound.GiveUp(c.ctx(), c.caller.actor, c.param("id")))
 }
 
 // sayOperation answers with the current state of an operation.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"net/http"
 	"time"
 
 	"holdfast/engine/report"
@@ -56,10 +55,7 @@ func (s *Server) getReports(c *call) error {
 		from = to.AddDays(-1 - days)
 	}
 	list, err := s.engine.Report.Count(c.ctx(), step, from, to, now)
-	if err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, map[string]any{"periods": each(list, periodOf)})
+	return answerList(c, "periods", list, err, periodOf)
 }
 
 func periodOf(p *report.Period) periodJSON {

@@ -36,7 +36,7 @@ func (s *Server) checkSetup(c *call, b *setupCheckBody) error {
 	if err := s.engine.Account.CheckSetup(c.ctx(), b.Token); err != nil {
 		return setupProblem(err)
 	}
-	return c.json(http.StatusOK, map[string]bool{"ok": true})
+	return c.done(nil)
 }
 
 type setupBody struct {

@@ -197,7 +197,7 @@ func (s *Server) signOut(c *call) error {
 		}
 	}
 	c.setCookie(signInCookie, "", 0)
-	return c.json(http.StatusOK, map[string]bool{"ok": true})
+	return c.done(nil)
 }
 
 func (s *Server) getMe(c *call) error {
@@ -240,7 +240,7 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 	case err != nil:
 		return renamed(err, "password", "new")
 	}
-	return c.json(http.StatusOK, map[string]bool{"ok": true})
+	return c.done(nil)
 }
 
 // renamed gives a field of a *engine.ValidationError the name it has in this body.
@@ -288,7 +288,7 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 		strings.ReplaceAll(b.Code, " ", "")); err != nil {
 		return proofProblem(err, "currentCode")
 	}
-	return c.json(http.StatusOK, map[string]bool{"ok": true})
+	return c.done(nil)
 }
 
 func proof(password, code string) account.Proof {
@@ -326,7 +326,7 @@ func (s *Server) disableTOTP(c *call, b *endTOTPBody) error {
 	if err := s.engine.Account.DisableTOTP(c.ctx(), staff, proof(b.Password, b.Code)); err != nil {
 		return proofProblem(err, "code")
 	}
-	return c.json(http.StatusOK, map[string]bool{"ok": true})
+	return c.done(nil)
 }
 
 type signInJSON struct {
@@ -344,16 +344,12 @@ func (s *Server) listSignIns(c *call) error {
 		return err
 	}
 	list, err := s.engine.Account.SignIns(c.ctx(), staff.User.ID)
-	if err != nil {
-		return err
-	}
-	answer := each(list, func(x *store.SignIn) signInJSON {
+	return answerList(c, "signIns", list, err, func(x *store.SignIn) signInJSON {
 		isCurrent := x.ID == staff.SignIn.ID
 		return signInJSON{
 			x.ID, httpTime(x.CreatedAt), httpTime(x.LastSeenAt), httpTime(x.ExpiresAt), x.UserAgent, isCurrent,
 		}
 	})
-	return c.json(http.StatusOK, map[string]any{"signIns": answer})
 }
 
 func (s *Server) deleteSignIn(c *call) error {
@@ -367,10 +363,7 @@ func (s *Server) deleteSignIn(c *call) error {
 	}
 	for _, x := range list {
 		if x.ID == c.param("id") {
-			if err := s.engine.Account.SignOut(c.ctx(), x.ID); err != nil {
-				return err
-			}
-			return c.json(http.StatusOK, map[string]bool{"ok": true})
+			return c.done(s.engine.Account.SignOut(c.ctx(), x.ID))
 		}
 	}
 	return store.ErrNotFound

@@ -137,10 +137,7 @@ func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
 }
 
 func (s *Server) archiveSpecialist(c *call) error {
-	if err := s.engine.Clinic.ArchiveSpecialist(c.ctx(), c.caller.actor, c.param("id")); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.engine.Clinic.ArchiveSpecialist(c.ctx(), c.caller.actor, c.param("id")))
 }
 
 // hoursJSON is one window of the weekly hours: local wall clock, the end may be 24:00.

@@ -11,14 +11,7 @@ import (
 
 func (s *Server) listUsers(c *call) error {
 	users, err := s.engine.Account.Users(c.ctx())
-	if err != nil {
-		return err
-	}
-	list := make([]userJSON, len(users))
-	for i := range users {
-		list[i] = userOf(&users[i])
-	}
-	return c.json(http.StatusOK, map[string]any{"users": list})
+	return answerList(c, "users", users, err, userOf)
 }
 
 type newUserBody struct {
@@ -89,14 +82,7 @@ func apiKeyOf(k *store.APIKey) apiKeyJSON {
 
 func (s *Server) listAPIKeys(c *call) error {
 	keys, err := s.engine.Account.APIKeys(c.ctx())
-	if err != nil {
-		return err
-	}
-	list := make([]apiKeyJSON, len(keys))
-	for i := range keys {
-		list[i] = apiKeyOf(&keys[i])
-	}
-	return c.json(http.StatusOK, map[string]any{"apiKeys": list})
+	return answerList(c, "apiKeys", keys, err, apiKeyOf)
 }
 
 type apiKeyBody struct {
@@ -128,8 +114,5 @@ func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 }
 
 func (s *Server) revokeAPIKey(c *call) error {
-	if err := s.engine.Account.RevokeAPIKey(c.ctx(), c.caller.actor, c.param("id")); err != nil {
-		return err
-	}
-	return c.json(http.StatusOK, map[string]bool{"ok": true})
+	return c.done(s.engine.Account.RevokeAPIKey(c.ctx(), c.caller.actor, c.param("id")))
 }

@@ -191,11 +191,7 @@ func (s *Server) listWaiting(c *call) error {
 		return err
 	}
 	said := func(list []waitlist.Waiting) []waitedJSON {
-		all := make([]waitedJSON, len(list))
-		for i := range list {
-			all[i] = waitedOf(s.engine.Clinic.Current(), &list[i])
-		}
-		return all
+		return each(list, func(x *waitlist.Waiting) waitedJSON { return waitedOf(s.engine.Clinic.Current(), x) })
 	}
 	return c.json(http.StatusOK, map[string]any{"waiting": said(live), "ended": said(over)})
 }
