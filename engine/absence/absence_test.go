@@ -316,3 +316,24 @@ func TestErasedPatientLeavesAbsence(t *testing.T) {
 		}
 	})
 }
+
+// TestPlanKeepsBuffersOutOfAbsence: a block also excludes the times whose buffers it overlaps, so a surgery cannot
+// start when the absence ends. Its buffer before is 15 minutes.
+func TestPlanKeepsBuffersOutOfAbsence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := enginetest.NoticeClinic(t)
+		if _, err := c.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+			t.Fatal(err)
+		}
+		r := enginetest.BookingOf(0, "surgery")
+		r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start, "ada", store.SourceStaff, jo
+		c.MustBook(r)
+		away := absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour), End: c.Start.Add(time.Hour)}
+		choices := planned(c, away)
+		create(c, away, choices)
+		if want := away.End.Add(30 * time.Minute); !choices[0].Start.Equal(want) {
+			t.Errorf("the new time is %s, want %s", choices[0].Start, want)
+		}
+	})
+}

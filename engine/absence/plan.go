@@ -136,9 +136,10 @@ func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 	return best
 }
 
+// isAway reports whether a time or its buffers overlap the absence.
 func (p *plan) isAway(span *holds.Span) bool {
-	return span.SpecialistID == p.away.SpecialistID && span.SlotStart.Before(p.away.End) &&
-		p.away.Start.Before(span.SlotEnd)
+	return span.SpecialistID == p.away.SpecialistID && span.BusyStart.Before(p.away.End) &&
+		p.away.Start.Before(span.BusyEnd)
 }
 
 // isTaken reports whether an earlier row has the time. A group session has as many seats as are free.
