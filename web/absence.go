@@ -235,11 +235,21 @@ func (s *Server) reachableProposal(c *call) (*store.WaitlistOffer, error) {
 
 // acceptProposal moves a displaced appointment to the proposed time.
 func (s *Server) acceptProposal(c *call) error {
-	o, err := s.reachableProposal(c)
+	a, err := s.reachable(c)
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Waitlist.Accept(c.ctx(), o.ID, c.caller.actor, c.answering(s.renderAppointment(c)))
+	o, err := s.proposed(c, &a)
+	if err == nil && o == nil { // a repeat with another idempotency key
+		o, err = s.engine.Waitlist.AcceptedProposal(c.ctx(), &a)
+	}
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return errNothingProposed
+	}
+	a, err = s.engine.Waitlist.Accept(c.ctx(), o.ID, c.caller.actor, c.answering(s.renderAppointment(c)))
 	if err != nil {
 		return proposalProblem(err)
 	}

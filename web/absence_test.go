@@ -52,6 +52,11 @@ func TestAbsenceProposesTimes(t *testing.T) {
 	if moved.text("appointment", "slotStartDate") != choices[1]["slotStartDate"] {
 		t.Errorf("accepted: got %s", moved.raw)
 	}
+	again := h.do("POST", "/v1/appointments/"+ids[1]+"/proposal/accept", nil, asAdmin).want(200)
+	if again.text("appointment", "slotStartDate") != choices[1]["slotStartDate"] ||
+		again.get("appointment", "version") != moved.get("appointment", "version") {
+		t.Errorf("accepted again: got %s, want %s", again.raw, moved.raw)
+	}
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/accept", nil, links[3]).problem(403, "forbidden")
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/decline", nil, links[2]).want(200)
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/decline", nil, links[2]).want(200)

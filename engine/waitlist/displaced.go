@@ -205,6 +205,27 @@ func (w *Waitlist) ProposalFor(ctx context.Context, a *store.Appointment) (Waiti
 	return Waiting{}, store.ErrNotFound
 }
 
+// AcceptedProposal returns the proposal that gave a displaced appointment its current time; nil if there is none.
+func (w *Waitlist) AcceptedProposal(ctx context.Context, a *store.Appointment) (*store.WaitlistOffer, error) {
+	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
+	if err != nil || a.Status != store.Confirmed {
+		return nil, err
+	}
+	for _, e := range slices.Backward(entries) {
+		offers, err := w.Store.WaitlistOffers(ctx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		for i := range offers {
+			o := &offers[i]
+			if o.Status == store.OfferBooked && o.SpecialistID == a.SpecialistID && o.SlotStart.Equal(a.SlotStart) {
+				return o, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
 // WithdrawDisplaced withdraws the proposals of an absence whose emails have not been sent yet, and those emails. It
 // hands the held times on.
 //
