@@ -46,6 +46,7 @@ func (l *life) check() error {
 			list = append(list, said.Holds[i].of(""))
 		}
 	}
+	l.ReviewProposals(time.Now())
 	if err := l.Listed(list, time.Now()); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -45,8 +46,11 @@ type life struct {
 	line    []string   // the entries of the waiting list, in the order of joining
 	visits  [][]string // the appointments of each visit, in the order of its people
 	inVisit map[string]bool
-	mu      sync.Mutex // guards the records of concurrent requests
-	counts  map[string]int
+	// the recorded absences, and the last one that displaced each appointment
+	absences    map[string]*absence
+	displacedBy map[string]string
+	mu          sync.Mutex // guards the records of concurrent requests
+	counts      map[string]int
 }
 
 // failure is a broken guarantee, and when it broke.
@@ -66,7 +70,8 @@ func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map
 	base := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		l := &life{seed: seed, base: base, manage: map[string]string{}, mailed: map[string]string{},
-			online: map[string]time.Time{}, inVisit: map[string]bool{}, counts: map[string]int{}}
+			online: map[string]time.Time{}, inVisit: map[string]bool{}, counts: map[string]int{},
+			absences: map[string]*absence{}, displacedBy: map[string]string{}}
 		counts = l.counts
 		start, _ := begins(seed)
 		time.Sleep(time.Until(start))
@@ -166,10 +171,11 @@ func (l *life) revive() error {
 	return l.reopen(into)
 }
 
-// reopen opens the files of a house that ended. Its holds, which were in memory, are lost.
+// reopen opens the files of a house that ended. Its holds, which were in memory, are lost, except those of proposals,
+// which the server holds again.
 func (l *life) reopen(dir string) (err error) {
 	l.closeReaders()
-	clear(l.Holds)
+	maps.DeleteFunc(l.Holds, func(_ string, h *referee.Hold) bool { return !h.IsProposal })
 	l.shaken = time.Now()
 	time.Sleep(time.Duration(1+l.houses%7) * time.Second)
 	l.house, err = openHouse(dir, l.keys, l.outside, l.receiver)

@@ -206,7 +206,7 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 // mine lists the holds that clients certainly have, in the order of client and span.
 func (l *life) mine() (holds []*referee.Hold) {
 	for _, id := range sorted(l.Holds) {
-		if live, certain := l.Holds[id].Live(time.Now()); live && certain {
+		if live, certain := l.Holds[id].Live(time.Now()); live && certain && !l.Holds[id].IsProposal {
 			holds = append(holds, l.Holds[id])
 		}
 	}

@@ -33,9 +33,13 @@ func (l *life) erase(r *rand.Rand) error {
 	}
 	name := a.Name
 	for id, other := range l.Appointments {
+		if p := l.Proposals[id]; p != nil && other.Name == "" { // possibly the same person's
+			p.Doubt()
+		}
 		if other.Name == name {
 			other.Erased, other.Client = true, "" // the client that booked it is erased too, and has no cooldown
-			delete(l.mailed, id)                  // an unsent email is no longer sent
+			l.EndProposal(id, time.Now())
+			delete(l.mailed, id) // an unsent email is no longer sent
 		}
 	}
 	return l.checkRows(true)

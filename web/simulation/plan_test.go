@@ -56,11 +56,14 @@ var kinds = []struct {
 	{"no internet", 1, (*life).noInternet},
 	{"cut the power", 2, (*life).cutPower},
 	{"restart", 1, (*life).restart},
+	// Kinds that were added later come in addition, so that the other actions of a seed stay as they were.
+	{"absence", 0, (*life).away},
 }
 
 // newPlan draws the actions of a number of days.
 func newPlan(seed uint64, days float64) (plan []action) {
 	r := rand.New(rand.NewPCG(seed, 2))
+	later := rand.New(rand.NewPCG(seed, 7))
 	total := 0
 	for _, k := range kinds {
 		total += k.often
@@ -77,6 +80,9 @@ func newPlan(seed uint64, days float64) (plan []action) {
 			}
 		}
 		plan = append(plan, a)
+		if later.IntN(16) == 0 {
+			plan = append(plan, action{n: len(plan), pause: time.Second, kind: "absence", dice: later.Uint64()})
+		}
 	}
 	return plan
 }

@@ -65,21 +65,31 @@ func (r *Referee) PlaceOf(s Span) (place string, within bool) {
 
 // blocked reports whether a block overlaps a slot or its buffers.
 func (r *Referee) blocked(s Span) bool {
-	from := s.Start.Add(-time.Duration(r.Types[s.Type].Before) * time.Minute)
-	to := s.End.Add(time.Duration(r.Types[s.Type].After) * time.Minute)
 	for _, b := range r.Specialists[s.Specialist].Blocks {
-		if b.From.Before(to) && from.Before(b.To) {
+		if r.overlaps(s, b) {
 			return true
 		}
 	}
 	return false
 }
 
+// overlaps reports whether a block overlaps a slot or its buffers.
+func (r *Referee) overlaps(s Span, b Block) bool {
+	from := s.Start.Add(-time.Duration(r.Types[s.Type].Before) * time.Minute)
+	to := s.End.Add(time.Duration(r.Types[s.Type].After) * time.Minute)
+	return b.From.Before(to) && from.Before(b.To)
+}
+
 // Offered reports whether a patient could book a start if it is free: it is within the hours and the notice, and not
 // blocked.
 func (r *Referee) Offered(s Span, now time.Time) bool {
-	t := r.Types[s.Type]
-	if s.Start.Before(now.Add(time.Duration(t.Notice)*time.Minute)) || s.Start.Before(now) || r.blocked(s) {
+	notice := time.Duration(r.Types[s.Type].Notice) * time.Minute
+	return !s.Start.Before(now.Add(notice)) && !s.Start.Before(now) && r.InHours(s)
+}
+
+// InHours reports whether a slot is a start of the hours that is not blocked.
+func (r *Referee) InHours(s Span) bool {
+	if r.blocked(s) {
 		return false
 	}
 	local := s.Start.In(r.Specialists[s.Specialist].Zone)

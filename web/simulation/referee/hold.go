@@ -13,7 +13,7 @@ const About = 200 * time.Millisecond
 // Live reports whether a hold counts at an instant, and whether that is certain.
 func (h *Hold) Live(now time.Time) (live, certain bool) {
 	left := h.Until.Sub(now)
-	return left > 0, !h.Doubtful && (left > About || left < -About)
+	return left > 0, !h.Doubtful && (left > About || left < -About-h.Grace)
 }
 
 // Held records a hold that was granted at now.
@@ -48,11 +48,14 @@ func (r *Referee) Displaced(s Span) {
 func (r *Referee) Listed(list []Hold, now time.Time) error {
 	said := map[string]bool{}
 	for i, h := range list {
-		said[h.ID] = true
 		known := r.Holds[h.ID]
+		if known == nil { // the ids of the holds of proposals are not in the answers
+			known = r.proposalAt(h.Span, now)
+		}
 		if known == nil {
 			return fmt.Errorf("there is a hold that nobody was granted: %s %s", h.ID, h.Span)
 		}
+		said[known.ID] = true
 		if known.Span != h.Span {
 			return fmt.Errorf("the hold %s is of %s, and was granted of %s", h.ID, h.Span, known.Span)
 		}
@@ -75,7 +78,7 @@ func (r *Referee) Listed(list []Hold, now time.Time) error {
 		if live && certain && !said[id] {
 			return fmt.Errorf("the hold of %s by %s has %s left, and is gone", h.Span, h.Client, h.Until.Sub(now))
 		}
-		if !live && now.Sub(h.Until) > time.Minute {
+		if !live && now.Sub(h.Until) > time.Minute+h.Grace {
 			delete(r.Holds, id)
 		}
 	}

@@ -80,7 +80,9 @@ type Hold struct {
 	ID, Client string
 	Until      time.Time
 	// Doubtful holds may have been released, because the client booked over it or the server may have dropped it.
-	Doubtful bool
+	Doubtful   bool
+	Grace      time.Duration // how long the hold may exist after Until
+	IsProposal bool          // for the patient of an absent specialist, and not a client's
 }
 
 // Referee records all acknowledged changes and judges the answers by them.
@@ -89,6 +91,7 @@ type Referee struct {
 	Appointments map[string]*Appointment
 	Holds        map[string]*Hold
 	Sessions     map[string]*Session
+	Proposals    map[string]*Proposal      // the last one for each displaced appointment, by appointment
 	lines        map[int64]string          // the open offers of the waiting list at the last check: the entry, by start
 	idle         map[string]bool           // the entries without an open offer then
 	byDay        map[string][]*Appointment // confirmed, by specialist or room, and UTC date
@@ -97,7 +100,7 @@ type Referee struct {
 // New returns a referee with an empty calendar.
 func New(c Clinic) *Referee {
 	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{},
-		Sessions: map[string]*Session{}, byDay: map[string][]*Appointment{}}
+		Sessions: map[string]*Session{}, Proposals: map[string]*Proposal{}, byDay: map[string][]*Appointment{}}
 }
 
 // SpanOf returns the time of a slot.
@@ -159,6 +162,7 @@ func (r *Referee) Booked(a Appointment) error {
 		}
 	}
 	r.Appointments[a.ID] = &a
+	r.displacedTo(&a)
 	for _, key := range r.dayKeys(a.Span, 0) {
 		r.byDay[key] = append(r.byDay[key], &a)
 	}
@@ -181,6 +185,7 @@ func (r *Referee) Cancelled(id string) error {
 	}
 	r.remove(a)
 	a.Cancelled = true
+	r.displacedTo(a)
 	return nil
 }
 
