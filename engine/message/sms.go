@@ -23,6 +23,9 @@ import (
 const (
 	quietFrom = 21
 	quietTo   = 8
+	// quietGrace is how long after the start of the quiet hours a reminder is still sent: the reminders of the night are
+	// due at their start.
+	quietGrace = 15 * time.Minute
 )
 
 // SendsSMS reports whether an SMS gateway is set.
@@ -94,6 +97,21 @@ func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	return time.Date(due.Year(), due.Month(), day, quietFrom, 0, 0, 0, zone)
 }
 
+// quietUntil returns the end of the quiet hours that an instant is in. It returns the zero time if a reminder can be
+// sent at that instant.
+func quietUntil(now time.Time, zone *time.Location) time.Time {
+	local := now.In(zone)
+	day, begins := local.Day(), time.Date(local.Year(), local.Month(), local.Day(), quietFrom, 0, 0, 0, zone)
+	switch {
+	case local.Hour() < quietTo:
+	case local.After(begins.Add(quietGrace)):
+		day++
+	default:
+		return time.Time{}
+	}
+	return time.Date(local.Year(), local.Month(), day, quietTo, 0, 0, 0, zone)
+}
+
 // forgottenSMS changes a text message whose copy in the queue was lost: if it was due, it may have been sent.
 func forgottenSMS(op *store.Operation) {
 	op.Unknown = op.Unknown || !op.NextAttemptAt.After(time.Now())
@@ -127,6 +145,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	}
+	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone()); p.Notice == mailReminder && !at.IsZero() {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: "no reminder is sent at night"}
 	}
 	link := ""
 	if base := ms.clinic.LinkURL(); base != "" && list[0].Status == store.Confirmed {

@@ -220,6 +220,41 @@ func TestTextReminderAvoidsNight(t *testing.T) {
 	}
 }
 
+// The gateway is unreachable when a reminder is due in the evening, and reachable again at night. The reminder waits
+// until 8:00.
+func TestLateTextReminderWaitsForMorning(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := smsClinic(t, fake)
+		r := texting(c)
+		r.SlotStart = c.Start.Add(9 * time.Hour) // 21:00, so 48 hours before is 21:00
+		c.MustBook(r)
+		busy := true
+		fake.Answer(func(noticetest.Text) (int, string) {
+			if busy {
+				return 503, ""
+			}
+			return 200, ""
+		})
+		evening := r.SlotStart.Add(-48 * time.Hour)
+		time.Sleep(time.Until(evening.Add(20 * time.Minute)))
+		n := len(fake.Texts())
+		if n < 2 {
+			t.Fatalf("in the evening the gateway received %d requests, want the reminder at least once", n)
+		}
+		time.Sleep(time.Until(evening.Add(11*time.Hour - time.Minute)))
+		if got := len(fake.Texts()); got != n {
+			t.Errorf("in the night the gateway received %d requests", got-n)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := len(fake.Texts()); got != n+1 {
+			t.Errorf("at 8:00 the gateway received %d requests, want 1", got-n)
+		}
+	})
+}
+
 func TestSMSPreviewShowsLength(t *testing.T) {
 	t.Parallel()
 	c := smsClinic(t, noticetest.NewGateway(t))
