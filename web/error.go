@@ -284,7 +284,7 @@ func problemOf(err error, now time.Time) problem {
 				"Retry-After, or call the clinic.")
 	case errors.As(err, &lapsed) && lapsed.Declined:
 		return errHoldExpired.titled("Declined").because("declined",
-			"The clinic declined this request, or the patient cancelled it. Choose another time.")
+			"The clinic declined this request, the patient cancelled it, or it expired. Choose another time.")
 	case errors.As(err, &lapsed):
 		return errHoldExpired.titled("The request has expired").because("lapsed",
 			"This request expired before it was confirmed. Book again; the time may still be free.")

@@ -319,7 +319,8 @@ func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, acto
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID, r.HoldOwner)
 			if errors.Is(err, store.ErrNotFound) {
-				return &LapsedError{Declined: true} // it was open, with this time, a moment ago
+				// It was open, with this time, a moment ago. The server also declines a request when it expires.
+				return &LapsedError{Declined: record.Now().Before(r.ExpiresAt)}
 			}
 			return err
 		},

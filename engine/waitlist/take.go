@@ -146,11 +146,27 @@ func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor,
 		return store.Appointment{}, err
 	}
 	a, err := w.take(ctx, &x.WaitlistEntry, &o, h, actor, once)
+	if err == nil {
+		return a, nil
+	}
+	err = w.endOf(ctx, &o, err)
 	var ended *EndedError
 	if errors.As(err, &ended) && ended.As == string(store.OfferBooked) {
 		return w.accepted(ctx, &x.WaitlistEntry, &o, once) // a second click booked it at the same time
 	}
 	return a, err
+}
+
+// endOf returns why an offer could not be taken. If the offer has ended in the meantime, its hold was released, so
+// the error about the hold is only a consequence.
+func (w *Waitlist) endOf(ctx context.Context, o *store.WaitlistOffer, err error) error {
+	if errors.As(err, new(*EndedError)) || errors.Is(err, record.ErrNotConfirmed) {
+		return err
+	}
+	if is, unread := w.Store.WaitlistOffer(ctx, o.ID); unread == nil && is.Status != store.OfferOpen {
+		return &EndedError{string(is.Status)}
+	}
+	return err
 }
 
 // take books the time that an offer holds, or moves the entry's appointment to it.

@@ -1,0 +1,66 @@
+package enginetest
+
+import (
+	"context"
+	"sync"
+
+	"holdfast/store"
+)
+
+// Gate is a store that lets a test decide the order of concurrent callers: a call waits while its gate is shut. The
+// channels belong to the bubble of synctest in which a test shuts a gate, so that virtual time passes for the waiting
+// callers.
+type Gate struct {
+	store.Store
+	mu   sync.Mutex
+	shut map[gate]chan struct{}
+}
+
+// gate is one method, called for one caller.
+type gate struct{ caller, method string }
+
+type callerKey struct{}
+
+// CallBy returns a context whose calls pass the gates of a caller. Calls without such a context are those of caller "".
+func CallBy(ctx context.Context, caller string) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// Shut makes the calls of a method ("Write" or "Appointment") for a caller wait until the test calls open.
+func (g *Gate) Shut(caller, method string) (open func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut == nil {
+		g.shut = make(map[gate]chan struct{})
+	}
+	at, ch := gate{caller, method}, make(chan struct{})
+	g.shut[at] = ch
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.shut, at)
+		close(ch)
+	}
+}
+
+func (g *Gate) pass(ctx context.Context, method string) {
+	caller, _ := ctx.Value(callerKey{}).(string)
+	g.mu.Lock()
+	ch := g.shut[gate{caller, method}]
+	g.mu.Unlock()
+	if ch != nil {
+		<-ch
+	}
+}
+
+// Write implements store.Store.
+func (g *Gate) Write(ctx context.Context, fn func(store.Tx) error) error {
+	g.pass(ctx, "Write")
+	return g.Store.Write(ctx, fn)
+}
+
+// Appointment implements store.Store.
+func (g *Gate) Appointment(ctx context.Context, id string) (store.Appointment, error) {
+	g.pass(ctx, "Appointment")
+	return g.Store.Appointment(ctx, id)
+}
