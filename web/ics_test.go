@@ -31,6 +31,7 @@ func TestAppointmentICS(t *testing.T) {
 		"name":    "Praxis für Zähne; Ärzte, Haus \\ Hof, und noch ein recht langer Name, der gefaltet wird",
 		"contact": map[string]any{"address": "Kai 1\n20457 Hamburg"},
 	}, asAdmin).want(200)
+	h.do("PUT", "/v1/settings", map[string]any{"reminderHours": 24}, asAdmin).want(200)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	r := h.do("GET", "/v1/appointments/managed/ics", nil, booked.managing()).want(200)
 	if got := r.header.Get("Content-Type"); !strings.HasPrefix(got, "text/calendar") {
@@ -50,10 +51,10 @@ func TestAppointmentICS(t *testing.T) {
 	if strings.Contains(r.raw, "Patient 1") || strings.Contains(r.raw, "example.org") {
 		t.Errorf("the calendar object has the person in it:\n%s", r.raw)
 	}
-	alarm := "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT120M\r\nDESCRIPTION:" +
+	alarm := "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT1440M\r\nDESCRIPTION:" +
 		lines["SUMMARY"] + "\r\nEND:VALARM\r\nEND:VEVENT\r\n"
 	if !strings.Contains(strings.ReplaceAll(r.raw, "\r\n ", ""), alarm) {
-		t.Errorf("the calendar object has no alarm two hours before:\n%s", r.raw)
+		t.Errorf("the calendar object has no alarm at the reminder:\n%s", r.raw)
 	}
 	// A newer version replaces the event, and a cancelled one removes it from the calendar.
 	cancelled := h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)

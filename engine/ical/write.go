@@ -33,7 +33,7 @@ type Event struct {
 	Location    string
 	URL         string
 
-	Alarm time.Duration // reminds this long before Start; 0 means no alarm
+	Alarms []time.Duration // remind this long before Start
 }
 
 // Writer writes one calendar object as content lines, folded at 75 octets and never inside a character (section 3.1).
@@ -89,12 +89,14 @@ func (w *Writer) Event(e *Event) {
 	if e.URL != "" {
 		w.line("URL", e.URL)
 	}
-	if e.Alarm > 0 && !e.Cancelled {
-		w.line("BEGIN", "VALARM")
-		w.line("ACTION", "DISPLAY")
-		w.line("TRIGGER", fmt.Sprintf("-PT%dM", int(e.Alarm.Minutes())))
-		w.line("DESCRIPTION", escape(e.Summary))
-		w.line("END", "VALARM")
+	if !e.Cancelled {
+		for _, before := range e.Alarms {
+			w.line("BEGIN", "VALARM")
+			w.line("ACTION", "DISPLAY")
+			w.line("TRIGGER", fmt.Sprintf("-PT%dM", int(before.Minutes())))
+			w.line("DESCRIPTION", escape(e.Summary))
+			w.line("END", "VALARM")
+		}
 	}
 	w.line("END", "VEVENT")
 }

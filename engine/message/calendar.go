@@ -3,6 +3,7 @@ package message
 import (
 	"cmp"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,8 +79,23 @@ func eventOf(a *store.Appointment) ical.Event {
 	}
 }
 
-// alarm is how long before an appointment the patient's calendar program reminds the patient.
-const alarm = 2 * time.Hour
+// alarms returns how long before an appointment the patient's calendar program reminds the patient, the longest first:
+// at the clinic's reminders by email and, if this server sends text messages, by text message.
+func (ms *Messages) alarms() []time.Duration {
+	settings := ms.clinic.Settings()
+	hours := []int{settings.ReminderHours}
+	if ms.SendsSMS() {
+		hours = append(hours, settings.SMS.Reminders()...)
+	}
+	slices.Sort(hours)
+	var all []time.Duration
+	for _, h := range slices.Backward(slices.Compact(hours)) {
+		if h > 0 {
+			all = append(all, time.Duration(h)*time.Hour)
+		}
+	}
+	return all
+}
 
 func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Event {
 	about := &ms.clinic.Schedule().Clinic
@@ -97,7 +113,7 @@ func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Eve
 	if p, err := ms.clinic.Specialist(a.SpecialistID); err == nil && p.Name != "" {
 		e.Description = strings.TrimSuffix(p.Name+"\n"+to.ManageURL, "\n")
 	}
-	e.Location, e.URL, e.Alarm = ms.location(a, language), to.ManageURL, alarm
+	e.Location, e.URL, e.Alarms = ms.location(a, language), to.ManageURL, ms.alarms()
 	return &e
 }
 
