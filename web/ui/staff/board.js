@@ -39,7 +39,7 @@ export const columnsOn = (s, date, desk, hidden, place = '') =>
     .map(x => ({ id: x.id, specialistId: x.id, date, name: x.name }))
 
 const narrow = matchMedia('(max-width: 40rem)')
-function useNarrow() {
+export function useNarrow() {
   const [is, set] = useState(narrow.matches)
   useEffect(() => {
     const look = () => set(narrow.matches)

@@ -7,12 +7,14 @@ import { addDays, write } from '../lib/time.js'
 import { Notice } from '../lib/notice.js'
 import { mondayOf } from './day.js'
 import { isLoaded } from './store.js'
-import { Head } from './board.js'
+import { Head, useNarrow } from './board.js'
 import { DayBar, Trouble, go, today } from './daybar.js'
 import { Grid, useGrid } from './grid.js'
 import { PrintSheet } from './sheet.js'
 
-const span = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', timeZone: 'UTC' })
+const spanOf = month => new Intl.DateTimeFormat(locale, { day: 'numeric', month, timeZone: 'UTC' })
+const long = spanOf('long'),
+  short = spanOf('short')
 
 export function Page({ desk, rest }) {
   const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today(),
@@ -88,7 +90,9 @@ export function Page({ desk, rest }) {
         `
       }
     `
-  const title = span.formatRange(Date.parse(monday), Date.parse(addDays(monday, 6)))
+  const sunday = addDays(monday, 6),
+    months = useNarrow() || monday.slice(0, 7) !== sunday.slice(0, 7) ? short : long // a long heading would wrap
+  const title = months.formatRange(Date.parse(monday), Date.parse(sunday))
   return html`
     <div class=${'page-day week' + (chosen.length > 1 ? ' several' : '')} style=${{ '--each': chosen.length }}>
       <${DayBar}
