@@ -45,8 +45,11 @@ const (
 // MessageChannel is how a message reaches a patient.
 type MessageChannel string
 
-// ChannelEmail is an email.
-const ChannelEmail MessageChannel = "email"
+// The channels of a message. A patient who gets both has ChannelEmail.
+const (
+	ChannelEmail MessageChannel = "email"
+	ChannelSMS   MessageChannel = "sms" // a text message
+)
 
 // From reports whether an appointment still has the time at which it was displaced.
 func (d *Displaced) From(a *Appointment) bool {

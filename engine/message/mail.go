@@ -190,6 +190,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return notNeeded("the patient no longer has an email address")
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
 		return notNeeded("the appointment was moved or cancelled")
+	case p.Notice == mailReminder && ms.isDisplaced(ctx, &a):
+		return notNeeded("the specialist is away at that time")
 	case p.Notice == mailReminder && ms.remindedWith(ctx, &a):
 		return notNeeded("the reminder of the visit's first appointment covers all")
 	case p.Notice != mailCancellation && !confirmed:

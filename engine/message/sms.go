@@ -177,7 +177,8 @@ func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPa
 		case err != nil:
 			return nil, true
 		case a.Status != wanted, number == "":
-		case p.Notice == mailReminder && (!a.SlotStart.Equal(op.StartTime) || ms.textedWith(ctx, &a)):
+		case p.Notice == mailReminder &&
+			(!a.SlotStart.Equal(op.StartTime) || ms.isDisplaced(ctx, &a) || ms.textedWith(ctx, &a)):
 		case len(list) == 0 || number == s.TextNumber(&list[0].Patient, &list[0].Intake):
 			list = append(list, a)
 		}

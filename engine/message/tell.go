@@ -29,7 +29,18 @@ var ErrNoMail = errors.New("the patient cannot be notified by email")
 
 // CanWrite reports whether the patient of an appointment can be notified by email or text message.
 func (ms *Messages) CanWrite(a *store.Appointment) bool {
-	return ms.canMail(a) || ms.smsNumber(a) != ""
+	return ms.Channel(a) != ""
+}
+
+// Channel returns how a message about an appointment reaches its patient; empty means that it does not.
+func (ms *Messages) Channel(a *store.Appointment) store.MessageChannel {
+	switch {
+	case ms.canMail(a):
+		return store.ChannelEmail
+	case ms.smsNumber(a) != "":
+		return store.ChannelSMS
+	}
+	return ""
 }
 
 func (ms *Messages) canMail(a *store.Appointment) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/engine/booking"
@@ -114,6 +115,20 @@ func (ms *Messages) displaced(ctx context.Context, e *store.WaitlistEntry) (of *
 		return nil, new(unread(ctx))
 	}
 	return &a, nil
+}
+
+// isDisplaced reports whether an absence displaces an appointment from its time, so that a reminder of it would be
+// wrong. It returns false if the absence was deleted, or if the database cannot be read.
+func (ms *Messages) isDisplaced(ctx context.Context, a *store.Appointment) bool {
+	entries, err := ms.store.DisplacedEntries(ctx, "", a.ID)
+	if err != nil {
+		ms.log.Warn("failed to check whether an appointment is displaced", "appointment", a.ID, "error", err)
+	}
+	blocks := ms.clinic.Current().Blocks[a.SpecialistID]
+	return slices.ContainsFunc(entries, func(e store.WaitlistEntry) bool {
+		return e.Displaced.From(a) &&
+			slices.ContainsFunc(blocks, func(b store.Block) bool { return b.ID == e.AbsenceID })
+	})
 }
 
 // waitingOf reads the subject of an email: an entry, or an offer and its entry.

@@ -41,7 +41,7 @@ type displacedAudit struct {
 }
 
 // displacedEntry returns the entry of an appointment that an absence displaces.
-func displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy, now time.Time) store.WaitlistEntry {
+func (w *Waitlist) displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy, now time.Time) store.WaitlistEntry {
 	e := store.WaitlistEntry{
 		ID: record.NewID(), AppointmentTypeID: a.AppointmentTypeID, AppointmentID: a.ID, Owner: a.Owner,
 		AbsenceID: absenceID, Displaced: store.Displaced{SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, By: by},
@@ -49,8 +49,8 @@ func displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy
 		Wish:    store.WaitlistWish{From: store.DateOf(a.SlotStart), To: store.DateOf(a.SlotStart)},
 		Patient: a.Patient, Intake: a.Intake, Locale: a.Locale, CreatedAt: now,
 	}
-	if by != store.DisplacedCall && a.Patient.Email != "" {
-		e.Displaced.Channel = store.ChannelEmail
+	if by != store.DisplacedCall {
+		e.Displaced.Channel = w.Messages.Channel(a)
 	}
 	return e
 }
@@ -65,7 +65,7 @@ func auditDisplaced(ctx context.Context, tx store.Tx, now time.Time, actor recor
 func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string, a *store.Appointment,
 	actor record.Actor) error {
 	now := record.Now()
-	e := displacedEntry(absenceID, a, store.DisplacedMove, now)
+	e := w.displacedEntry(absenceID, a, store.DisplacedMove, now)
 	e.Status, e.EndedAt = store.WaitlistBooked, now
 	if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	if d.By == store.DisplacedAsk && !w.Messages.CanWrite(a) {
 		return message.ErrNoMail
 	}
-	e := displacedEntry(d.AbsenceID, a, d.By, now)
+	e := w.displacedEntry(d.AbsenceID, a, d.By, now)
 	if d.Start.IsZero() {
 		e.Status, e.EndedAt = store.WaitlistLapsed, now // there is no offer that could end
 		return w.writeDisplaced(ctx, &e, nil, before, d.Actor)

@@ -301,6 +301,7 @@ function Form({ desk, specialistId = '', date }) {
         </div>
         ${
           !boot.mail &&
+          !boot.sms &&
           html`
             <${Notice} text="away.nomail" />
           `
@@ -343,9 +344,11 @@ function Patient({ desk, s, a }) {
 function Row({ desk, s, r, clash, put }) {
   const a = r.appointment,
     name = who(desk, a),
+    isMailed = boot.mail && a.patient.email,
+    isTexted = boot.sms && a.intake?.sms,
     options = [
       r.time && ['move', t('away.by.move')],
-      a.patient.email && boot.mail && ['ask', t('away.by.ask')],
+      (isMailed || isTexted) && ['ask', t(isMailed ? 'away.by.ask' : 'away.by.ask.sms')],
       ['call', t('away.by.call')],
       ['', t('away.by.leave')],
     ].filter(Boolean)
