@@ -162,7 +162,13 @@ function Form({ desk, specialistId = '', date }) {
               setFailed(null)
               setRows(
                 Object.fromEntries(
-                  x.appointments.map(r => [r.appointment.id, { by: r.by, at: r.times[0] ? timeKey(r.times[0]) : '' }]),
+                  x.appointments.map(r => [
+                    r.appointment.id,
+                    {
+                      by: r.by === 'ask' && !channelOf(r.appointment) ? 'call' : r.by,
+                      at: r.times[0] ? timeKey(r.times[0]) : '',
+                    },
+                  ]),
                 ),
               )
             },
@@ -323,6 +329,9 @@ const said = (s, r, x) =>
     .filter(Boolean)
     .join(', ')
 
+// channelOf returns the word of how a message reaches a patient; empty means that it does not.
+const channelOf = a => (boot.mail && a.patient.email ? 'email' : boot.sms && a.intake?.sms ? 'sms' : '')
+
 const Phone = ({ desk, a }) =>
   a.patient.phone &&
   desk.prefs.get().names &&
@@ -344,11 +353,10 @@ function Patient({ desk, s, a }) {
 function Row({ desk, s, r, clash, put }) {
   const a = r.appointment,
     name = who(desk, a),
-    isMailed = boot.mail && a.patient.email,
-    isTexted = boot.sms && a.intake?.sms,
+    channel = channelOf(a),
     options = [
       r.time && ['move', t('away.by.move')],
-      (isMailed || isTexted) && ['ask', t(isMailed ? 'away.by.ask' : 'away.by.ask.sms')],
+      channel && ['ask', t('away.by.ask.' + channel)],
       ['call', t('away.by.call')],
       ['', t('away.by.leave')],
     ].filter(Boolean)
