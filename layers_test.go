@@ -322,7 +322,7 @@ func TestThirdPartyModuleHasOneOwner(t *testing.T) {
 				t.Errorf("%s imports %s, which is not in go.mod", s.file, i)
 			case m == "":
 			case withinAny(s.dir, standardLibraryOnly):
-				t.Errorf("%s imports %s; %s lives on the standard library alone", s.file, i, s.dir)
+				t.Errorf("%s imports %s; %s may import only the standard library", s.file, i, s.dir)
 			case tests && slices.Contains(testModules, m), bench && slices.Contains(peers, m), owners[m] == s.dir, coOwners[m] == s.dir:
 			case owners[m] == "":
 				t.Errorf("%s imports %s: give the module an owner in layers_test.go", s.file, i)
@@ -343,7 +343,7 @@ func TestWebIsNeverGivenAStore(t *testing.T) {
 		ast.Inspect(s.syntax, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(contracts[pkg.Name], sel.Sel.Name) {
-					t.Errorf("%s speaks of %s.%s: it should ask the engine", s.file, pkg.Name, sel.Sel.Name)
+					t.Errorf("%s uses %s.%s: ask the engine instead", s.file, pkg.Name, sel.Sel.Name)
 				}
 			}
 			return true
@@ -356,7 +356,7 @@ func TestPackagesAreNouns(t *testing.T) {
 	drawers := []string{"util", "utils", "common", "helper", "helpers", "types", "model", "models", "misc", "shared", "base"}
 	for _, s := range sources(t) {
 		if slices.Contains(drawers, s.syntax.Name.Name) || slices.Contains(drawers, path.Base(s.dir)) {
-			t.Errorf("%s: package %s in %s says nothing about what is in it", s.file, s.syntax.Name.Name, s.dir)
+			t.Errorf("%s: package %s in %s has no comment about its content", s.file, s.syntax.Name.Name, s.dir)
 		}
 	}
 }
@@ -373,7 +373,7 @@ func TestFilesStayShort(t *testing.T) {
 		reason, listed := long[file]
 		switch {
 		case n > maxLines && !listed:
-			t.Errorf("%s has %d lines; past %d it is two nouns, or needs a reason in layers_test.go", file, n, maxLines)
+			t.Errorf("%s has %d lines; over %d it needs a split, or a reason in layers_test.go", file, n, maxLines)
 		case n <= maxLines && listed:
 			t.Errorf("%s has %d lines and no longer needs its reason in layers_test.go", file, n)
 		case listed && reason == "":
@@ -382,7 +382,7 @@ func TestFilesStayShort(t *testing.T) {
 	}
 	for file := range long {
 		if _, err := os.Stat(file); err != nil {
-			t.Errorf("%s is listed as long and is not there", file)
+			t.Errorf("%s is listed as long but does not exist", file)
 		}
 	}
 }
@@ -406,7 +406,7 @@ func TestBinaryStaysSmall(t *testing.T) {
 	}
 	for dep := range strings.SplitSeq(string(out), "\n") {
 		if slices.Contains([]string{"net/http/pprof", "testing", "net/http/httptest", "github.com/evanw/esbuild/pkg/api"}, dep) {
-			t.Errorf("the binary has %s in its import graph", dep)
+			t.Errorf("the import graph of the binary contains %s", dep)
 		}
 	}
 }

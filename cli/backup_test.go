@@ -64,7 +64,7 @@ func TestRestoreListsBackups(t *testing.T) {
 	said = must(t, "restore", "--list", "--data", dir, second)
 	if one, two := strings.Index(said, "trail-000001-a"), strings.Index(said, "trail-000002-a"); two < 0 || one < two ||
 		strings.Index(said, old) < one {
-		t.Errorf("the trail with the greater number is not before the other, and both before the older backup:\n%s",
+		t.Errorf("the incremental backup with the greater number is not before the other, and both before the older backup:\n%s",
 			said)
 	}
 	if got := command(t, nil, "", "restore", "--data", dir); got.code != 2 {
@@ -72,7 +72,7 @@ func TestRestoreListsBackups(t *testing.T) {
 	}
 	if said := must(t, "restore", "--list", "--data", filepath.Join(t.TempDir(), "none")); !strings.Contains(said,
 		"no backup") {
-		t.Errorf("where there is none: %q", said)
+		t.Errorf("without backups: %q", said)
 	}
 }
 
@@ -85,9 +85,9 @@ func TestPostgresHasNoIncrementalBackups(t *testing.T) {
 	h.keepFollowing(t.Context())
 	contains(t, "the log", log.String(), "--backup-every")
 	if at, following := h.backups.LastCopy(); following {
-		t.Errorf("there is a copy of %s", at)
+		t.Errorf("the backup contains a copy of %s", at)
 	}
 	if list, err := os.ReadDir(second); err != nil || len(list) != 0 {
-		t.Errorf("there are %v, %v", list, err)
+		t.Errorf("the backups are %v, %v", list, err)
 	}
 }

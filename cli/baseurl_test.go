@@ -40,7 +40,7 @@ func TestGuessedBaseURLIsLogged(t *testing.T) {
 			t.Errorf("%s: warned: got %t, want %t: %s", c.name, got, c.warned, &log)
 		}
 		if got := h.engine.Clinic.LinkURL(); got != c.link {
-			t.Errorf("%s: links of mails begin with %q, want %q", c.name, got, c.link)
+			t.Errorf("%s: links in emails begin with %q, want %q", c.name, got, c.link)
 		}
 		if err := h.close(); err != nil {
 			t.Error(err)
@@ -62,7 +62,7 @@ func TestSetupStoresBaseURL(t *testing.T) {
 	}
 	if status, answer := posted(t, s.base+"/v1/setup", body, nil); status != http.StatusUnprocessableEntity ||
 		!strings.Contains(answer, "baseUrl") {
-		t.Errorf("an address without a scheme: got %d %s, want it refused by its name", status, answer)
+		t.Errorf("an address without a scheme: got %d %s, want an error for the field", status, answer)
 	}
 	body["baseUrl"] = "https://book.example.org"
 	if status, answer := posted(t, s.base+"/v1/setup", body, nil); status != http.StatusCreated {
@@ -76,7 +76,7 @@ func TestSetupStoresBaseURL(t *testing.T) {
 		{"https://other.example.org", "https://other.example.org"}} {
 		again := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--base-url", c.flag)
 		if again.base != c.want {
-			t.Errorf("with --base-url %q: the tree says %s, want %s", c.flag, again.base, c.want)
+			t.Errorf("with --base-url %q: the settings return %s, want %s", c.flag, again.base, c.want)
 		}
 		if err := again.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)

@@ -51,7 +51,7 @@ func must(t *testing.T, args ...string) string {
 	t.Helper()
 	got := command(t, nil, "", args...)
 	if got.code != 0 {
-		t.Fatalf("holdfast %s: exit code %d, want 0; it said:\n%s", strings.Join(args, " "), got.code, got.stderr)
+		t.Fatalf("holdfast %s: exit code %d, want 0; it printed:\n%s", strings.Join(args, " "), got.code, got.stderr)
 	}
 	return got.stdout
 }
@@ -111,7 +111,7 @@ func TestCommandErrorsAreClear(t *testing.T) {
 	contains(t, "completion", must(t, "completion", "bash"), "holdfast")
 	for _, c := range rootCommand(process{}).Commands() {
 		if c.Short == "" {
-			t.Errorf("%s has no line of help", c.Name())
+			t.Errorf("%s has no help text", c.Name())
 		}
 	}
 }
@@ -124,6 +124,6 @@ func TestCanceledContextEndsCommand(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run(ctx, process{args: []string{"export", "--data", clinicDir(t)}, stdout: &out, stderr: &errs})
 	if code != 1 {
-		t.Errorf("exit code: got %d, want 1; it said %q", code, errs.String())
+		t.Errorf("exit code: got %d, want 1; it printed %q", code, errs.String())
 	}
 }

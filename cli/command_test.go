@@ -47,10 +47,10 @@ func TestTorture(t *testing.T) {
 	said := must(t, "torture", "--for", "300ms")
 	contains(t, "torture", said, "booked", "0 overlap")
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "holdfast-*")); len(left) > 0 {
-		t.Errorf("it left %v behind", left)
+		t.Errorf("the command left %v", left)
 	}
 	if got := command(t, nil, "", "torture", "--for", "0s"); got.code != 2 {
-		t.Errorf("for no time at all: got %+v, want exit code 2", got)
+		t.Errorf("with a zero duration: got %+v, want exit code 2", got)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestWhy(t *testing.T) {
 	askAll("without a server", onDisk)
 	if got := ask(overHTTP, "--type", "checkup", "--at", day+"T10:00:00Z"); got.code != 1 ||
 		!strings.Contains(got.stderr, "Is the server running") {
-		t.Errorf("nobody listens: got %+v", got)
+		t.Errorf("without a server: got %+v", got)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestWhy(t *testing.T) {
 func TestOpenAPIAndMigrate(t *testing.T) {
 	t.Parallel()
 	if got := must(t, "openapi"); got != string(docs.OpenAPI()) {
-		t.Errorf("openapi printed %d bytes, want the description of %d", len(got), len(docs.OpenAPI()))
+		t.Errorf("openapi printed %d bytes, want the %d of the description", len(got), len(docs.OpenAPI()))
 	}
 	dir := clinicDir(t)
 	contains(t, "migrate", must(t, "migrate", "--data", dir), "is at version")
@@ -143,9 +143,9 @@ func TestFirstOwnerIsCreatedUnattended(t *testing.T) {
 	s.ended(t)
 	s = started(t, append(args, write(t, "another password altogether\n"))...)
 	if got := signIn(t, s.base, email, password); got != http.StatusOK {
-		t.Errorf("after a start with another password: got %d, want the first one to count", got)
+		t.Errorf("after a start with another password: got %d, want the first password to apply", got)
 	}
 	if strings.Contains(s.stderr.String(), "walrus") || strings.Contains(s.stderr.String(), "altogether") {
-		t.Error("a password is in the log")
+		t.Error("the log contains a password")
 	}
 }

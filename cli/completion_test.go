@@ -29,7 +29,7 @@ func TestCompletionKnowsTheValues(t *testing.T) {
 		words := strings.Split(line, " ")
 		got := command(t, nil, "", append([]string{"__complete"}, words...)...)
 		if said := strings.Join(strings.Fields(got.stdout), " "); got.code != 0 || said != want {
-			t.Errorf("%q: offered are %q (exit code %d), want %q", line, said, got.code, want)
+			t.Errorf("%q: the suggestions are %q (exit code %d), want %q", line, said, got.code, want)
 		}
 	}
 }

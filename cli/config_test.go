@@ -118,7 +118,7 @@ func TestImportReportsAllMistakes(t *testing.T) {
 		"HOLDFAST_ADMIN_KEY", "24",
 		"HOLDFAST_TRUSTED_PROXIES", `"everyone"`, "line 1", "line 2", "HOLDFAST_LISTEN?", "line 3", "line 4")
 	if strings.Contains(err.Error(), "tooshort") {
-		t.Errorf("the secret stands in the message: %s", err)
+		t.Errorf("the message contains the secret: %s", err)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 	}
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + longEnough, "HOLDFAST_ADMIN_KEY_FILE=" + path})
 	if err == nil || !strings.Contains(err.Error(), "given twice") {
-		t.Errorf("both given: got %v, want a complaint", err)
+		t.Errorf("both set: got %v, want an error", err)
 	}
 	// A flag takes precedence over the environment, in either form.
 	if got, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + strings.Repeat("x", 30)}, "--admin-key-file",
@@ -172,11 +172,11 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 	}
 	contains(t, "warning", warnings[0], "HOLDFAST_LISTENN", "did you mean HOLDFAST_LISTEN?")
 	if strings.Contains(warnings[1], "did you mean") {
-		t.Errorf("a far name was guessed: %s", warnings[1])
+		t.Errorf("the error suggests an unrelated flag: %s", warnings[1])
 	}
 	for _, s := range settings() {
 		if s.env() == "HOLDFAST_PORT" {
-			t.Error("HOLDFAST_PORT is a setting: Kubernetes would set it to an address")
+			t.Error("HOLDFAST_PORT is a setting, but Kubernetes sets it to an address")
 		}
 	}
 }
@@ -202,21 +202,21 @@ func TestUnknownLineIsLogged(t *testing.T) {
 		said := strings.Join(warnings, "\n")
 		if c.refused {
 			if err == nil {
-				t.Errorf("%s: was taken, want it refused", c.line)
+				t.Errorf("%s: was accepted, want an error", c.line)
 				continue
 			}
 			said = err.Error()
 		} else if err != nil || got.logFormat != "json" {
-			t.Errorf("%s: got %v, log format %q; want the next line to count", c.line, err, got.logFormat)
+			t.Errorf("%s: got %v, log format %q; want the next line to apply", c.line, err, got.logFormat)
 		}
 		contains(t, c.line, said, c.says)
 		if c.says == "" && said != "" || c.says != "" && !strings.Contains(said, path) {
-			t.Errorf("%s: got %q, want it to name %q, or nothing", c.line, said, path)
+			t.Errorf("%s: got %q, want an error with %q, or none", c.line, said, path)
 		}
 	}
 	_, _, err := resolved(t, nil, "--config", filepath.Join(t.TempDir(), "nowhere"))
 	if err == nil {
-		t.Fatal("a file that is not there: got no error")
+		t.Fatal("a missing file: got no error")
 	}
 	contains(t, "a file that is not there", err.Error(), "flag --config", "there is no file", "nowhere")
 }
@@ -252,7 +252,7 @@ func FuzzFileOfSettings(f *testing.F) {
 		fileSource(write(t, text), "test", settings(), &wrong)
 		for _, w := range wrong {
 			if w.Error() == "" {
-				t.Error("a mistake without words")
+				t.Error("an error without a text")
 			}
 		}
 	})
@@ -281,10 +281,10 @@ func TestLogLevelLeavesOutLesserMessages(t *testing.T) {
 			got += strings.TrimSpace(message)
 		}
 		if got != want {
-			t.Errorf("--log-level %q writes %s, want %s", level, got, want)
+			t.Errorf("--log-level %q logs %s, want %s", level, got, want)
 		}
 	}
 	if _, _, err := resolved(t, nil, "--log-level", "info+2"); err == nil || !strings.Contains(err.Error(), "warn") {
-		t.Errorf("a level that does not exist: got %v, want an error that names the levels", err)
+		t.Errorf("an unknown level: got %v, want an error with the valid levels", err)
 	}
 }

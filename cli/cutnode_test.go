@@ -86,7 +86,7 @@ func TestNodeCutFromDatabaseLeavesNothingProcessing(t *testing.T) {
 		eventually(t, "every operation is completed", func() bool { return counts(node) == want })
 	}
 	if s := fake.Score(); s.Appointments != bookings || s.Duplicates != 0 {
-		t.Errorf("upstream: got %+v, want %d appointments and no duplicate", s, bookings)
+		t.Errorf("practice system: got %+v, want %d appointments and no duplicate", s, bookings)
 	}
 }
 
@@ -173,15 +173,15 @@ func TestRepeatAtOtherNodeFindsItsBooking(t *testing.T) {
 		for repeated.status != http.StatusCreated {
 			repeated.status, repeated.body = book(1, n)
 			if repeated.status != http.StatusCreated && !strings.Contains(repeated.body, "idempotency_in_flight") {
-				t.Fatalf("the repeat of booking %d: got %d %s, want it asked to wait", n, repeated.status, repeated.body)
+				t.Fatalf("the repeat of booking %d: got %d %s, want an answer with Retry-After", n, repeated.status, repeated.body)
 			}
 		}
 		early += 1 - len(first)
 		if got := <-first; got.status != http.StatusCreated || got.body != repeated.body {
-			t.Errorf("booking %d: got %d %s first and %s repeated, want one answer", n, got.status, got.body, repeated.body)
+			t.Errorf("booking %d: got %d %s at first and %s for the repeat, want the same answer", n, got.status, got.body, repeated.body)
 		}
 	}
 	if early == 0 {
-		t.Error("no repeat was answered before its first request: the test shows nothing")
+		t.Error("no repeat was answered before its first request: the test proves nothing")
 	}
 }

@@ -30,7 +30,7 @@ func TestReadCommandsCreateNoDatabase(t *testing.T) {
 				}
 			}
 			if left, err := os.ReadDir(there); err != nil || len(left) > 0 {
-				t.Errorf("asking left %v behind (%v)", left, err)
+				t.Errorf("the command left %v (%v)", left, err)
 			}
 		})
 	}

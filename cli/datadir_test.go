@@ -32,7 +32,7 @@ func TestServeCreatesDataDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.newKeys {
-		t.Error("newKeys: got true for a directory that never had a database")
+		t.Error("newKeys: got true for a directory that had no database")
 	}
 	for name, want := range map[string]os.FileMode{".": 0o700, backupsDir: 0o700, secretFile: 0o600, lockFile: 0o600} {
 		if got := mode(t, filepath.Join(path, name)); got != want {
@@ -72,7 +72,7 @@ func TestServeRefusesDirectoryInUse(t *testing.T) {
 	}
 	second, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
-		t.Fatalf("after the first let go: %v", err)
+		t.Fatalf("after the first process released it: %v", err)
 	}
 	second.close()
 }
@@ -89,13 +89,13 @@ func TestOpenWaitsForLock(t *testing.T) {
 		begun := time.Now()
 		if _, err := openDataDir(path, time.Now(), lockPatience); !errors.As(err, new(*inUseError)) ||
 			time.Since(begun) < lockPatience {
-			t.Errorf("a lock that stays: got %v after %s, want an inUseError after %s", err, time.Since(begun),
+			t.Errorf("a lock that is never released: got %v after %s, want an inUseError after %s", err, time.Since(begun),
 				lockPatience)
 		}
 		time.AfterFunc(lockPatience/2, func() { first.close() }) // in the bubble's time
 		second, err := openDataDir(path, time.Now(), lockPatience)
 		if err != nil {
-			t.Fatalf("a lock that is freed: %v", err)
+			t.Fatalf("a lock that is released: %v", err)
 		}
 		second.close()
 	})
@@ -115,7 +115,7 @@ func TestPartialFilesAreRemoved(t *testing.T) {
 	must(t, "export", "--data", dir)
 	for _, in := range []string{dir, filepath.Join(dir, backupsDir)} {
 		if left, _ := filepath.Glob(filepath.Join(in, ".*-*")); len(left) > 0 {
-			t.Errorf("%v were left", left)
+			t.Errorf("%v remain", left)
 		}
 	}
 	must(t, "verify", made)
@@ -142,10 +142,10 @@ func TestTrialLeavesServerAlone(t *testing.T) {
 		}
 		must(t, "export", "--data", dir)
 		if _, err := os.Stat(now); err != nil {
-			t.Errorf("the one that is being tried: %v", err)
+			t.Errorf("the directory of the running upgrade test: %v", err)
 		}
 		if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the one that was killed is still there: %v", err)
+			t.Errorf("the directory of the killed upgrade test is still there: %v", err)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestLoadRefusesReadableSecretKey(t *testing.T) {
 			}
 			d, err = openDataDir(path, time.Now(), 0)
 			if err != nil {
-				t.Fatalf("closed again: %v", err)
+				t.Fatalf("closed a second time: %v", err)
 			}
 			d.close()
 		})
@@ -196,7 +196,7 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	}
 	contains(t, "message", err.Error(), secretFile, "line 1", "copy the file back from a backup")
 	if strings.Contains(err.Error(), "not a key\n") {
-		t.Errorf("the file's content stands in the message: %v", err)
+		t.Errorf("the message contains the file's content: %v", err)
 	}
 	// The refusal released the lock.
 	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
@@ -242,13 +242,13 @@ func TestDamagedByteOfSecretKeyCreatesNoKey(t *testing.T) {
 				continue
 			}
 			if got := d.keys.Marshal(); !bytes.Equal(got, whole) || d.newKeys {
-				t.Errorf("byte %d as %q: got other keys, want the start refused", i, other)
+				t.Errorf("byte %d as %q: got other keys, want an error at start", i, other)
 			}
 			d.close()
 		}
 	}
 	if refused == 0 {
-		t.Error("no damage was refused")
+		t.Error("no damaged file was refused")
 	}
 }
 
@@ -281,7 +281,7 @@ func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	}
 	must(t, "export", "--data", dir)
 	if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
-		t.Errorf("after an older program's: got %q, %v; want it whole again", again, err)
+		t.Errorf("after an older program's start: got %q, %v; want the checksum", again, err)
 	}
 }
 
@@ -421,7 +421,7 @@ func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
 	}
 	defer d.close()
 	if list, err := d.copies(); err != nil || len(list) != 0 {
-		t.Errorf("of a new directory: %v, %v, want none", list, err)
+		t.Errorf("of a new directory: %v, %v, want no lines", list, err)
 	}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i, name := range []string{filepath.Join(backupsDir, "late"), queueFile + ".damaged-1",
@@ -437,6 +437,6 @@ func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
 	list, err := d.copies()
 	if err != nil || len(list) != 3 || list[0].Name != "backups/early" || list[2].Name != "backups/late" ||
 		!list[2].MadeAt.Equal(day) {
-		t.Errorf("got %v, %v; want early, the queue file, late", list, err)
+		t.Errorf("got %v, %v; want the early line, the queue file's and the late one", list, err)
 	}
 }

@@ -50,7 +50,7 @@ func TestDemoStartsWithActiveQueue(t *testing.T) {
 			q, err := h.engine.Outbound.Status(t.Context(),
 				outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
 			if err != nil || q.Completed == 0 || q.Pending == 0 || q.Failed > 0 {
-				t.Errorf("after %v: got %+v, %v; want something delivered and something that waits", after,
+				t.Errorf("after %v: got %+v, %v; want delivered and waiting operations", after,
 					q.OperationCounts, err)
 			}
 		}
@@ -119,10 +119,10 @@ func TestDemoFromStartToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := s.ended(t); code != 0 {
-		t.Errorf("exit code: got %d, want 0; it said %s", code, s.stderr)
+		t.Errorf("exit code: got %d, want 0; it printed %s", code, s.stderr)
 	}
 	if left := temporary(); len(left) != 0 {
-		t.Errorf("got %v left behind, want nothing", left)
+		t.Errorf("%v remain, want no files", left)
 	}
 	if strings.Contains(s.stderr.String(), "level=ERROR") {
 		t.Errorf("the log: %s", s.stderr)

@@ -42,7 +42,7 @@ func gone(t *testing.T, pid int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("process %d is still there", pid)
+			t.Fatalf("process %d is still running", pid)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestDemoServerEndsWithDemo(t *testing.T) {
 			s := started(t, "demo", "--listen", "127.0.0.1:0")
 			children := childrenOf(t, s.Process.Pid)
 			if len(children) != 1 {
-				t.Fatalf("the demo has started %d processes, want the server", len(children))
+				t.Fatalf("the demo has started %d processes, want only the server", len(children))
 			}
 			if err := s.Process.Signal(how); err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ func TestDemoClusterNamesMissingPrograms(t *testing.T) {
 
 	t.Setenv("PATH", t.TempDir())
 	if _, err := exec.LookPath("redis-server"); err == nil {
-		t.Fatal("there is a redis-server in an empty directory")
+		t.Fatal("an empty directory contains a redis-server")
 	}
 	got = command(t, nil, "", "demo", "--cluster")
 	if got.code != 1 {

@@ -42,11 +42,11 @@ func TestEarlierStatesAreListedAndExpire(t *testing.T) {
 	h, log := backingUp(t, dir, "--backup-keep", "7,2,0")
 	h.backups.Daily().Run(t.Context(), now)
 	if strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("the log has %s", log)
+		t.Errorf("the log is %s", log)
 	}
 	for name, stays := range names {
 		if _, err := os.Stat(filepath.Join(here, name)); (err == nil) != stays {
-			t.Errorf("%s: %v; want it to stay: %v", name, err, stays)
+			t.Errorf("%s: %v; want it to exist: %v", name, err, stays)
 		}
 	}
 }

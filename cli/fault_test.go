@@ -377,7 +377,7 @@ func (s *storm) recover(after, fault string, before int64) {
 				text := node.stderr.String()
 				s.Logf("node %d logged: %s", i, text[max(0, len(text)-20_000):])
 			}
-			s.Fatalf("%s, %s: the nodes are not as before %v later", after, fault, neverAfter)
+			s.Fatalf("%s, %s: the nodes have not recovered after %v", after, fault, neverAfter)
 		}
 	}
 	took := time.Since(began)

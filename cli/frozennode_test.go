@@ -110,12 +110,12 @@ func TestFrozenNodeWritesOnce(t *testing.T) {
 		<-answered
 	}
 	if !waits {
-		t.Fatal("the node was never frozen in the agents' line")
+		t.Fatal("the node never stopped during an agent's turn")
 	}
 	book(0) // its turn comes after the write that the node must not repeat
 	c.within("all bookings are confirmed", func() bool { return c.isDone(1, bookings) })
 	if s := c.fake.Score(); s.Writes != bookings || s.Appointments != bookings || s.Duplicates != 0 {
-		t.Errorf("upstream: got %+v, want each of %d bookings written once", s, bookings)
+		t.Errorf("practice system: got %+v, want each of %d bookings written once", s, bookings)
 	}
 }
 
@@ -152,10 +152,10 @@ func TestFrozenNodeKeepsNothingProcessing(t *testing.T) {
 	})
 	c.signal(0, syscall.SIGTERM) // it ends after the outcome of its call
 	if code := c.all[0].ended(t); code != 0 {
-		t.Errorf("the node that was frozen ended with %d: %s", code, c.all[0].stderr)
+		t.Errorf("the frozen node ended with %d: %s", code, c.all[0].stderr)
 	}
 	if s := c.fake.Score(); s.Appointments != bookings || s.Duplicates != 0 {
-		t.Errorf("upstream: got %+v, want %d appointments and no duplicate", s, bookings)
+		t.Errorf("practice system: got %+v, want %d appointments and no duplicate", s, bookings)
 	}
 	if got := appointments(t, c.all[1].base, longEnough); !slices.Equal(got, want) || len(got) != bookings {
 		t.Errorf("after the node resumed: got %+v, want %+v", got, want)

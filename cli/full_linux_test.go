@@ -15,7 +15,7 @@ func TestStartOnFullDiskServesReads(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=8m"); err != nil {
-		t.Skipf("no small disk can be made here: %v", err)
+		t.Skipf("cannot create a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 	dir, fill := filepath.Join(disk, "data"), filepath.Join(disk, "fill")
@@ -52,7 +52,7 @@ func TestStartOnFullDiskServesReads(t *testing.T) {
 		}
 		if status, body := posted(t, s.base+"/v1/api-keys", map[string]any{"name": "x", "scope": "agent"},
 			bearer(longEnough)); status != http.StatusCreated {
-			t.Errorf("writing when there is room: got %d %s", status, body)
+			t.Errorf("a write with free space: got %d %s", status, body)
 		}
 		stop(s, syscall.SIGTERM)
 		stop(start(), syscall.SIGKILL) // there is room: the reserve is created again

@@ -96,7 +96,7 @@ func fillClinic(t *testing.T, file string, rows map[string][]map[string]any) {
 			t.Fatal(err)
 		}
 		if table.Name != "meta" && len(rows[table.Name]) == 0 {
-			t.Errorf("%s has no row here: whatever is remembered has to be carried", table.Name)
+			t.Errorf("%s has no row in this test, which must move every table", table.Name)
 		}
 		for _, named := range rows[table.Name] {
 			r := make(store.Row, len(columns))

@@ -56,7 +56,7 @@ func told(page, came any) error {
 			// the remaining life of the hold when the answer is sent
 			if left, whole := got[name], value; name == "ttlMs" {
 				if is, ok := left.(float64); !ok || is <= whole.(float64)/2 || is > whole.(float64) {
-					return fmt.Errorf("%s: got %v, want what is left of %v", name, left, whole)
+					return fmt.Errorf("%s: got %v, want the remaining part of %v", name, left, whole)
 				}
 				continue
 			}
@@ -105,7 +105,7 @@ func toldAll(answer fence, printed string) error {
 			return err
 		}
 		if len(page) != len(came) {
-			return fmt.Errorf("%d documents were printed, the page tells %d: %s", len(came), len(page), printed)
+			return fmt.Errorf("%d documents were printed, the page has %d: %s", len(came), len(page), printed)
 		}
 		return told(page, came)
 	}
@@ -114,7 +114,7 @@ func toldAll(answer fence, printed string) error {
 		like := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), "…", ".*") + "$")
 		at := slices.IndexFunc(lines, like.MatchString)
 		if at < 0 {
-			return fmt.Errorf("no line like %q in %q", want, lines)
+			return fmt.Errorf("the output has no line like %q: %q", want, lines)
 		}
 		lines = lines[at+1:]
 	}
@@ -127,7 +127,7 @@ func tool(t *testing.T, name, what string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("SKIPPED: there is no %s here, so %s is not tried", name, what)
+		t.Skipf("SKIPPED: %s is not installed, so %s is not tested", name, what)
 	}
 	return path
 }
@@ -148,7 +148,7 @@ func TestGuideExamplesWork(t *testing.T) {
 	t.Parallel()
 	s, dir := guided(t)
 	if n := examples(t, "guide.md", s, dir); n < 14 {
-		t.Errorf("%d answers were compared; the page has fewer than it had, or they are not found", n)
+		t.Errorf("only %d answers were compared; the page has fewer than before, or the test does not find them", n)
 	}
 }
 
@@ -180,7 +180,7 @@ func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 			continue
 		}
 		if all[i-1].purpose != "run" {
-			t.Fatalf("an answer on the page without a command before it: %s", f.text)
+			t.Fatalf("an answer on the page has no command: %s", f.text)
 		}
 		printed, err := os.ReadFile(filepath.Join(work, fmt.Sprint("printed-", i-1)))
 		if err != nil {
@@ -252,7 +252,7 @@ func TestGuideReceiversVerifySignatures(t *testing.T) {
 				"a forged one":   {notice.NewWebhookSecret(), time.Now(), nil, 401},
 			} {
 				if got := receives(address, want.secret, want.at, want.alter); got != want.status {
-					t.Errorf("%s was answered %d, want %d: %s", name, got, want.status, printed)
+					t.Errorf("%s got %d, want %d: %s", name, got, want.status, printed)
 				}
 			}
 
@@ -316,7 +316,7 @@ func waitFor(t *testing.T, printed *transcript, so func() bool) {
 	for end := time.After(time.Minute); !so(); {
 		select {
 		case <-end:
-			t.Fatalf("it did not come to that in a minute; it printed %s", printed)
+			t.Fatalf("the expected output did not appear within a minute; it printed %s", printed)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

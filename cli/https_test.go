@@ -55,7 +55,7 @@ func TestHTTPSByItself(t *testing.T) {
 		at(secure), "--http-listen", at(plain),
 		"--acme-directory", directory.URL, "--acme-ca", directory.CAFile, "--acme-email", "it@clinic.test")
 	if s.base != "https://"+clinicDomain {
-		t.Errorf("the tree says %s", s.base)
+		t.Errorf("the log is %s", s.base)
 	}
 	issuer := directory.Issuer(t)
 	eventually(t, "a certificate", func() bool {
@@ -80,7 +80,7 @@ func TestHTTPSByItself(t *testing.T) {
 	expectSecureCookies(t, s, browser(at(secure), issuer, "HTTP/2.0"), dir)
 	if status, figures := asked(t, http.MethodGet, "http://"+at(local)+"/metrics", nil, nil); status != http.StatusOK ||
 		!strings.Contains(figures, `holdfast_certificate_end_timestamp_seconds{domain="`+clinicDomain+`"} 1`) {
-		t.Errorf("metrics: %d, and the end of the certificate is not in them", status)
+		t.Errorf("metrics: %d, without the certificate's expiry", status)
 	}
 
 	streams := map[string]*bufio.Scanner{}
@@ -170,7 +170,7 @@ func expectSecureCookies(t *testing.T, s *server, through *http.Client, dir stri
 	}
 	for _, c := range answer.Cookies() {
 		if !c.Secure || !strings.HasPrefix(c.Name, "__Host-") {
-			t.Errorf("the cookie %s is not for HTTPS alone", c.Name)
+			t.Errorf("the cookie %s is not limited to HTTPS", c.Name)
 		}
 	}
 }

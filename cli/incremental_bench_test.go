@@ -40,7 +40,7 @@ func BenchmarkCopyOfAMinute(b *testing.B) {
 	bytes := func() (path string, n int64) {
 		list, err := backup.List(b.Context(), b.TempDir(), backup.Access{}, []string{second})
 		if err != nil || len(list) != 1 {
-			b.Fatalf("there are %+v, %v; want one incremental backup", list, err)
+			b.Fatalf("got %+v, %v; want one incremental backup", list, err)
 		}
 		return list[0].Path, list[0].Bytes
 	}
@@ -48,7 +48,7 @@ func BenchmarkCopyOfAMinute(b *testing.B) {
 		began := time.Now()
 		k.Run(b.Context(), began)
 		if last, _ := h.backups.LastCopy(); last.Before(began) {
-			b.Fatalf("nothing was copied since %s", began)
+			b.Fatalf("no increment was copied since %s", began)
 		}
 		return time.Since(began)
 	}

@@ -78,7 +78,7 @@ func TestErrorOfDatabaseCallLosesNoBooking(t *testing.T) {
 	}
 	t.Logf("%d calls failed", reached)
 	if reached == 0 {
-		t.Error("no call failed: the test shows nothing")
+		t.Error("no call failed: the test proves nothing")
 	}
 }
 
@@ -113,10 +113,10 @@ func bookUnderError(t *testing.T, file, errno string, n int) bool {
 		delete(acknowledged, a.SlotStartDate.UTC().Format(time.RFC3339))
 	}
 	if len(acknowledged) > 0 {
-		t.Errorf("%s: %d acknowledged bookings are gone", what, len(acknowledged))
+		t.Errorf("%s: %d acknowledged bookings are missing", what, len(acknowledged))
 	}
 	if status, body := bookAt(t, s.base, 100); status != http.StatusCreated {
-		t.Errorf("%s, after the next start: a booking got %d %s", what, status, body)
+		t.Errorf("%s, after the next start: a booking: %d %s", what, status, body)
 	}
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestErrorOfEachCallOfCommand(t *testing.T) {
 				t.Fatalf("keys rotate with %s of call %d (exit code %d) left a damaged key file: %v", errno, n, code, err)
 			}
 			if changed := !bytes.Equal(before, after); code == 0 && !changed {
-				t.Errorf("keys rotate with %s of call %d succeeded and changed nothing: %s", errno, n, said)
+				t.Errorf("keys rotate with %s of call %d succeeded without a change: %s", errno, n, said)
 			}
 			old, err := token.ParseKeyring(before)
 			if err != nil {
@@ -227,7 +227,7 @@ func TestErrorOfEachCallOfCommand(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := ring.VerifyBookingAuth(signed, "11111111-2222-4333-8444-555555555555", time.Now()); err != nil {
-				t.Errorf("keys rotate with %s of call %d: a token of before is refused: %v", errno, n, err)
+				t.Errorf("keys rotate with %s of call %d: an earlier token is refused: %v", errno, n, err)
 			}
 			if !injected(t, report) || n > most {
 				break

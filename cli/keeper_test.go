@@ -33,7 +33,7 @@ func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 			at = time.Now()
 			h.startKeepers(t.Context())(failed)
 			if took := time.Since(at); took > 0 {
-				t.Errorf("without a hung destination the server stopped after %s, want at once", took)
+				t.Errorf("without a hung destination, the server stopped after %s, want immediately", took)
 			}
 		})
 	}

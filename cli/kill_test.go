@@ -125,15 +125,15 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	// request.
 	for i, x := range k.intents {
 		if !x.answered && !k.try(s.base, x) {
-			t.Errorf("%s has no answer from a server that nobody kills", x.key)
+			t.Errorf("%s got no answer, although no test kills the server", x.key)
 		}
 		if x.booked && (x.tries > 1 || i%5 == 0) {
 			first := *x
 			if k.try(s.base, x); !x.agent && x.id != first.id {
-				t.Errorf("%s was the appointment %s, and repeated it is %s", x.key, first.id, x.id)
+				t.Errorf("%s booked the appointment %s, and its repeat returns %s", x.key, first.id, x.id)
 			}
 			if !x.booked {
-				t.Errorf("%s was acknowledged, and repeated it is not: %s", x.key, x.answerBody)
+				t.Errorf("%s was acknowledged, but its repeat is not: %s", x.key, x.answerBody)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func (k *killed) run(s *server, life time.Duration) {
 	}
 	time.AfterFunc(life, func() { _ = s.Process.Kill() })
 	if code := s.ended(k.t); code != -1 {
-		k.t.Errorf("the server ended by itself with %d: %s", code, s.stderr)
+		k.t.Errorf("the server stopped on its own with %d: %s", code, s.stderr)
 	}
 	close(stop)
 	callers.Wait()
@@ -359,12 +359,12 @@ func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
 		}
 		told[x.start.Unix()] = true
 		if !there {
-			t.Errorf("%s was acknowledged and is not there: %s", x.key, x.answerBody)
+			t.Errorf("%s was acknowledged and is missing: %s", x.key, x.answerBody)
 		}
 	}
 	for start, a := range byStart {
 		if !told[start] {
-			t.Errorf("%s of %s is there, and whoever asked for it was never told, for all the asking", a.ID, a.Source)
+			t.Errorf("%s of %s exists, but its client never got an answer, in spite of its repeats", a.ID, a.Source)
 		}
 	}
 	upstreamAt, review := map[int64]int{}, 0
@@ -380,11 +380,11 @@ func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
 		case a.UpstreamState == "needs_review" && n <= 1:
 			review++
 		case a.UpstreamState != "confirmed" || n != 1:
-			t.Errorf("%s of %s is %s here and %d times upstream", a.ID, a.Source, a.UpstreamState, n)
+			t.Errorf("%s of %s is %s here, and the practice system has it %d times", a.ID, a.Source, a.UpstreamState, n)
 		}
 	}
 	for start, n := range upstreamAt {
-		t.Errorf("upstream there are %d at %s that nobody here knows of", n, time.Unix(start, 0).UTC())
+		t.Errorf("the practice system has %d at %s without an appointment here", n, time.Unix(start, 0).UTC())
 	}
 	again := 0
 	for _, x := range k.intents {
@@ -395,6 +395,6 @@ func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
 	t.Logf("%d kills, %d wanted: %d by agents and %d on the web were acknowledged, %d appointments, %d without an answer at first, %d for review",
 		rounds, len(k.intents), agents, web, len(byStart), again, review)
 	if rounds < enough || agents == 0 || web == 0 {
-		t.Error("that is too little for a useful test")
+		t.Error("too few operations for a useful test")
 	}
 }

@@ -129,14 +129,14 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	caller := map[string]any{"firstName": "Canaryname", "lastName": "Surname", "birthDate": "1961-07-04",
 		"phone": "0170 5550123", "email": "canarymail@example.org"}
 	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 422 && status != 503 {
-		t.Errorf("a patient who is refused: %d %s", status, body)
+		t.Errorf("a patient whom the practice system refuses: %d %s", status, body)
 	}
 	public = append(public, body)
 	caller["lastName"] = "Welcome"
 	var who map[string]any
 	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 200 ||
 		json.Unmarshal([]byte(body), &who) != nil {
-		t.Fatalf("a patient who is taken: %d %s", status, body)
+		t.Fatalf("a patient whom the practice system accepts: %d %s", status, body)
 	}
 	public = append(public, body)
 	status, body = send("POST", "/v1/agent/appointments", agentKey, with(who, map[string]any{
@@ -145,7 +145,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 		"appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 	}))
 	if public = append(public, body); status != 202 {
-		t.Fatalf("a booking that waits: %d %s", status, body)
+		t.Fatalf("a queued booking: %d %s", status, body)
 	}
 	eventually(t, "everything has failed", func() bool {
 		status, body := get(t, base+"/v1/queue-status?status=failed&kind=all", longEnough)
@@ -156,7 +156,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	_, metrics := get(t, base+"/metrics", "")
 	_, names := get(t, base+"/v1/queue-status", longEnough)
 	if !strings.Contains(names, "Canarychild") {
-		t.Errorf("the front desk does not see who an operation is for: %s", names)
+		t.Errorf("the front desk does not see the patient of an operation: %s", names)
 	}
 	for what, text := range map[string]string{
 		"the log": log.String(), "the events": events.String(), "a webhook": told.String(), "the metrics": metrics,

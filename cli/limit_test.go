@@ -19,7 +19,7 @@ func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	}
 	const limit = 10
 	if got := streamsWithin(limit); got != limit {
-		t.Errorf("a limit that fits: got %d, want %d", got, limit)
+		t.Errorf("a limit below the maximum: got %d, want %d", got, limit)
 	}
 }
 

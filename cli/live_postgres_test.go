@@ -70,7 +70,7 @@ func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status := hold("a-holding-client-0001"); status != http.StatusConflict {
-		t.Errorf("what another node holds: got %d, want 409", status)
+		t.Errorf("a time that another node's client holds: got %d, want 409", status)
 	}
 	_, body := get(t, base+"/v1/slots/poll?appointmentTypeId=checkup&date="+list[0].SlotStart.Format(time.DateOnly)+
 		"&clientId=a-polling-client-0001", "")
@@ -91,7 +91,7 @@ func TestHoldsAreInPostgresDuringRedisOutage(t *testing.T) {
 	}
 	s.Kill()
 	if status := hold("another-client-00001"); status != http.StatusConflict {
-		t.Errorf("without Redis, what another holds: got %d, want 409", status)
+		t.Errorf("without Redis, another client's time: got %d, want 409", status)
 	}
 	storageMode(t, base, "fallback")
 	list, err := beside.List(t.Context())
@@ -101,6 +101,6 @@ func TestHoldsAreInPostgresDuringRedisOutage(t *testing.T) {
 	s.Restart()
 	storageMode(t, base, "redis")
 	if status := hold("another-client-00001"); status != http.StatusConflict {
-		t.Errorf("in the Redis that came back empty: got %d, want 409", status)
+		t.Errorf("in the Redis that returned empty: got %d, want 409", status)
 	}
 }

@@ -52,7 +52,7 @@ func TestServeWithRedis(t *testing.T) {
 		for deadline := time.After(time.Minute); ; {
 			status, body := get(t, base+"/readyz", "")
 			if status != http.StatusOK {
-				t.Fatalf("readyz: got %d %s, want it ready", status, body)
+				t.Fatalf("readyz: got %d %s, want ready", status, body)
 			}
 			if strings.Contains(body, `"storageMode":"`+want+`"`) {
 				return
@@ -103,7 +103,7 @@ func TestServeWithRedis(t *testing.T) {
 	s.Restart()
 	mode("redis")
 	if again := held(); len(again) != 1 || again[0].ID != first[0].ID {
-		t.Errorf("in the Redis that came back empty: got %+v, want hold %s", again, first[0].ID)
+		t.Errorf("in the Redis that returned empty: got %+v, want hold %s", again, first[0].ID)
 	}
 	stop()
 	if err := <-ended; err != nil {
@@ -130,7 +130,7 @@ func TestRedisRefusesSecondDatabase(t *testing.T) {
 	var taken *redis.LeaseError
 	if err := open(); !errors.As(err, &taken) || !strings.Contains(err.Error(), "--redis") ||
 		!strings.Contains(err.Error(), "one database") {
-		t.Errorf("got %v, want a refusal that names the way out", err)
+		t.Errorf("got %v, want an error with a solution", err)
 	}
 	stop()
 	if err := <-ended; err != nil {
@@ -147,7 +147,7 @@ func TestServeStartsWithoutRedis(t *testing.T) {
 	_, base, _, _ := served(t, clinicDir(t), "--redis", "unix:///nowhere/there.sock")
 	status, body := get(t, base+"/readyz", "")
 	if status != http.StatusOK {
-		t.Errorf("got %d %s, want it ready", status, body)
+		t.Errorf("got %d %s, want ready", status, body)
 	}
 	contains(t, "readyz", body, `"storageMode":"fallback"`)
 }

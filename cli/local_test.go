@@ -46,7 +46,7 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 			}
 			must(t, "import", "--data", here, file)
 			if got := must(t, "export", "--data", here); got != first {
-				t.Errorf("imported twice: got %s, want %s", got, first)
+				t.Errorf("second import: got %s, want %s", got, first)
 			}
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -98,13 +98,13 @@ func TestImportRefusesWholeFile(t *testing.T) {
 			}
 			contains(t, "message", got.stderr, c.says...)
 			if after := must(t, "export", "--data", dir); after != before {
-				t.Errorf("something was imported: %s", after)
+				t.Errorf("a part was imported: %s", after)
 			}
 		})
 	}
 	got := command(t, nil, "", "import", "--data", t.TempDir(), "nowhere.json")
 	if got.code != 1 || !strings.Contains(got.stderr, "nowhere.json") {
-		t.Errorf("a file that is not there: got %d, %q", got.code, got.stderr)
+		t.Errorf("a missing file: got %d, %q", got.code, got.stderr)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAPIKeyLifecycle(t *testing.T) {
 	made := command(t, nil, "", "apikey", "create", "--data", dir, "--name", "phone agent", "--scope", "agent")
 	secret := strings.TrimSpace(made.stdout)
 	if made.code != 0 || !strings.HasPrefix(secret, "hfk_") || strings.ContainsAny(secret, " \n") {
-		t.Fatalf("create: got %+v, want the key alone on standard output", made)
+		t.Fatalf("create: got %+v, want only the key on standard output", made)
 	}
 	list := must(t, "apikey", "list", "--data", dir)
 	contains(t, "list", list, "phone agent", "agent", secret[:10], "never")
@@ -152,7 +152,7 @@ func TestLongDirectoryGetsShortSocket(t *testing.T) {
 	must(t, "import", "--data", dir, harbour)
 	contains(t, "export", must(t, "export", "--data", dir), "Harbour Clinic")
 	if _, err := os.Stat(filepath.Join(dir, socketFile)); !os.IsNotExist(err) {
-		t.Errorf("the socket stayed behind: %v", err)
+		t.Errorf("the socket remains: %v", err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	for _, name := range []string{".", databaseFile, secretFile} {
 		if got := mode(t, filepath.Join(backup, name)); got&0o077 != 0 {
-			t.Errorf("mode of %s: got %#o, want its owner's only", name, got)
+			t.Errorf("mode of %s: got %#o, want access only for its owner", name, got)
 		}
 	}
 	contains(t, "verify", must(t, "verify", backup), "sound")
@@ -187,7 +187,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	after := must(t, "export", "--data", dir)
 	if after == before {
-		t.Fatal("the change did not change anything")
+		t.Fatal("the test changed nothing")
 	}
 	contains(t, "restore", must(t, "restore", "--data", dir, backup), "restored", "replaced-")
 	if got := must(t, "export", "--data", dir); got != before {
@@ -197,11 +197,11 @@ func TestBackupAndRestore(t *testing.T) {
 	// The replaced files are a backup too, so there is a way back.
 	replaced, err := filepath.Glob(filepath.Join(dir, backupsDir, "replaced-*"))
 	if err != nil || len(replaced) != 1 {
-		t.Fatalf("replaced: got %v, %v, want one directory", replaced, err)
+		t.Fatalf("replaced directories: got %v, %v, want one", replaced, err)
 	}
 	must(t, "restore", "--data", dir, replaced[0])
 	if got := must(t, "export", "--data", dir); got != after {
-		t.Errorf("after going back: got %s, want %s", got, after)
+		t.Errorf("after the second restore: got %s, want %s", got, after)
 	}
 
 	// On an empty machine.
@@ -211,7 +211,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("on an empty machine: got %s, want %s", got, before)
 	}
 	if now, _ := os.ReadFile(filepath.Join(fresh, secretFile)); string(now) != string(key) {
-		t.Error("on an empty machine: the keys are not those of the backup, so every link sent is void")
+		t.Error("on an empty machine: the keys differ from the backup's, so all sent links are invalid")
 	}
 }
 

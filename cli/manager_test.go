@@ -101,7 +101,7 @@ func TestServeNotifiesServiceManager(t *testing.T) {
 			break
 		}
 		if got != "WATCHDOG=1" {
-			t.Fatalf("at the end: got %q, want STOPPING=1", got)
+			t.Fatalf("at the stop: got %q, want STOPPING=1", got)
 		}
 	}
 	if code := s.ended(t); code != 0 {

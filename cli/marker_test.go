@@ -96,7 +96,7 @@ func TestLostDatabaseIsRefused(t *testing.T) {
 			_, _, stop, ended = served(t, dir)
 			stop()
 			if err := <-ended; err != nil {
-				t.Errorf("serving what was restored: %v", err)
+				t.Errorf("serving the restored data: %v", err)
 			}
 		})
 	}

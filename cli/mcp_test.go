@@ -23,7 +23,7 @@ func TestMCPOnStandardInput(t *testing.T) {
 	must(t, "import", "--data", dir, file)
 	if got := command(t, nil, "{}", "mcp", "--data", dir); got.code != 1 ||
 		!strings.Contains(got.stderr, "holdfast serve") {
-		t.Errorf("without a server: got %+v, want it said how to start one", got)
+		t.Errorf("without a server: got %+v, want an error with the command that starts one", got)
 	}
 	started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	said := command(t, nil, strings.Join([]string{

@@ -14,7 +14,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 	t.Parallel()
 	s, dir := guided(t)
 	if n := examples(t, "mcp.md", s, dir); n < 5 {
-		t.Errorf("%d answers were compared", n)
+		t.Errorf("only %d answers were compared", n)
 	}
 	b, err := os.ReadFile("../docs/mcp.md")
 	if err != nil {
@@ -28,11 +28,11 @@ func TestMCPPageExamplesWork(t *testing.T) {
 	tools := toolsOf(t, command(t, nil, list, "mcp", "--data", dir).stdout)
 	for name, reads := range tools {
 		if said, there := table[name]; !there || said != reads {
-			t.Errorf("%s: reads only: %t; the page has it: %t, and says so: %t", name, reads, there, said)
+			t.Errorf("%s: reads only: %t; the page lists it: %t, and marks it: %t", name, reads, there, said)
 		}
 	}
 	if len(table) != len(tools) {
-		t.Errorf("the page has %d tools, there are %d", len(table), len(tools))
+		t.Errorf("the page lists %d tools, the server has %d", len(table), len(tools))
 	}
 
 	key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "page", "--scope", "agent"))
@@ -80,7 +80,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 		}
 	}
 	if configs != 5 {
-		t.Errorf("%d configurations were tried, want all five", configs)
+		t.Errorf("%d configurations were tested, want all five", configs)
 	}
 }
 

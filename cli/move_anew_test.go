@@ -23,7 +23,7 @@ func TestMigrateRestartsAfterChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := store.Carry(t.Context(), from, to, func(string, int, int) {}); !errors.Is(err, errBroken) {
-			t.Errorf("got %v, want it broken", err)
+			t.Errorf("got %v, want an interrupted move", err)
 		}
 		if err := errors.Join(from.Close(), to.Close()); err != nil {
 			t.Fatal(err)

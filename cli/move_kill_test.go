@@ -50,7 +50,7 @@ func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) 
 			return free
 		}
 	}
-	t.Fatalf("psql does not take %s", statement)
+	t.Fatalf("psql refuses %s", statement)
 	return free
 }
 
@@ -78,7 +78,7 @@ func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args .
 		whole = whole || strings.Contains(lines.Text(), "all rows compared")
 	}
 	if err := c.Wait(); err == nil || whole {
-		t.Fatalf("it was through before it was killed (%v): the test kills nothing", err)
+		t.Fatalf("the move ended before it was killed (%v): the test kills no move", err)
 	}
 	free()
 	eventually(t, "the server has let go of what the killed one had", func() bool {
@@ -137,7 +137,7 @@ func TestKilledMigrateResumes(t *testing.T) {
 	free := inTheWay(t, server, url, fmt.Sprintf(`INSERT INTO tallies VALUES ('network-%05d', %d, 1)`, stuck, stuck))
 	killedMoving(t, free, server, "--data", dir, "--to", url)
 	if disk.Size(filepath.Join(dir, databaseFile)) <= 0 || disk.Size(filepath.Join(dir, postgresFile)) >= 0 {
-		t.Fatal("a move that was killed took the clinic away")
+		t.Fatal("a killed move deleted the clinic")
 	}
 	serveIsRefused("a part of a clinic", url)
 	all := fmt.Sprintf("tallies              %d", rows+1)
@@ -148,12 +148,12 @@ func TestKilledMigrateResumes(t *testing.T) {
 	back := []string{"--data", dir, "--database", url, "--to", "sqlite:" + home}
 	killedMoving(t, inTheWay(t, server, url, `LOCK TABLE person_notes`), server, back...)
 	if disk.Size(filepath.Join(home, databaseFile)) >= 0 {
-		t.Fatal("a move that was killed left half a clinic under its name")
+		t.Fatal("a killed move left a part of a clinic under its name")
 	}
 	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...),
 		"appointments         5, of which 5 were copied before", all, "all rows compared")
 	if disk.Size(filepath.Join(home, halfDir)) >= 0 {
-		t.Error("what a clinic was put together in is left")
+		t.Error("the temporary directory of the move remains")
 	}
 	same(t, began, filepath.Join(home, databaseFile))
 }
@@ -175,7 +175,7 @@ func TestAbandonedMigrateLosesNobody(t *testing.T) {
 		}
 		must(t, "export", "--data", dir)
 		if there := disk.Size(half) >= 0; there != (days < 7) {
-			t.Errorf("%d days later it is there: %v", days, there)
+			t.Errorf("%d days later it still exists: %v", days, there)
 		}
 	}
 }

@@ -29,25 +29,25 @@ func TestClinicMovesToPostgresAndBack(t *testing.T) {
 	moved := must(t, "migrate", "--data", dir, "--to", url)
 	contains(t, "growing", moved, "appointments         5", "all rows compared", "holdfast serve --data "+dir)
 	if strings.Contains(moved, url) {
-		t.Errorf("the URL, which may have a password in it, was printed: %s", moved)
+		t.Errorf("the command printed the URL, which may contain a password: %s", moved)
 	}
 	again := command(t, nil, "", "migrate", "--data", dir, "--to", url)
 	contains(t, "growing again", again.stderr, "there is no SQLite clinic")
 	old, _ := filepath.Glob(filepath.Join(dir, backupsDir, "moved-*", databaseFile))
 	if len(old) != 1 {
-		t.Fatalf("got %v, want the file it was in, kept", old)
+		t.Fatalf("got %v, want the original file to remain", old)
 	}
 
 	home := filepath.Join(t.TempDir(), "home")
 	contains(t, "coming home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+home),
 		"users                2", "all rows compared")
 	if a, b := read(t, filepath.Join(dir, secretFile)), read(t, filepath.Join(home, secretFile)); a != b {
-		t.Error("the keys did not come along")
+		t.Error("the keys were not copied")
 	}
 	same(t, began, filepath.Join(home, databaseFile))
 	refused := command(t, nil, "", "serve", "--data", dir, "--database", url, "--listen", "127.0.0.1:0")
 	if refused.code != 1 {
-		t.Errorf("serving what was left: exit code %d, want 1", refused.code)
+		t.Errorf("serving the old data directory: exit code %d, want 1", refused.code)
 	}
 	contains(t, "serving what was left", refused.stderr, "moved to sqlite:"+home, "moved_to")
 }
@@ -124,13 +124,13 @@ func TestInterruptedMigrateResumes(t *testing.T) {
 		got := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen",
 			"127.0.0.1:0")
 		if got.code != 1 {
-			t.Errorf("a server on a part of a clinic: exit code %d, want 1", got.code)
+			t.Errorf("serving a part of a clinic: exit code %d, want 1", got.code)
 		}
 		contains(t, "a server on a part of a clinic", got.stderr, "was interrupted; run holdfast migrate again")
 		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 		carried := command(t, nil, "", "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+elsewhere)
 		if carried.code != 1 || hasDatabase(elsewhere) {
-			t.Errorf("a part carried further: got %+v, want exit code 1 and nothing there", carried)
+			t.Errorf("moving a part of a clinic: got %+v, want exit code 1 and no target", carried)
 		}
 		contains(t, "a part carried further", carried.stderr, "contains part of a clinic")
 	}
@@ -234,7 +234,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 	} {
 		got := command(t, nil, "", append([]string{"migrate"}, c.args...)...)
 		if got.code != 1 {
-			t.Errorf("%s: exit code %d, want 1; it said %s", c.name, got.code, got.stdout+got.stderr)
+			t.Errorf("%s: exit code %d, want 1; it printed %s", c.name, got.code, got.stdout+got.stderr)
 		}
 		contains(t, c.name, got.stderr, c.want)
 	}
@@ -242,12 +242,12 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 	node := command(t, nil, "", "migrate", "--data", filepath.Join(t.TempDir(), "x"), "--database", strangers, "--to",
 		"sqlite:"+t.TempDir())
 	if node.code != 1 {
-		t.Errorf("a node that runs: exit code %d, want 1", node.code)
+		t.Errorf("a running node: exit code %d, want 1", node.code)
 	}
 	second := movableDir(t)
 	if got := command(t, nil, "", "migrate", "--data", second, "--to", strangers); got.code != 1 ||
 		!strings.Contains(got.stderr, "Stop every node") {
-		t.Errorf("into a database that a node has: got %d %s", got.code, got.stderr)
+		t.Errorf("into a database that a node uses: got %d %s", got.code, got.stderr)
 	}
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -160,7 +160,7 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 		t.Fatalf("got %d %s, want 201", status, body)
 	}
 	if status, body := bookAt(t, b.base, 1); status != http.StatusCreated && !strings.Contains(body, "taken") {
-		t.Errorf("the same time at another node: got %d %s, want it refused", status, body)
+		t.Errorf("the same time at another node: got %d %s, want an error", status, body)
 	}
 	// If a node has briefly not reached Redis, it holds times elsewhere during that time; then the test asks it for
 	// the next time of the day.
@@ -178,7 +178,7 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 			return
 		}
 		if both() && away() == before || n > 8 {
-			t.Fatalf("a hold of what another node's client holds: got %d %s, want slot_held", status, body)
+			t.Fatalf("a time that another node's client holds: got %d %s, want slot_held", status, body)
 		}
 	}
 }
@@ -218,11 +218,11 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	for !done() {
 		if <-tick.C; time.Since(began) > time.Minute { // the lease of the running operations expires first
 			_, body := get(t, c.all[1].base+"/v1/queue-status", longEnough)
-			t.Fatalf("the queue is not worked off: %s", body)
+			t.Fatalf("the queue is not empty: %s", body)
 		}
 	}
 	if s := fake.Score(); s.Appointments != bookings || s.Duplicates != 0 {
-		t.Errorf("upstream: got %+v, want %d appointments and no duplicate", s, bookings)
+		t.Errorf("practice system: got %+v, want %d appointments and no duplicate", s, bookings)
 	}
 }
 

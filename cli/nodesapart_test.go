@@ -39,7 +39,7 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	stranger := withKey(t, "")
 	got := begin(stranger)
 	if got.code != 1 {
-		t.Errorf("a key of its own: exit code %d, want 1", got.code)
+		t.Errorf("with its own key: exit code %d, want 1", got.code)
 	}
 	contains(t, "a key of its own", got.stderr, "another secret.key",
 		"Copy secret.key from the data directory of a running node to "+filepath.Join(stranger, secretFile))
@@ -47,7 +47,7 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	old := withKey(t, c.dirs[0])
 	must(t, "keys", "rotate", "--data", c.dirs[0])
 	if got := begin(old); got.code != 1 {
-		t.Errorf("the key that was replaced: exit code %d, want 1", got.code)
+		t.Errorf("with the replaced key: exit code %d, want 1", got.code)
 	} else {
 		contains(t, "the key that was replaced", got.stderr, "another secret.key")
 	}
@@ -77,7 +77,7 @@ func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 		"--listen", "127.0.0.1:0"}
 	got := command(t, nil, "", flags...)
 	if got.code != 1 {
-		t.Errorf("another Redis: exit code %d, want 1", got.code)
+		t.Errorf("with another Redis: exit code %d, want 1", got.code)
 	}
 	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis",
 		"Name the Redis of the other nodes")

@@ -48,7 +48,7 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 		t.Errorf("signing in with the new password: got %d, want 200", got)
 	}
 	if strings.Contains(must(t, "admin", "list", "--data", dir), "never") {
-		t.Error("the list does not know of the sign-in")
+		t.Error("the list does not have the sign-in")
 	}
 	for _, c := range []struct {
 		name, stdin string
@@ -63,20 +63,20 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	} {
 		got := command(t, nil, c.stdin, append(c.args, "--data", dir)...)
 		if got.code != 1 || !strings.Contains(got.stderr, c.says) {
-			t.Errorf("%s: got %d, %q; want it refused and to say %q", c.name, got.code, got.stderr, c.says)
+			t.Errorf("%s: got %d, %q; want an error with %q", c.name, got.code, got.stderr, c.says)
 		}
 		if strings.Contains(got.stderr+got.stdout, password) {
-			t.Errorf("%s: the password is said", c.name)
+			t.Errorf("%s: the output contains the password", c.name)
 		}
 	}
 	if strings.Contains(s.stderr.String(), password) || strings.Contains(s.stderr.String(), another) {
-		t.Error("a password is in the log")
+		t.Error("the log contains a password")
 	}
 	for _, args := range [][]string{{"create"}, {"create", "--name", "Al"}, {"create", "--email", "al@clinic.example"},
 		{"reset-password"}} {
 		got := command(t, nil, password, append([]string{"admin"}, args...)...)
 		if got.code != 2 || strings.Contains(got.stderr, "Password") {
-			t.Errorf("%v: got %+v; want it refused before a password is asked for", args, got)
+			t.Errorf("%v: got %+v; want an error before the password prompt", args, got)
 		}
 		contains(t, args[0], got.stderr, "--email", "such as")
 	}
@@ -132,26 +132,26 @@ func TestSetupLinkCommand(t *testing.T) {
 		t.Errorf("the link: got %d %s, want 201", status, body)
 	}
 	if status, body := setup(second); status != http.StatusGone {
-		t.Errorf("the link again: got %d %s, want 410", status, body)
+		t.Errorf("second use of the link: got %d %s, want 410", status, body)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", elsewhere, harbour)
 	if got := must(t, "setup-url", "--data", elsewhere, "--listen", "127.0.0.1:1"); !strings.HasPrefix(got,
 		"http://127.0.0.1:1/setup#") {
-		t.Errorf("without a server: printed %q, want a link to where one would listen", got)
+		t.Errorf("without a server: printed %q, want a link to the default address", got)
 	}
 	outside := started(t, "serve", "--data", elsewhere, "--listen", "127.0.0.1:0", "--base-url",
 		"https://book.example.org")
 	if got := must(t, "setup-url", "--data", elsewhere); !strings.HasPrefix(got, "https://book.example.org/setup#") {
-		t.Errorf("behind a proxy: printed %q, want a link to the address of --base-url; the server said %s", got,
+		t.Errorf("behind a proxy: printed %q, want a link to the address of --base-url; the server printed %s", got,
 			outside.stderr)
 	}
 	if got := command(t, nil, "", "setup-url", "--data", dir); got.code != 1 ||
 		!strings.Contains(got.stderr, "reset-password") {
-		t.Errorf("a link when setup is done: got %+v, want the way to a new password", got)
+		t.Errorf("a link after the setup: got %+v, want the command for a new password", got)
 	}
 	if strings.Contains(s.stderr.String(), first) || strings.Contains(s.stderr.String(), second) {
-		t.Error("a token is in the log")
+		t.Error("the log contains a token")
 	}
 }
 
@@ -199,15 +199,15 @@ func TestKeysRotate(t *testing.T) {
 			s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 		}
 		if got := opens(old); got != http.StatusOK {
-			t.Errorf("%s, a link of the old key: got %d, want 200", when, got)
+			t.Errorf("%s, a link signed with the old key: got %d, want 200", when, got)
 		}
 		if got := opens(young); got != http.StatusOK {
-			t.Errorf("%s, a link of the new key: got %d, want 200", when, got)
+			t.Errorf("%s, a link signed with the new key: got %d, want 200", when, got)
 		}
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, secretFile)); err != nil || bytes.Equal(after, before) ||
 		mode(t, filepath.Join(dir, secretFile)) != 0o600 {
-		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one that only its owner reads", err,
+		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one with access only for its owner", err,
 			!bytes.Equal(after, before), mode(t, filepath.Join(dir, secretFile)))
 	}
 	// The same without a server.
@@ -218,7 +218,7 @@ func TestKeysRotate(t *testing.T) {
 	must(t, "keys", "rotate", "--data", dir)
 	if got := command(t, nil, "", "keys", "rotate", "--data", t.TempDir()); got.code != 1 ||
 		!strings.Contains(got.stderr, "--data") {
-		t.Errorf("where there is no clinic: got %+v", got)
+		t.Errorf("without a clinic: got %+v", got)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 	}
 	s.ended(t)
 	if strings.Contains(must(t, "queue", "list", "--data", dir)+must(t, "verify", "--data", dir), "damaged") {
-		t.Error("a sound queue is said to be damaged")
+		t.Error("an undamaged queue is reported as damaged")
 	}
 	if err := os.WriteFile(filepath.Join(dir, queueFile), bytes.Repeat([]byte("not a queue "), 4096),
 		0o600); err != nil {
@@ -255,6 +255,6 @@ func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(must(t, "queue", "list", "--data", dir)+must(t, "verify", "--data", dir), "damaged") {
-		t.Error("what was deleted is still reported")
+		t.Error("a deleted queue file is still reported")
 	}
 }

@@ -24,7 +24,7 @@ func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	typing, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo-terminals here: %v", err)
+		t.Skipf("cannot open a pseudo-terminal: %v", err)
 	}
 	var unlock, number int32
 	ioctl(t, typing, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
@@ -106,7 +106,7 @@ func TestPasswordPromptHidesInput(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s", got, c.code, told.String())
 			}
 			if !screen.echoes(t) {
-				t.Error("the terminal was left without showing what is typed")
+				t.Error("the terminal no longer echoes its input")
 			}
 			contains(t, "the command", out.String()+told.String(), c.says)
 			if err := screen.program.Close(); err != nil {

@@ -95,14 +95,14 @@ func TestServeWithPostgres(t *testing.T) {
 	wg.Wait()
 	before := appointments(t, s.base, key)
 	if len(before) == 0 || len(before) != won[0]+won[1]+won[2] {
-		t.Errorf("%d appointments, and %v were told that they have one", len(before), won)
+		t.Errorf("%d appointments, but %v were acknowledged", len(before), won)
 	}
 	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
 
 	elsewhere := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "second"), "--database", url,
 		"--redis", "unix:///nowhere", "--listen", "127.0.0.1:0")
 	if elsewhere.code != 1 {
-		t.Errorf("a node that holds elsewhere: exit code %d, want 1", elsewhere.code)
+		t.Errorf("a node with other live state: exit code %d, want 1", elsewhere.code)
 	}
 	contains(t, "a node that holds elsewhere", elsewhere.stderr, "another node is serving from this database",
 		"remove --redis")
@@ -121,7 +121,7 @@ func TestServeWithPostgres(t *testing.T) {
 		"a command without a URL": {"apikey", "list", "--data", dir},
 	} {
 		if got := command(t, nil, "", args...); got.code != 1 {
-			t.Errorf("%s: exit code %d, want 1; it said %s", what, got.code, got.stderr)
+			t.Errorf("%s: exit code %d, want 1; it printed %s", what, got.code, got.stderr)
 		} else {
 			contains(t, what, got.stderr, map[string]string{
 				"without --database": "--database", "with another database": "belongs to the database",
@@ -153,7 +153,7 @@ func TestServeWithPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := s.ended(t); code != 0 {
-		t.Errorf("after SIGTERM: exit code %d, want 0; it said %s", code, s.stderr)
+		t.Errorf("after SIGTERM: exit code %d, want 0; it printed %s", code, s.stderr)
 	}
 }
 
@@ -179,13 +179,13 @@ func TestDatabasePasswordIsHidden(t *testing.T) {
 	refused := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen",
 		"127.0.0.1:0")
 	if refused.code != 1 {
-		t.Errorf("a server that is not there: exit code %d, want 1", refused.code)
+		t.Errorf("a server that does not exist: exit code %d, want 1", refused.code)
 	}
 	contains(t, "a server that is not there", refused.stderr, "opening the database", "127.0.0.1")
 	unreadable := command(t, nil, "", "serve", "--database", "postgres://clinic:"+password+"@127.0.0.1:notaport/clinic")
 	for what, got := range map[string]ran{"config print": shown, "no server": refused, "no URL": unreadable} {
 		if strings.Contains(got.stdout+got.stderr, password) {
-			t.Errorf("%s: the password is shown: %s%s", what, got.stdout, got.stderr)
+			t.Errorf("%s: the output contains the password: %s%s", what, got.stdout, got.stderr)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	})
 	if status, body := bookAt(t, s.base, 1); status != http.StatusServiceUnavailable ||
 		!strings.Contains(body, "storage_unavailable") || !strings.Contains(body, "Idempotency-Key") {
-		t.Errorf("a booking: got %d %s, want a 503 that says what to do", status, body)
+		t.Errorf("a booking: got %d %s, want a 503 with the action to take", status, body)
 	}
 	eventually(t, "its queue has noticed", func() bool {
 		said := s.stderr.String() // the second time, because the start of the queue was not complete yet

@@ -54,10 +54,10 @@ func TestUpstreamSettings(t *testing.T) {
 			}
 			switch {
 			case c.says == "" && err != nil:
-				t.Errorf("got %v, want it taken", err)
+				t.Errorf("got %v, want success", err)
 			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) ||
 				!errors.As(err, &usageError{})):
-				t.Errorf("got %v, want a mistake that says %q", err, c.says)
+				t.Errorf("got %v, want an error with %q", err, c.says)
 			}
 		})
 	}
@@ -160,16 +160,16 @@ func TestQueueListAndRetry(t *testing.T) {
 	contains(t, "queue retry without a server", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	if got := listed(); !regexp.MustCompile(regexp.QuoteMeta(id) + ` +upstream\.book +pending `).MatchString(got) {
 		// and possibly an email that was not attempted before the end
-		t.Errorf("then: got %s, want %s to wait", got, id)
+		t.Errorf("afterwards: got %s, want %s to wait", got, id)
 	}
 	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 ||
 		got.stderr != "holdfast: there is no operation op-1-unknown. See: holdfast queue list\n" {
-		t.Errorf("retry of nothing: exit code %d, it said %s", got.code, got.stderr)
+		t.Errorf("retry of an unknown id: exit code %d, it printed %s", got.code, got.stderr)
 	}
 	_, stop, ended = start()
 	eventually(t, "delivered", func() bool { return strings.Contains(listed(), "0 waiting, 0 running, 0 failed") })
 	if s := fake.Score(); s.Appointments != 1 {
-		t.Errorf("upstream %+v, want one appointment", s)
+		t.Errorf("practice system %+v, want one appointment", s)
 	}
 	stop()
 	if err := <-ended; err != nil {
@@ -259,7 +259,7 @@ func TestDemoAgentBooks(t *testing.T) {
 	list, _, err := h.engine.Booking.Appointments(ctx, store.AppointmentFilter{})
 	if err != nil || len(list) != 1 || list[0].Source != store.SourceAgent ||
 		list[0].UpstreamState != store.UpstreamConfirmed || fake.Score().Appointments != 1 {
-		t.Errorf("booked %+v, %v; upstream %+v; want one there", list, err, fake.Score())
+		t.Errorf("booked %+v, %v; practice system %+v; want one there", list, err, fake.Score())
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -65,7 +65,7 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	contains(t, "restore", said, "signed out", "valid again", phone, "phone", "BEFORE you start the server again",
 		"/staff/plan")
 	if strings.Contains(said, "kept,") {
-		t.Errorf("a key that worked all the time is named: %s", said)
+		t.Errorf("the output lists a key that was not revoked: %s", said)
 	}
 	inDatabase(t, dir, func(ctx context.Context, s *sqlite.Store) error {
 		if left, err := s.SignIns(ctx, "jo"); err != nil || len(left) > 0 {

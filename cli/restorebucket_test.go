@@ -54,7 +54,7 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 		d.Run(t.Context(), today.AddDate(0, 0, night))
 		kept, _ = filepath.Glob(filepath.Join(s.Root, "copies", "berlin", "auto-*"))
 		if len(kept) != 1 {
-			t.Fatalf("after %d nights the bucket has %v; want the newest", night+1, kept)
+			t.Fatalf("after %d nights, the bucket has %v; want the newest backups", night+1, kept)
 		}
 	}
 	if last, err := h.backups.Last(); err != nil || "auto-"+
@@ -97,7 +97,7 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 		t.Fatalf("restore: exit code %d, %s", got.code, got.stderr)
 	}
 	if got := must(t, "export", "--data", lost); got != exported {
-		t.Error("what was restored is another clinic")
+		t.Error("the restored clinic differs")
 	}
 	if left, err := filepath.Glob(filepath.Join(lost, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left", left)

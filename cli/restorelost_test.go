@@ -101,7 +101,7 @@ func loseMachine(t *testing.T, second string, flags []string) {
 		said := must(t, append([]string{"restore", "--data", dir, "--key", paper, path}, flags...)...)
 		found := copiedUpTo.FindStringSubmatch(said)
 		if found == nil || strings.Contains(said, "NOT") {
-			t.Fatalf("restore says %q", said)
+			t.Fatalf("restore prints %q", said)
 		}
 		upTo := at(t, found[1])
 		contains(t, "verify", must(t, "verify", "--data", dir), "0 overlaps")
@@ -115,12 +115,12 @@ func loseMachine(t *testing.T, second string, flags []string) {
 		for _, b := range booked {
 			if b.at.Before(upTo) {
 				if due++; !there[b.id] {
-					t.Errorf("%s was answered at %s, and what was copied up to %s lacks it", b.id, b.at, upTo)
+					t.Errorf("%s was acknowledged at %s, but the copy up to %s misses it", b.id, b.at, upTo)
 				}
 			}
 		}
 		if due == 0 {
-			t.Errorf("of %d bookings none was answered before %s: that proves nothing", len(booked), upTo)
+			t.Errorf("none of %d bookings was acknowledged before %s: the test proves nothing", len(booked), upTo)
 		}
 		t.Logf("%d bookings were answered, %d of them before %s, and %d are there", len(booked), due, upTo, len(there))
 		if err := s.Process.Kill(); err != nil {

@@ -30,7 +30,7 @@ func earlierProgram(t *testing.T) string {
 	clitest.Long(t, "it builds an earlier version")
 	program, err := earlier()
 	if err != nil {
-		t.Skip("SKIPPED: no earlier version can be built:", err)
+		t.Skip("SKIPPED: cannot build an earlier version:", err)
 	}
 	return program
 }

@@ -29,17 +29,17 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	}
 	copies, err := filepath.Glob(filepath.Join(second, "auto-*"))
 	if err != nil || len(copies) != 1 {
-		t.Fatalf("the backup destination has %v, %v; want one sealed copy", copies, err)
+		t.Fatalf("the backup destination contains %v, %v; want one sealed copy", copies, err)
 	}
 	files, err := os.ReadDir(copies[0])
 	if err != nil || len(files) != 2 {
-		t.Errorf("the copy has %v, %v; want the database and the keys", files, err)
+		t.Errorf("the copy contains %v, %v; want the database and the keys", files, err)
 	}
 	for _, f := range files {
 		sealed, err := os.ReadFile(filepath.Join(copies[0], f.Name()))
 		if err != nil || !bytes.HasPrefix(sealed, []byte("age-encryption.org/")) ||
 			bytes.Contains(sealed, []byte("SQLite format 3")) || bytes.Contains(sealed, []byte("Harbour")) {
-			t.Errorf("%s can be read by anybody (%v)", f.Name(), err)
+			t.Errorf("other users can read %s (%v)", f.Name(), err)
 		}
 	}
 	contains(t, "the list", must(t, "restore", "--data", dir, "--list", second), copies[0])
@@ -70,7 +70,7 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 			t.Errorf("%s: the next copies are sealed for %q, want %q", name, there, pub)
 		}
 		if left, err := filepath.Glob(filepath.Join(fresh, ".unsealed-*")); err != nil || len(left) > 0 {
-			t.Errorf("%s: %v is left in the clear", name, left)
+			t.Errorf("%s: %v is not encrypted", name, left)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	}
 	copies, err := filepath.Glob(filepath.Join(place, "auto-*"))
 	if err != nil || len(copies) != 1 {
-		t.Fatalf("the backup destination has %v, %v; want one sealed copy", copies, err)
+		t.Fatalf("the backup destination contains %v, %v; want one sealed copy", copies, err)
 	}
 	whole := copies[0]
 	sealed, err := os.ReadFile(filepath.Join(whole, databaseFile+".age"))
@@ -139,7 +139,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 		left, err := filepath.Glob(filepath.Join(fresh, "*"))
 		hidden, _ := filepath.Glob(filepath.Join(fresh, ".*"))
 		if err != nil || len(left)+len(hidden) > 0 {
-			t.Errorf("%s: left are %v and %v", name, left, hidden)
+			t.Errorf("%s: %v and %v remain", name, left, hidden)
 		}
 	}
 	if got := command(t, nil, "", "restore", "--data", filepath.Join(t.TempDir(), "data"), whole); got.code != 1 ||

@@ -103,7 +103,7 @@ func (s *server) ended(t *testing.T) int {
 	case <-s.exited:
 		return s.ProcessState.ExitCode()
 	case <-time.After(time.Minute):
-		t.Fatal("the server did not end in a minute")
+		t.Fatal("the server did not stop within a minute")
 		return 0
 	}
 }
@@ -141,20 +141,20 @@ func TestServeFromStartToStop(t *testing.T) {
 	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
 	must(t, "backup", "--data", dir)
 	if strings.Contains(s.stderr.String(), key) {
-		t.Error("the key is in the log")
+		t.Error("the log contains the key")
 	}
 
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if code := s.ended(t); code != 0 {
-		t.Errorf("after SIGTERM: exit code %d, want 0; it said %s", code, s.stderr)
+		t.Errorf("after SIGTERM: exit code %d, want 0; it printed %s", code, s.stderr)
 	}
 	if _, err := os.Stat(filepath.Join(dir, socketFile)); !os.IsNotExist(err) {
-		t.Errorf("the socket stayed behind: %v", err)
+		t.Errorf("the socket remains: %v", err)
 	}
 	if got := command(t, nil, "", "healthcheck", "--listen", address); got.code != 1 {
-		t.Errorf("healthcheck of no server: exit code %d, want 1", got.code)
+		t.Errorf("healthcheck without a server: exit code %d, want 1", got.code)
 	}
 
 	s = started(t, "--data", dir, "--listen", "127.0.0.1:0") // the command without arguments serves too
@@ -170,7 +170,7 @@ func TestServeFromStartToStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := s.ended(t); code != 0 {
-		t.Errorf("after SIGINT: exit code %d, want 0; it said %s", code, s.stderr)
+		t.Errorf("after SIGINT: exit code %d, want 0; it printed %s", code, s.stderr)
 	}
 }
 
@@ -207,7 +207,7 @@ func askedToStop(t *testing.T, s *server) {
 		}
 		conn.Close()
 		if time.Now().After(deadline) {
-			t.Fatal("a minute after SIGTERM the server still takes connections")
+			t.Fatal("a minute after SIGTERM, the server still accepts connections")
 		}
 		runtime.Gosched()
 	}
@@ -224,7 +224,7 @@ func TestRequestsUnderWayAreFinished(t *testing.T) {
 	}
 	reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		t.Fatalf("the request was cut off: %v", err)
+		t.Fatalf("the request was interrupted: %v", err)
 	}
 	reply.Body.Close()
 	if reply.StatusCode != http.StatusUnprocessableEntity {
@@ -289,7 +289,7 @@ func TestSecondSignalExitsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := s.ended(t); code != -1 { // 0 if it waited for running requests
-		t.Errorf("exit code: got %d, want a death by signal", code)
+		t.Errorf("exit code: got %d, want the end by a signal", code)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestFailedStorageStopsServer(t *testing.T) {
 			t.Errorf("got %v, want it to wrap %v", err, broken)
 		}
 	case <-time.After(time.Minute):
-		t.Error("the server goes on")
+		t.Error("the server still runs")
 	}
 }
 
@@ -371,7 +371,7 @@ func TestAddressInUseIsExplained(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "data")
 	if got := command(t, nil, "", "serve", "--data", empty, "--listen", taken.Addr().String()); got.code != 1 ||
 		hasDatabase(empty) {
-		t.Errorf("without a database: exit code %d, a database was created: %v; want 1 and none", got.code,
+		t.Errorf("without a database: exit code %d, created a database: %v; want 1 and none", got.code,
 			hasDatabase(empty))
 	}
 }

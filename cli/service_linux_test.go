@@ -27,6 +27,6 @@ func TestCrashExitCodeDiffersFromBadSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := s.ended(t); code != -1 {
-		t.Errorf("exit code: got %d, want a death by signal", code)
+		t.Errorf("exit code: got %d, want the end by a signal", code)
 	}
 }

@@ -30,7 +30,7 @@ func TestServiceIsInstalled(t *testing.T) {
 		t.Errorf("the program: %v, %v; want it with mode 0755", info, err)
 	}
 	if info, err := os.Stat(filepath.Join(root, serviceSettings)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the settings, which may be secrets: %v, %v; want mode 0600", info, err)
+		t.Errorf("the settings file, which can contain secrets: %v, %v; want mode 0600", info, err)
 	}
 	// present on every machine
 	for _, around := range []string{"sysinit", "basic", "shutdown", "network-online", "multi-user"} {
@@ -59,7 +59,7 @@ func TestServiceIsInstalled(t *testing.T) {
 	for path, stays := range map[string]bool{serviceUnit: false, filepath.Dir(serviceHTTPS): false,
 		serviceSettings: true, serviceProgram: true} {
 		if _, err := os.Stat(filepath.Join(root, path)); (err == nil) != stays {
-			t.Errorf("after uninstall %s is there: %t, want %t", path, err == nil, stays)
+			t.Errorf("after uninstall, %s exists: %t, want %t", path, err == nil, stays)
 		}
 	}
 	// The uninstall also removes the files that install writes next to the unit of a package. Other files there are
@@ -72,11 +72,11 @@ func TestServiceIsInstalled(t *testing.T) {
 	contains(t, "uninstall beside a package", must(t, "service", "uninstall", "--root", root), "apt remove holdfast")
 	if got := command(t, nil, "", "service", "uninstall", "--root", root); got.code == 0 ||
 		!strings.Contains(got.stderr, "nothing was installed here") {
-		t.Errorf("uninstall of nothing: exit %d, %q", got.code, got.stderr)
+		t.Errorf("uninstall without a service: exit %d, %q", got.code, got.stderr)
 	}
 	for path, stays := range map[string]bool{part: false, others: true} {
 		if _, err := os.Stat(path); (err == nil) != stays {
-			t.Errorf("after the second uninstall %s is there: %t, want %t", path, err == nil, stays)
+			t.Errorf("after the second uninstall, %s exists: %t, want %t", path, err == nil, stays)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestServiceDryRunDoesNothing(t *testing.T) {
 	contains(t, "uninstall", must(t, "service", "uninstall", "--dry-run"), "systemctl disable --now "+serviceName,
 		"remove "+serviceUnit)
 	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
-		t.Errorf("it wrote %v, %v", left, err)
+		t.Errorf("the files are %v, %v", left, err)
 	}
 }
 
@@ -124,6 +124,6 @@ func TestServiceExplainsFailure(t *testing.T) {
 	}
 	got := command(t, nil, "", "service", "install", "--dry-run", "--domain", "192.0.2.1")
 	if got.code != 2 || !strings.Contains(got.stderr, "must be a DNS name") {
-		t.Errorf("an address for a name: exit %d, %q", got.code, got.stderr)
+		t.Errorf("an address instead of a name: exit %d, %q", got.code, got.stderr)
 	}
 }

@@ -171,17 +171,17 @@ func TestBadValuesAreExplained(t *testing.T) {
 		checked = append(checked, c.name)
 		_, _, err := resolved(t, nil, "--"+c.name+"="+c.value)
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.name) {
-			t.Errorf("--%s %q: got %v, want it to name the setting and to say %q", c.name, c.value, err, c.says)
+			t.Errorf("--%s %q: got %v, want an error with the setting and %q", c.name, c.value, err, c.says)
 		}
 		if i := slices.IndexFunc(settings(), func(s setting) bool {
 			return s.name == c.name
 		}); settings()[i].secret && err != nil && strings.Contains(err.Error(), c.value) {
-			t.Errorf("--%s is a secret, and stands in the message: %v", c.name, err)
+			t.Errorf("--%s is a secret, but the message contains it: %v", c.name, err)
 		}
 	}
 	for _, s := range settings() {
 		if !slices.Contains(checked, s.name) {
-			t.Errorf("--%s has no wrong value in this test", s.name)
+			t.Errorf("--%s has no invalid value in this test", s.name)
 		}
 	}
 }
@@ -224,19 +224,19 @@ func TestSettingsThatNeedEachOther(t *testing.T) {
 		got := command(t, c.environ, "", append([]string{"serve", "--listen", "127.0.0.1:0", "--data", dir},
 			c.args...)...)
 		if got.code != 2 || got.stdout != "" {
-			t.Errorf("%s: exit code %d, printed %q; want 2 and nothing", c.name, got.code, got.stdout)
+			t.Errorf("%s: exit code %d, printed %q; want 2 and no output", c.name, got.code, got.stdout)
 		}
 		contains(t, c.name, got.stderr, c.says...)
 		if n := max(1, strings.Count(got.stderr, "\n  - ")); n != len(c.says) {
 			t.Errorf("%s: got %d mistakes, want %d: %s", c.name, n, len(c.says), got.stderr)
 		}
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
-			t.Errorf("%s: the data directory was made: %v", c.name, err)
+			t.Errorf("%s: the data directory was created: %v", c.name, err)
 		}
 	}
 	half := []string{"HOLDFAST_UPSTREAM_URL=" + endpoint, "HOLDFAST_OWNER_EMAIL=jo@example.org"}
 	if got := command(t, half, "", "export", "--data", clinicDir(t)); got.code != 0 {
-		t.Errorf("export with half of the settings of serve: got %+v, want it done", got)
+		t.Errorf("export with half of the settings of serve: got %+v, want success", got)
 	}
 }
 

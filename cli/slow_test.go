@@ -108,7 +108,7 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 				if status, _, body := timed(func() (int, string, string) {
 					return holdAt(t, base, other, slot)
 				}); status != http.StatusConflict {
-					t.Errorf("%s: hold %d for another: got %d %s, want 409", fault.name, n, status, body)
+					t.Errorf("%s: hold %d for another client: got %d %s, want 409", fault.name, n, status, body)
 				}
 			}
 			eventually(t, "the stream of the other node tells of it", func() bool {
@@ -121,7 +121,7 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 					return status, "", body
 				})
 				if status != http.StatusCreated {
-					t.Errorf("%s: booking what is held: got %d %s", fault.name, status, body)
+					t.Errorf("%s: booking a held time: got %d %s", fault.name, status, body)
 				}
 			}
 		}
@@ -133,16 +133,16 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 		longest := slices.Max(waited)
 		t.Logf("%s: of %d requests the longest took %v", fault.name, len(waited), longest)
 		if longest >= late { // independent of the machine's speed: each gets half a second
-			t.Errorf("%s: the longest took %v: it waited for Redis, which is %v late", fault.name, longest, late)
+			t.Errorf("%s: the longest request took %v: it waited for Redis, which answers after %v", fault.name, longest, late)
 		}
 		fault.end()
 		for _, base := range []string{a, b} {
 			eventually(t, "it serves from Redis again", func() bool { return storageModeOf(t, base) == "redis" })
 			if status, _, body := holdAt(t, base, "another-client-of-the-last", slot); status != http.StatusConflict {
-				t.Errorf("%s: what was held meanwhile: got %d %s, want 409", fault.name, status, body)
+				t.Errorf("%s: a time held in the meantime: got %d %s, want 409", fault.name, status, body)
 			}
 			if status, _, body := holdAt(t, base, fmt.Sprintf("a-slow-client-%s-3", fault.name), slot); status >= 300 {
-				t.Errorf("%s: what was held meanwhile, for its client: got %d %s, want it", fault.name, status, body)
+				t.Errorf("%s: a time held in the meantime, for its client: got %d %s, want success", fault.name, status, body)
 			}
 		}
 		if strings.Contains(there.String(), `"type":"end"`) {

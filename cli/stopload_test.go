@@ -56,7 +56,7 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 				}
 			}
 			if !strings.Contains(last, `"server-shutdown"`) {
-				t.Errorf("stream %d: got %q as its last event, want the server's stop", n, last)
+				t.Errorf("stream %d: got %q as its last event, want the reason server-shutdown", n, last)
 				return
 			}
 			notified.Add(1)
@@ -102,7 +102,7 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 	booking.Wait()
 	reading.Wait()
 	if code != 0 || took > stopLimit {
-		t.Errorf("the server ended with %d after %v, want 0 within %v: %s", code, took, stopLimit, s.stderr)
+		t.Errorf("the server stopped with %d after %v, want 0 within %v: %s", code, took, stopLimit, s.stderr)
 	}
 
 	again := started(t, args...)
@@ -115,7 +115,7 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 	acknowledged.Range(func(slot, id any) bool {
 		start := slotAt(slot.(int))
 		if here[start] != id {
-			t.Errorf("slot %d was acknowledged as %v, and the next server has %q", slot, id, here[start])
+			t.Errorf("slot %d was acknowledged as %v, but the next server has %q", slot, id, here[start])
 		}
 		delete(here, start)
 		return true

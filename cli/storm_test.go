@@ -187,7 +187,7 @@ func (s *storm) book(slot int, shared bool) {
 			return
 		case status == http.StatusConflict && answer["code"] != "idempotency_in_flight":
 			if !shared {
-				s.Errorf("slot %d, which no other client wants: got %v", slot, answer)
+				s.Errorf("slot %d, which no other client requests: got %v", slot, answer)
 			}
 			s.told.Delete(key)
 			return
@@ -281,7 +281,7 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 		isAgents := strings.HasPrefix(r.URL.Path, "/v1/agent/") && answer["error_type"] != nil
 		if !isAgents && (err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" ||
 			reply.Header.Get("Retry-After") == "") {
-			s.Errorf("%s %s: got %d %s, want a 503 that says what to do", method, r.URL.Path, reply.StatusCode, raw)
+			s.Errorf("%s %s: got %d %s, want a 503 with the action to take", method, r.URL.Path, reply.StatusCode, raw)
 		}
 		s.count(fmt.Sprint(reply.StatusCode, " ", answer["code"]))
 	}

@@ -222,13 +222,13 @@ func (s *storm) check() {
 		}
 		want := map[bool]string{true: "cancelled", false: "confirmed"}[w.cancelled]
 		if acknowledged++; !there || a.Status != want || a.SlotStartDate.Format(time.RFC3339) != slotAt(w.slot) {
-			t.Errorf("the answer to %s was that it is %s, and it is %q at %v", key, want, a.Status, a.SlotStartDate)
+			t.Errorf("the answer for %s was %s, but it is %q at %v", key, want, a.Status, a.SlotStartDate)
 		}
 		delete(left, a.ID)
 		return true
 	})
 	for id, a := range left {
-		t.Errorf("%s at %v exists, and no client got an answer about it", id, a.SlotStartDate)
+		t.Errorf("%s at %v exists, but no client got an answer about it", id, a.SlotStartDate)
 	}
 	if s.isLong {
 		s.checkHooks(list)
@@ -237,7 +237,7 @@ func (s *storm) check() {
 	s.checkNodes(list)
 	s.checkPages()
 	if score := s.practice.Score(); score.Duplicates != 0 {
-		t.Errorf("upstream: got %+v, want no duplicate", score)
+		t.Errorf("practice system: got %+v, want no duplicate", score)
 	}
 	for _, overlap := range s.court.overlaps {
 		t.Error(overlap)
@@ -254,7 +254,7 @@ func (s *storm) check() {
 		t.Logf("%s of the node that was never killed: at most %.1f in the first third, %.1f after it", name, value,
 			s.latest[name])
 		if s.latest[name] > 1.5*value+20 {
-			t.Errorf("%s grew from %.1f to %.1f", name, value, s.latest[name])
+			t.Errorf("%s increased from %.1f to %.1f", name, value, s.latest[name])
 		}
 	}
 	for _, p := range s.pages {
@@ -315,7 +315,7 @@ func (s *storm) checkNodes(list []here) {
 			}
 			for began := time.Now(); !same(); <-time.After(100 * time.Millisecond) {
 				if time.Since(began) > neverAfter {
-					s.Errorf("node %d does not list the week from day %d as the first node does", node, from)
+					s.Errorf("node %d lists the week from day %d differently from the first node", node, from)
 					break
 				}
 			}
@@ -323,13 +323,13 @@ func (s *storm) checkNodes(list []here) {
 		}
 		for _, a := range list {
 			if start := a.SlotStartDate.UTC().Format(time.RFC3339); a.Status == "confirmed" && first[start] {
-				s.Errorf("the list has %s, which is booked", start)
+				s.Errorf("the list contains %s, which is booked", start)
 			}
 		}
 	}
 	for node := 1; node < len(s.nodes.all); node++ {
 		if got := fmt.Sprint(order(appointments(s.T, s.base(node), longEnough))); got != want {
-			s.Errorf("node %d has other appointments than the first node", node)
+			s.Errorf("the appointments of node %d differ from the first node's", node)
 		}
 	}
 	s.note("%d listed times are the same on all nodes", places)
@@ -361,7 +361,7 @@ func (s *storm) checkPages() {
 		}
 		for began := time.Now(); !same(); <-time.After(100 * time.Millisecond) {
 			if time.Since(began) > neverAfter {
-				s.Errorf("the page at node %d differs from its list: %s", p.node, difference)
+				s.Errorf("the page at node %d differs from its API: %s", p.node, difference)
 				break
 			}
 		}

@@ -30,7 +30,7 @@ func (s *storm) step(node int, by time.Duration) {
 			return
 		}
 	}
-	s.Errorf("node %d does not show a clock that is %v ahead: build the test with .ci/steppable", node, by)
+	s.Errorf("node %d does not have a clock that is %v ahead: build the test with .ci/steppable", node, by)
 }
 
 func (s *storm) ofClocks() []fault {

@@ -95,7 +95,7 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 			file := filepath.Join(dir, databaseFile)
 			older, err := sqlite.Verify(t.Context(), file)
 			if err != nil || older.Appointments != len(want) {
-				t.Fatalf("before: %+v, %v; want it sound", older, err)
+				t.Fatalf("before: %+v, %v; want an intact database", older, err)
 			}
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -110,16 +110,16 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 			if tried.From != older.SchemaVersion || tried.To != sqlite.SchemaVersion() ||
 				len(tried.Migrations) != tried.To-tried.From || !tried.Tried ||
 				tried.SnapshotBytes == 0 || tried.ServerRuns {
-				t.Errorf("got %+v, want the way from version %d to %d, tried", tried, older.SchemaVersion,
+				t.Errorf("got %+v, want a tested migration from version %d to %d", tried, older.SchemaVersion,
 					sqlite.SchemaVersion())
 			}
 			contains(t, "upgrade --check", must(t, "upgrade", "--check", "--data", dir), "the copy is intact",
 				fmt.Sprintf("before-%04d", tried.From+1), "nothing was changed")
 			if after, err := os.ReadFile(file); err != nil || string(after) != string(text) {
-				t.Errorf("after it was only tried: the file has changed (%v)", err)
+				t.Errorf("the test of the upgrade changed the file (%v)", err)
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, backupsDir, ".*")); len(left) > 0 {
-				t.Errorf("it left %v behind", left)
+				t.Errorf("the command left %v", left)
 			}
 
 			contains(t, "upgrade", must(t, "upgrade", "--data", dir), fmt.Sprintf("is at version %d", tried.To))
@@ -135,7 +135,7 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 				t.Fatalf("snapshots %v, %v; want one of version %d", snapshots, err, older.SchemaVersion)
 			}
 			if kept, err := sqlite.Verify(t.Context(), snapshots[0]); err != nil || kept != older {
-				t.Errorf("the snapshot is %+v, %v; want what the older program left, %+v", kept, err, older)
+				t.Errorf("the snapshot is %+v, %v; want the older program's data, %+v", kept, err, older)
 			}
 			must(t, "verify", "--data", dir, snapshots[0])
 			contains(t, "restore --list", must(t, "restore", "--list", "--data", dir), snapshots[0],

@@ -85,7 +85,7 @@ func TestClusterOnLoopback(t *testing.T) {
 	logs := regexp.MustCompile(`logs +(\S+)/\*\.log`).FindStringSubmatch(said)
 	key := regexp.MustCompile(`admin key +(\S+)`).FindStringSubmatch(said)
 	if kill == nil || logs == nil || key == nil {
-		t.Fatalf("it said %s\n%s", said, failed.Bytes())
+		t.Fatalf("it printed %s\n%s", said, failed.Bytes())
 	}
 	ask := func(n int) *http.Response {
 		t.Helper()
@@ -134,12 +134,12 @@ func TestClusterOnLoopback(t *testing.T) {
 	}
 	stop()
 	if _, err := os.Stat(logs[1]); !os.IsNotExist(err) {
-		t.Errorf("%s is still there after Ctrl-C: %v", logs[1], err)
+		t.Errorf("%s still exists after Ctrl-C: %v", logs[1], err)
 	}
 	for p := port; p < port+3; p++ {
 		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p)); err == nil {
 			c.Close()
-			t.Errorf("somebody still listens on %d", p)
+			t.Errorf("a process still listens on %d", p)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestComposeFileIsConsistent(t *testing.T) {
 	section := func(name string) (keys []string) {
 		_, rest, found := strings.Cut(text, "\n"+name+":\n")
 		if !found {
-			t.Fatalf("there is no section %s", name)
+			t.Fatalf("the section %s is missing", name)
 		}
 		for _, line := range strings.Split(rest, "\n") {
 			if m := regexp.MustCompile(`^  ([a-z0-9-]+):`).FindStringSubmatch(line); m != nil {
@@ -195,12 +195,12 @@ func TestComposeFileIsConsistent(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`/run/secrets/([a-z-]+)`).FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(secrets, m[1]) || !strings.Contains(text, "secrets: ["+m[1]+"]") {
-			t.Errorf("the secret %s is not declared, or not given to whom reads it", m[1])
+			t.Errorf("the secret %s is not declared, or no service that reads it gets it", m[1])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^ +([a-z0-9]+): \{condition:`).FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(services, m[1]) {
-			t.Errorf("something depends on %s, which is no service", m[1])
+			t.Errorf("a service depends on %s, which is not a service", m[1])
 		}
 	}
 	balancer, err := os.ReadFile("cluster/nginx.conf")
@@ -209,7 +209,7 @@ func TestComposeFileIsConsistent(t *testing.T) {
 	}
 	for _, node := range []string{"node1", "node2"} {
 		if strings.Count(string(balancer), "server "+node+":8788") != 1 {
-			t.Errorf("the balancer does not know %s", node)
+			t.Errorf("the load balancer does not have %s", node)
 		}
 	}
 

@@ -34,7 +34,7 @@ func dashboard(t testing.TB) (all []query) {
 	fill := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$job", "holdfast")
 	for _, p := range file.Panels {
 		if p.Type != "row" && len(p.Targets) == 0 {
-			t.Errorf("the panel %q asks for nothing", p.Title)
+			t.Errorf("the panel %q has no query", p.Title)
 		}
 		for _, target := range p.Targets {
 			all = append(all, query{p.Title, fill.Replace(target.Expr)})
@@ -191,7 +191,7 @@ func TestNamedMetricsExist(t *testing.T) {
 	there := parseScrape(newHouse(t).scrapes())
 	for kind, list := range map[string][]query{"the dashboard": dashboard(t), "the alerts": alerts(t)} {
 		if len(list) < 15 {
-			t.Errorf("%s: only %d expressions were found", kind, len(list))
+			t.Errorf("%s: found only %d expressions", kind, len(list))
 		}
 		for _, q := range list {
 			for _, wrong := range faults(q.expr, there) {
@@ -211,7 +211,7 @@ func TestMetricsAreOnDashboard(t *testing.T) {
 	for name := range parseScrape(newHouse(t).scrapes()) {
 		name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
 		if strings.HasPrefix(name, "holdfast_") && name != "holdfast_build_info" && !strings.Contains(shown, name) {
-			t.Errorf("neither the dashboard nor an alert asks for %s", name)
+			t.Errorf("neither the dashboard nor an alert uses %s", name)
 		}
 	}
 }

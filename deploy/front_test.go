@@ -109,7 +109,7 @@ func (p proxy) start(t *testing.T, to string, more ...string) *front {
 	program, err := exec.LookPath(p.program)
 	if err != nil {
 		if p.comesWith == "" {
-			t.Skipf("SKIPPED: %s, which Debian does not have; it is tried where %s is in PATH", p.name, p.program)
+			t.Skipf("SKIPPED: %s, which Debian does not have; the test uses %s if it is in PATH", p.name, p.program)
 		}
 		t.Skipf("SKIPPED: %s; apt-get install --no-install-recommends %s", p.name, p.comesWith)
 	}
@@ -117,7 +117,7 @@ func (p proxy) start(t *testing.T, to string, more ...string) *front {
 	edits := append(append([]string{}, p.edits...), more...)
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(block, edits[i]) {
-			t.Fatalf("the block for %s no longer says %q", p.name, edits[i])
+			t.Fatalf("the block for %s does not contain %q", p.name, edits[i])
 		}
 	}
 	block = strings.NewReplacer(edits...).Replace(block)

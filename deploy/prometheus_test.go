@@ -22,7 +22,7 @@ func tool(t *testing.T, name string) string {
 	clitest.Long(t, "Prometheus is installed for it")
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("SKIPPED: %s is not installed (apt-get install prometheus), so Prometheus itself was not asked about deploy/", name)
+		t.Skipf("SKIPPED: %s is not installed (apt-get install prometheus), so Prometheus did not check deploy/", name)
 	}
 	return path
 }
@@ -48,7 +48,7 @@ func TestPrometheusAnswersQueries(t *testing.T) {
 		if err != nil {
 			t.Errorf("the dashboard, %s: %v\n\t%s", q.where, err, q.expr)
 		} else if n == 0 && !strings.Contains(q.expr, "> 0") {
-			t.Errorf("the dashboard, %s: there is nothing to show\n\t%s", q.where, q.expr)
+			t.Errorf("the dashboard, %s: no data\n\t%s", q.where, q.expr)
 		}
 	}
 	for _, q := range alerts(t) {
@@ -56,7 +56,7 @@ func TestPrometheusAnswersQueries(t *testing.T) {
 		if err != nil {
 			t.Errorf("the alerts, %s: %v\n\t%s", q.where, err, q.expr)
 		} else if n > 0 && q.where != "HoldfastBackupOld" { // of which this server has none
-			t.Errorf("the alert %s comes on a healthy server\n\t%s", q.where, q.expr)
+			t.Errorf("the alert %s fires on a healthy server\n\t%s", q.where, q.expr)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (p *prometheus) until(t *testing.T, expr string) {
 			return
 		}
 	}
-	t.Fatalf("Prometheus never saw %s: %v", expr, err)
+	t.Fatalf("Prometheus never scraped %s: %v", expr, err)
 }
 
 // query returns the number of series that an expression has now.

@@ -86,7 +86,7 @@ func (j journey) stream(client string, headers ...string) *streamed {
 	j.t.Helper()
 	s, status := j.opening(client, headers...)
 	if s == nil {
-		j.t.Fatalf("the stream of %s is answered %d", client, status)
+		j.t.Fatalf("the stream of %s got %d", client, status)
 	}
 	s.until(`"connected"`)
 	return s
@@ -119,7 +119,7 @@ func (s *streamed) each(patience time.Duration) iter.Seq[string] {
 					return
 				}
 			case <-time.After(patience):
-				s.t.Errorf("the stream said nothing for %s", patience)
+				s.t.Errorf("the stream sent no event for %s", patience)
 				return
 			}
 		}
@@ -134,7 +134,7 @@ func (s *streamed) until(words string) {
 			return
 		}
 	}
-	s.t.Fatalf("the stream did not say %s", words)
+	s.t.Fatalf("the stream did not send %s", words)
 }
 
 // Data that must be in no log: a client, a key, the token and the name of a calendar, a search text.
@@ -146,7 +146,7 @@ var clientEnded = regexp.MustCompile(`(?m)^holdfast_streams_ended_total\{reason=
 // TestBehindAProxy runs the life of a clinic behind each of the proxies in the manual.
 func TestBehindAProxy(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.4:0"); err != nil {
-		t.Skipf("SKIPPED: its visitors come from 127.0.0.2 to 127.0.0.4, which Linux has: %v", err)
+		t.Skipf("SKIPPED: its visitors come from 127.0.0.2 to 127.0.0.4, which only Linux has: %v", err)
 	} else {
 		_ = l.Close()
 	}
@@ -167,7 +167,7 @@ func TestBehindAProxy(t *testing.T) {
 			patient.want(200, "<html", "GET", "/", "")
 			patient.want(200, "Harbour Clinic", "GET", "/v1/clinic", "")
 			if v := patient.do("GET", "/", "").ProtoMajor; v != 2 {
-				t.Errorf("it speaks HTTP/%d; browsers want 2 for many streams", v)
+				t.Errorf("it speaks HTTP/%d; browsers need 2 for many streams", v)
 			}
 
 			// Only the clinic's own pages may write. Links lead to the address that people use.
@@ -211,7 +211,7 @@ func TestBehindAProxy(t *testing.T) {
 				select {
 				case <-time.After(20 * time.Millisecond): // between two looks
 				case <-patience:
-					t.Fatal("a minute after its page was closed a stream is still open behind the proxy")
+					t.Fatal("a minute after its page was closed, a stream is still open behind the proxy")
 				}
 			}
 
@@ -226,16 +226,16 @@ func TestBehindAProxy(t *testing.T) {
 				"/v1/clinic?clientId=client-secret-0009"} {
 				if status := patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client",
 					"client-secret-0010").StatusCode; status != http.StatusBadGateway {
-					t.Errorf("without a server the proxy answers %d, want 502", status)
+					t.Errorf("without a server, the proxy answers %d, want 502", status)
 				}
 			}
 			wrote := f.stop()
 			if !strings.Contains(wrote, p.logged) {
-				t.Errorf("its log has no %s", p.logged)
+				t.Errorf("its log does not contain %s", p.logged)
 			}
 			for _, secret := range unspeakable {
 				if strings.Contains(wrote, secret) {
-					t.Errorf("%s is in what the proxy wrote", secret)
+					t.Errorf("the proxy's log contains %s", secret)
 				}
 			}
 		})
@@ -262,7 +262,7 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 				s, status := patient.opening("client-secret-0001")
 				if s == nil {
 					if status != http.StatusGatewayTimeout || time.Since(attempt) > time.Minute {
-						t.Fatalf("the stream is answered %d", status)
+						t.Fatalf("the stream got %d", status)
 					}
 					continue
 				}
@@ -280,7 +280,7 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 				// If the machine was busy with other work for so long, the proxy really had to
 				// wait.
 				if gap = max(gap, time.Since(last)); gap < patience/2 || time.Since(attempt) > time.Minute {
-					t.Fatalf("the stream ended %s after it was opened, with pings until %s before", time.Since(opened),
+					t.Fatalf("the stream ended %s after it was opened, with the last ping %s before", time.Since(opened),
 						time.Since(last))
 				}
 			}

@@ -38,7 +38,7 @@ func TestASVSMapIsComplete(t *testing.T) {
 		sums[verdict]++
 		for _, m := range namedTest.FindAllStringSubmatch(by, -1) {
 			if !there[m[1]] {
-				t.Errorf("%s names %s, which is no test", id, m[1])
+				t.Errorf("%s names %s, which is not a test", id, m[1])
 			}
 		}
 		for _, m := range namedFile.FindAllStringSubmatch(by, -1) {
@@ -48,7 +48,7 @@ func TestASVSMapIsComplete(t *testing.T) {
 				continue // a word, or an address
 			}
 			if _, err := os.Stat("../" + m[1]); err != nil {
-				t.Errorf("%s names %s, which is not there", id, m[1])
+				t.Errorf("%s names %s, which does not exist", id, m[1])
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func TestASVSMapIsComplete(t *testing.T) {
 	}
 	for _, m := range counted.FindAllStringSubmatch(page, -1) {
 		if n, _ := strconv.Atoi(m[2]); n != sums[m[1]] {
-			t.Errorf("%s: the page counts %d, its rows are %d", m[1], n, sums[m[1]])
+			t.Errorf("%s: the page counts %d, but has %d rows", m[1], n, sums[m[1]])
 		}
 	}
 }

@@ -12,6 +12,6 @@ func TestCompressedOpenAPIIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(OpenAPI(), want) {
-		t.Error("api/openapi.yaml.gz is of another api/openapi.yaml: run make pages, and commit it")
+		t.Error("api/openapi.yaml.gz does not match api/openapi.yaml: run make pages, and commit it")
 	}
 }

@@ -55,7 +55,7 @@ func TestLogPageHasEveryWarning(t *testing.T) {
 	}
 	for message, used := range rows {
 		if !used {
-			t.Errorf("docs/log.md describes %q, which is not logged", message)
+			t.Errorf("docs/log.md describes %q, which no code logs", message)
 		}
 	}
 }

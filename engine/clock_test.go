@@ -50,10 +50,10 @@ func TestClockStepKeepsQuarantine(t *testing.T) {
 				p.Until(3*time.Minute, "settled", p.Settled)
 				if at := p.Asked(enginetest.LookUp); len(at) == 0 || at[0].Sub(written) < 89*time.Second ||
 					at[0].Sub(written) > 110*time.Second {
-					t.Errorf("looked up %v after %v, want 90 s after", at, written)
+					t.Errorf("the look-up at %v came after %v, want 90 s", at, written)
 				}
 				if s := p.Upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
-					t.Errorf("upstream %+v, want each once", s)
+					t.Errorf("practice system: %+v, want each once", s)
 				}
 			})
 		})
@@ -74,7 +74,7 @@ func TestClockStepKeepsRetry(t *testing.T) {
 				clock.set(step)
 				time.Sleep(10 * time.Second)
 				if n := len(p.Asked("SetAppointment")); n != tried {
-					t.Errorf("10 s after the clock was set it was tried %d times more, want none", n-tried)
+					t.Errorf("10 s after the clock change there were %d more attempts, want none", n-tried)
 				}
 				p.Until(30*time.Second, "settled", p.Settled)
 			})
@@ -99,11 +99,11 @@ func TestReminderFollowsClockStep(t *testing.T) {
 		clock.set(time.Hour)
 		time.Sleep(time.Until(c.Start.Add(-25*time.Hour - time.Minute)))
 		if got := c.States(a.ID); got["reminder"] != "queued" {
-			t.Errorf("a minute before it is due the mails are %v", got)
+			t.Errorf("a minute before it is due, the emails are %v", got)
 		}
 		time.Sleep(time.Minute + 15*time.Second)
 		if got := c.States(a.ID); got["reminder"] != "delivered" {
-			t.Errorf("when it is due the mails are %v", got)
+			t.Errorf("when it is due, the emails are %v", got)
 		}
 	})
 }

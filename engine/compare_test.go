@@ -105,11 +105,11 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 		}
 		for _, words := range c.want {
 			if !strings.Contains(said, words) {
-				t.Errorf("%s: got %q, want it to say %q", name, said, words)
+				t.Errorf("%s: got %q, want %q in it", name, said, words)
 			}
 		}
 		if strings.Contains(said, young.ID) {
-			t.Errorf("%s: %s is on its way, and no difference: %q", name, young.ID, said)
+			t.Errorf("%s: %s is being delivered, so it is not a difference: %q", name, young.ID, said)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 					if !happened {
 						t.Logf("%d cuts, %d for review", runs, reviews)
 						if reviews > runs/3 {
-							t.Errorf("%d of %d need a person, want few", reviews, runs)
+							t.Errorf("%d of %d operations need a person, want few", reviews, runs)
 						}
 						return
 					}
@@ -236,7 +236,7 @@ func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome,
 	here := p.Bookings()
 	if len(here) == 0 {
 		if there != 0 {
-			t.Errorf("nothing is booked here, and upstream there are %d", there)
+			t.Errorf("no appointment here, and the practice system has %d", there)
 		}
 		return happened, false
 	}
@@ -251,13 +251,13 @@ func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome,
 	case a.UpstreamState == store.UpstreamFailed:
 		want = 0
 		if len(outcomes) == 0 || outcomes[0] != upstreamtest.SlotTaken {
-			t.Error("it was given up, and there was no reason to")
+			t.Error("the operation was given up without a reason")
 		}
 	case want == 1 && a.UpstreamState != store.UpstreamConfirmed:
-		t.Errorf("here it is shown as %s", a.UpstreamState)
+		t.Errorf("the appointment is shown as %s", a.UpstreamState)
 	}
 	if there != want && !review || there > 1 {
-		t.Errorf("upstream there are %d, want %d; here it is %s, %s", there, want, a.Status, a.UpstreamState)
+		t.Errorf("the practice system has %d, want %d; the appointment is %s, %s", there, want, a.Status, a.UpstreamState)
 	}
 	return happened, review
 }

@@ -113,7 +113,7 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 		free += slot.Available
 	}
 	if free != 32-len(want) {
-		t.Errorf("seed %d: %d seats are listed free; %d of 32 are booked", seed, free, len(want))
+		t.Errorf("seed %d: %d seats are listed as free; %d of 32 are booked", seed, free, len(want))
 	}
 	for _, id := range specialists {
 		for n := range 16 {
@@ -178,7 +178,7 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if counting.reads == 0 {
-		t.Fatal("no read of the three bookings was counted")
+		t.Fatal("the reads of the three bookings were not counted")
 	}
 	counting.reads = 0
 	for _, specialist := range []string{"", specialists[0]} {
@@ -195,7 +195,7 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 		}
 	}
 	if counting.reads != 0 {
-		t.Errorf("%d questions went to the database, want none", counting.reads)
+		t.Errorf("%d queries went to the database, want none", counting.reads)
 	}
 }
 

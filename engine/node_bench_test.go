@@ -117,7 +117,7 @@ func BenchmarkBookOnNodes(b *testing.B) {
 			}
 			list, _, err := c.all[0].Booking.Appointments(b.Context(), store.AppointmentFilter{Limit: 1})
 			if err != nil || len(list) == 0 {
-				b.Error("nothing was booked", err)
+				b.Error("no booking succeeded", err)
 			}
 		})
 	}

@@ -121,7 +121,7 @@ func (c *nodes) open() *node {
 	}
 	n, err := &node{}, error(nil)
 	n.store, err = postgres.Open(ctx, postgres.Options{URL: c.url, OnFatal: func(err error) {
-		c.t.Errorf("a node was given up: %v", err)
+		c.t.Errorf("a node stopped: %v", err)
 	}})
 	check(err)
 	c.t.Cleanup(func() {
@@ -260,11 +260,11 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	})
 	known, err := second.queue.Operation(t.Context(), op.ID)
 	if err != nil || known.Status != store.OperationProcessing || known.Unknown {
-		t.Errorf("after the start of another node: got %+v, %v; want it as the first node has it", known, err)
+		t.Errorf("after the start of another node: got %+v, %v; want the first node's attempt unchanged", known, err)
 	}
 	taken.Status, taken.FinishedAt = store.OperationCompleted, time.Now()
 	if err := first.queue.Change(t.Context(), taken, "completed", ""); err != nil {
-		t.Errorf("the first node ends its attempt: %v", err)
+		t.Errorf("the end of the first node's attempt: %v", err)
 	}
 }
 
@@ -301,11 +301,11 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 		}
 		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
 		if err != nil || len(list) != 2 || list[0].Notice != "book" || list[1].Notice != "cancel" {
-			t.Fatalf("got %+v, %v; want the booking and then its end", list, err)
+			t.Fatalf("got %+v, %v; want the booking and then its cancellation", list, err)
 		}
 		book, cancel := list[0].OperationID, list[1].OperationID
 		if cancel > book {
-			t.Fatalf("the ids %s and %s are in the order of the operations: the test shows nothing", book, cancel)
+			t.Fatalf("the ids %s and %s are in the order of the operations: the test proves nothing", book, cancel)
 		}
 		blocked := store.Operation{ID: cancel, Kind: store.UpstreamCancel, AppointmentID: a.ID}
 		c.until(time.Minute, "the cancellation waits for the booking", func() bool {
@@ -349,7 +349,7 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
 		if err != nil || len(list) != 2 || list[0].Notice != "appointment.created" ||
 			list[1].Notice != "appointment.cancelled" {
-			t.Errorf("got %+v, %v; want the booking and then its end", list, err)
+			t.Errorf("got %+v, %v; want the booking and then its cancellation", list, err)
 		}
 		want = append(want, "appointment.created", "appointment.cancelled")
 		c.until(time.Minute, "both webhooks arrive", func() bool { return len(told()) >= len(want) })
@@ -383,7 +383,7 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 		return done == 2 && second.settled(t)
 	})
 	if s := c.upstream.Score(); s.Appointments != 1 || s.Duplicates != 0 {
-		t.Errorf("upstream: got %+v, want one appointment", s)
+		t.Errorf("practice system: got %+v, want one appointment", s)
 	}
 }
 
@@ -399,6 +399,6 @@ func TestNodesSharePacer(t *testing.T) {
 	// The turns are 200 ms apart. A node may use its turn late on a busy machine, so two writes may be closer, but
 	// never the eight.
 	if s, took := c.upstream.Score(), time.Since(began); took < 7*200*time.Millisecond || s.Writes != 8 {
-		t.Errorf("got %+v in %v; want 8 writes in 1.4 s or more", s, took)
+		t.Errorf("got %+v in %v; want 8 writes in at least 1.4 s", s, took)
 	}
 }

@@ -54,7 +54,7 @@ func TestAgentSessionIsOnAllNodes(t *testing.T) {
 		}
 		if kept, err := n.Booking.Appointment(t.Context(), a.AppointmentGUID); err != nil ||
 			kept.Patient.Name != "Jane Roe" || kept.Patient.BirthDate != "1980-02-03" {
-			t.Errorf("node %d books for %+v, %v; want Jane Roe", i, kept.Patient, err)
+			t.Errorf("the patient of the booking at node %d is %+v, %v; want Jane Roe", i, kept.Patient, err)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	}
 	first, second := identify(c.all[1], joe), identify(c.all[0], joe)
 	if !first.Success || first.PatientGUID != second.PatientGUID || added() != 3 {
-		t.Errorf("after a refusal: got %+v and %+v in %d calls, want one patient, tried twice and added once", first,
+		t.Errorf("after a refusal: got %+v and %+v in %d calls, want one patient, added at the second attempt", first,
 			second, added())
 	}
 
@@ -114,7 +114,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	}
 	all.Wait()
 	if got := added() - before; got != 1 {
-		t.Errorf("a patient who was said eight times at once was added %d times, want once", got)
+		t.Errorf("a patient in eight concurrent requests was added %d times, want once", got)
 	}
 
 	began, killed := make(chan struct{}), make(chan struct{})
@@ -137,7 +137,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	}()
 	<-began
 	if a := identify(c.all[0], max); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
-		t.Errorf("while a node that says nothing any more adds them: got %+v", a)
+		t.Errorf("while a node that no longer answers adds them: got %+v", a)
 	}
 	close(killed)
 	<-left
@@ -186,7 +186,7 @@ func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 		r := enginetest.BookingOf(2, "checkup")
 		r.HoldID, r.SlotStart = h.ID, time.Time{}
 		if _, err := n.Booking.Book(t.Context(), r); !errors.Is(err, holds.ErrNotOwner) {
-			t.Errorf("somebody else at node %d: got %v, want ErrNotOwner", i, err)
+			t.Errorf("another client at node %d: got %v, want ErrNotOwner", i, err)
 		}
 	}
 	r := enginetest.BookingOf(1, "checkup")

@@ -51,7 +51,7 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	}
 	events, err := watch.Next(t.Context(), nil)
 	if err != nil || len(events) == 0 || events[0].Kind != holds.EventHold || events[0].HoldID != h.ID {
-		t.Errorf("told at the other node: got %+v, %v; want the hold", events, err)
+		t.Errorf("the event at the other node: got %+v, %v; want the hold", events, err)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 	}
 	var other *holds.HeldError
 	if _, err := book(second, "second"); !errors.As(err, &other) {
-		t.Errorf("another request: got %v, want a HeldError", err)
+		t.Errorf("a second request: got %v, want a HeldError", err)
 	}
 	a, err := book(second, "first")
 	if err != nil || a.SpecialistID != held.SpecialistID {
@@ -91,7 +91,7 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 	}
 	c.agree()
 	if _, err := book(first, "first"); !errors.Is(err, store.ErrSlotTaken) && !errors.Is(err, store.ErrDuplicate) {
-		t.Errorf("the first request: got %v, want that it was booked already", err)
+		t.Errorf("the first request: got %v, want an error that it is booked", err)
 	}
 	if answer, err := first.Record.Recall(t.Context(), once("first")); err != nil || answer == nil ||
 		answer.Status != 201 {
@@ -174,17 +174,17 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	}
 	for n := range 20 {
 		if !listed(second) {
-			t.Fatalf("round %d: it is not listed at the second node", n)
+			t.Fatalf("round %d: the slot is not listed at the second node", n)
 		}
 		a := first.mustBook(t, n, c.start)
 		if err := second.Await(t.Context(), first.LastChange()); err != nil || listed(second) {
-			t.Fatalf("round %d: it is listed at the second node, %v", n, err)
+			t.Fatalf("round %d: the slot is listed at the second node, %v", n, err)
 		}
 		if _, err := second.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := first.Await(t.Context(), second.LastChange()); err != nil || !listed(first) {
-			t.Fatalf("round %d: cancelled at the second node, it is not listed at the first, %v", n, err)
+			t.Fatalf("round %d: cancelled at the second node, the slot is not listed at the first, %v", n, err)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestRevocationReachesAllNodes(t *testing.T) {
 	select {
 	case <-told:
 	case <-time.After(time.Minute):
-		t.Error("the other node was not told")
+		t.Error("the other node received no event")
 	}
 	if _, err := second.Account.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("the key at the other node: got %v, want ErrUnauthorized", err)
@@ -291,7 +291,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 		t.Errorf("%d were booked and %d refused; want some of both; %v", booked.Load(), refused.Load(), err)
 	}
 	if err := c.all[1].store.Check(t.Context()); err != nil {
-		t.Errorf("the database breaks its own rules: %v", err)
+		t.Errorf("the database violates its invariants: %v", err)
 	}
 	t.Logf("%d booked, %d refused", booked.Load(), refused.Load())
 }
@@ -363,7 +363,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 		}
 		for i := range events {
 			if e := &events[i]; e.Kind == holds.EventHold && e.Owner == enginetest.Client(3).Owner() {
-				t.Errorf("got the event %+v of booked time", e)
+				t.Errorf("got the event %+v about a booked time", e)
 			}
 			last = last || events[i].Kind == holds.EventAvailability
 		}

@@ -28,7 +28,7 @@ func TestMailServerAppliesToAllNodes(t *testing.T) {
 	c.agree()
 	for i, n := range c.all {
 		if delivery, why := n.Message.TestMail(t.Context(), enginetest.Tester); delivery != message.MailSent {
-			t.Errorf("node %d: a mail is %q (%s)", i, delivery, why)
+			t.Errorf("node %d: an email is %q (%s)", i, delivery, why)
 		}
 		p.Wants(t, fmt.Sprintf("node %d", i))
 	}
@@ -66,7 +66,7 @@ func TestEmailsKeepTheirOrderUnderSkew(t *testing.T) {
 			}
 		}
 		if len(ids) != 2 || ids[0] < ids[1] {
-			t.Fatalf("the emails are %v, want two whose ids are against the order: the test shows nothing", ids)
+			t.Fatalf("the emails are %v, want two whose ids are in the reverse order: the test proves nothing", ids)
 		}
 		want = append(want, ids)
 	}

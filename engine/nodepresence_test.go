@@ -48,7 +48,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 	began := time.Now()
 	c.until(time.Minute, "some more sweeps", func() bool { beat(); return time.Since(began) > 300*time.Millisecond })
 	if got := online(); !slices.Equal(got, []string{"bob"}) {
-		t.Errorf("online: got %v, want bob, who is heard of at the other node", got)
+		t.Errorf("online: got %v, want bob, whose heartbeats reach the other node", got)
 	}
 	var log []store.PresenceChange
 	c.until(time.Minute, "the log has ada's end", func() bool { // the node that swept writes it afterwards
@@ -82,7 +82,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 		}
 	}
 	if told != 1 {
-		t.Errorf("it was told %d times that ada went offline, want once", told)
+		t.Errorf("%d events that ada went offline, want one", told)
 	}
 }
 

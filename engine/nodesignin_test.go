@@ -29,7 +29,7 @@ func TestGuessesCountOnAllNodes(t *testing.T) {
 		err := try(c.all[tries%2], fmt.Sprintf("wrong password %d", tries), "192.0.2.7")
 		if errors.As(err, &backoff) {
 			if !backoff.Until.After(began) || backoff.Until.After(time.Now().Add(time.Minute)) {
-				t.Errorf("it may be tried again at %v, want within a minute", backoff.Until)
+				t.Errorf("the next attempt is allowed at %v, want within a minute", backoff.Until)
 			}
 			break
 		}
@@ -38,7 +38,7 @@ func TestGuessesCountOnAllNodes(t *testing.T) {
 		}
 	}
 	if tries < 5 || tries > 6 { // the free ones; each takes some time, in which a delay of a second may end
-		t.Errorf("%d guesses through two nodes, want the 5 that one allows", tries)
+		t.Errorf("%d guesses through two nodes, want the 5 of one node", tries)
 	}
 	for i, n := range c.all {
 		if err := try(n, enginetest.GoodPassword, fmt.Sprintf("198.51.100.%d", i+1)); err != nil {

@@ -59,16 +59,16 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 	for _, o := range offers() {
 		starts[o.SlotStart], entries[o.EntryID] = true, true
 		if mails := enginetest.Must(c.all[1].Record.Deliveries(ctx, o.ID)); len(mails) != 1 {
-			t.Errorf("an offer has %d mails, want 1", len(mails))
+			t.Errorf("an offer has %d emails, want 1", len(mails))
 		}
 	}
 	if len(starts) != times || len(entries) != times {
-		t.Errorf("%d times are offered to %d, want %d to as many", len(starts), len(entries), times)
+		t.Errorf("%d times are offered to %d entries, want %d to as many", len(starts), len(entries), times)
 	}
 	if live, _, err := c.all[1].Waitlist.List(ctx, 10); err != nil || len(live) != times+2 {
-		t.Errorf("who waits, at the other node: got %d, %v", len(live), err)
+		t.Errorf("the waiting list at the other node: got %d, %v", len(live), err)
 	}
 	if _, err := c.all[0].Waitlist.Accept(ctx, offers()[0].ID, "manage", nil); err != nil {
-		t.Errorf("taken at a node, whoever has made the offer: %v", err)
+		t.Errorf("accepted at a node that did not make the offer: %v", err)
 	}
 }

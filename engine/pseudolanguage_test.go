@@ -53,7 +53,7 @@ func TestNewLanguageReachesEveryText(t *testing.T) {
 			text, _, _ = strings.Cut(text, "\n--")
 			text = regexp.MustCompile(`https?://\S+`).ReplaceAllString(text, "")
 			if !strings.Contains(text, catalog.Find(wordstest.Pseudo).Day(a.SlotStart.UTC())) {
-				t.Errorf("%s has no date of the language:\n%s", name, text)
+				t.Errorf("%s has no date in the language:\n%s", name, text)
 			}
 			if found := wordstest.Untranslated(text, known...); len(found) > 0 {
 				t.Errorf("%s has untranslated words %q:\n%s", name, found, text)
@@ -72,7 +72,7 @@ func TestNewLanguageReachesEveryText(t *testing.T) {
 		for _, text := range says {
 			if found := wordstest.Untranslated(figures.ReplaceAllString(text, ""), known...); text == "" ||
 				len(found) > 0 {
-				t.Errorf("an agent says %q with untranslated words %q", text, found)
+				t.Errorf("the guidance %q has untranslated words %q", text, found)
 			}
 		}
 	})

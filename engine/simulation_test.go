@@ -187,14 +187,14 @@ func (s *simulation) check() {
 			delete(there, s.from[a.ID])
 		case n > 1:
 			twice++
-			t.Errorf("%s is there %d times", a.ID, n)
+			t.Errorf("the practice system has %s %d times", a.ID, n)
 		case a.Status == store.Cancelled && n == 1:
 			wrong++
-			t.Errorf("%s was cancelled and is there (%s)", a.ID, a.UpstreamState)
+			t.Errorf("%s was cancelled, but the practice system has it (%s)", a.ID, a.UpstreamState)
 		case a.Status == store.Cancelled:
 		case a.UpstreamState == store.UpstreamFailed && n == 1:
 			wrong++
-			t.Errorf("%s was said to have failed and is there", a.ID)
+			t.Errorf("%s is reported as failed, but the practice system has it", a.ID)
 		case a.UpstreamState == store.UpstreamFailed:
 			failed++
 		case n == 0:
@@ -203,27 +203,27 @@ func (s *simulation) check() {
 		default:
 			wanted++
 			if a.UpstreamState != store.UpstreamConfirmed {
-				t.Errorf("%s is there and shown as %s", a.ID, a.UpstreamState)
+				t.Errorf("the practice system has %s, but it is shown as %s", a.ID, a.UpstreamState)
 			}
 		}
 	}
 	stray := 0
 	for at, n := range there {
 		stray += n
-		t.Errorf("upstream there are %d at %v that nobody here knows of", n, at)
+		t.Errorf("the practice system has %d at %v without an appointment here", n, at)
 	}
 	if failed > 0 {
-		t.Errorf("%d were given up, want none: there was time", failed)
+		t.Errorf("%d operations were given up, want none: there was enough time", failed)
 	}
 	gap, writes := spacing(s.Upstream.Calls())
 	if gap < 10*time.Second {
-		t.Errorf("two writes came %s apart, want 10 s; the server was started at %v", gap, s.starts)
+		t.Errorf("two writes were %s apart, want 10 s; the server was started at %v", gap, s.starts)
 	}
 	total := len(s.Bookings())
 	t.Logf("%d bookings, %d accepted in time, %d moved, %d cancelled: %d there once, %d for review, %d given up, %d twice, %d lost, %d wrong, %d stray; %d writes, never closer than %s",
 		total, len(s.accepted), s.moved, s.ended, wanted, review, failed, twice, lost, wrong, stray, writes, gap)
 	if review > total/20 {
-		t.Errorf("%d of %d need a person, want few", review, total)
+		t.Errorf("%d of %d operations need a person, want few", review, total)
 	}
 }
 

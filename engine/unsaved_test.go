@@ -79,17 +79,17 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				if n, err := p.Queue.Counts(t.Context()); err != nil || n.Processing != 1 {
-					t.Fatalf("while the disk is full: got %+v, %v; want one operation processing", n, err)
+					t.Fatalf("on the full disk: got %+v, %v; want one operation processing", n, err)
 				}
 				showsStuckDelivery(t, p)
 				full.Store(false)
 				time.Sleep(10 * time.Second)
 				if n, err := p.Queue.Counts(t.Context()); err != nil || n.Processing != 0 {
-					t.Errorf("10 s after the disk has room: got %+v, %v; want none processing", n, err)
+					t.Errorf("10 s after the disk has space: got %+v, %v; want none processing", n, err)
 				}
 				p.Until(10*time.Minute, "settled", p.Settled)
 				if s := p.Upstream.Score(); s.Appointments != 0 || s.Writes != 1 {
-					t.Errorf("upstream: got %+v, want one write, cancelled", s)
+					t.Errorf("practice system: got %+v, want one write, cancelled", s)
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
 	}
 	limit, err := time.ParseDuration(string(rule[1]) + "s")
 	if err != nil || limit < time.Minute {
-		t.Errorf("HoldfastDeliveryStuck: got a limit of %v, %v; want more than a call and a lease", limit, err)
+		t.Errorf("HoldfastDeliveryStuck: got a limit of %v, %v; want more than a call plus a lease", limit, err)
 	}
 	list, err := p.Outbound.Measure(t.Context(), time.Now())
 	if err != nil {
@@ -119,7 +119,7 @@ func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
 	}
 	for _, g := range list {
 		if g.Kind == store.UpstreamBook && g.Attempt <= limit {
-			t.Errorf("the oldest attempt after an hour: got %v, want over the limit of the alert, %v", g.Attempt, limit)
+			t.Errorf("the oldest attempt after an hour: got %v, want more than the alert's limit, %v", g.Attempt, limit)
 		}
 	}
 }
@@ -167,6 +167,6 @@ func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 		return err == nil && leftErr == nil && counts.Processing == 0 && len(left) == 0
 	})
 	if s := c.upstream.Score(); s.Appointments != 0 || s.Writes != 1 {
-		t.Errorf("upstream: got %+v, want one write, cancelled", s)
+		t.Errorf("practice system: got %+v, want one write, cancelled", s)
 	}
 }

@@ -33,7 +33,7 @@ func wholeVisits(t *testing.T, all []store.Appointment, people int) {
 			whole = list[i].SlotStart.Equal(list[i-1].SlotEnd) && list[i].SpecialistID == list[0].SpecialistID
 		}
 		if !whole {
-			t.Errorf("visit %s is not whole: %d appointments", id, len(list))
+			t.Errorf("visit %s is incomplete: %d appointments", id, len(list))
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestVisitRaceLeavesWholeVisits(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 1})
 	visitRace(t, c.Start, c.Engine)
 	if found, err := c.Differences(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("memory is not what the database is: %v, %v", found, err)
+		t.Errorf("memory differs from the database: %v, %v", found, err)
 	}
 }
 
@@ -129,6 +129,6 @@ func TestVisitRaceOnTwoNodesLeavesWholeVisits(t *testing.T) {
 	if _, err := c.all[1].Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
 		SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada",
 		Client: enginetest.Client(2)}); !errors.As(err, &held) {
-		t.Errorf("the second one's time at the other node: %v, want it held", err)
+		t.Errorf("the second time at the other node: %v, want a HeldError", err)
 	}
 }

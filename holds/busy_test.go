@@ -55,7 +55,7 @@ func TestTicksAreCutAtMidnight(t *testing.T) {
 				next, lastDay = day*holds.BusyTicksOfDay+within.End, day
 			})
 			if next != run.End {
-				t.Errorf("%v: the days end at tick %d", run, next)
+				t.Errorf("%v: the last day ends at tick %d", run, next)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestLocalKeepsRemainingTime(t *testing.T) {
 		}
 	}
 	if at := to.Present[1].HeartbeatAt; !at.IsZero() {
-		t.Errorf("a specialist without a heartbeat has one at %s", at)
+		t.Errorf("a specialist without a heartbeat has the heartbeat %s", at)
 	}
 	if !reflect.DeepEqual(from, read()) {
 		t.Errorf("Local changed the original: %+v", from)

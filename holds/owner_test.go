@@ -22,13 +22,13 @@ func TestOwnerHidesClient(t *testing.T) {
 	}
 	for _, o := range []holds.Owner{o, {}} {
 		if got, err := holds.ParseOwner(o.String()); err != nil || got != o {
-			t.Errorf("%q is read as %v, %v", o.String(), got, err)
+			t.Errorf("%q is parsed as %v, %v", o.String(), got, err)
 		}
 	}
 	for _, text := range []string{"0", strings.Repeat("0", 31), strings.Repeat("0", 33), strings.Repeat("x", 32),
 		string(client)} {
 		if _, err := holds.ParseOwner(text); err == nil {
-			t.Errorf("%q is read as an owner", text)
+			t.Errorf("%q is parsed as an owner", text)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func TestZeroOwnerIsNoClient(t *testing.T) {
 	case !holds.ClientID("").Owner().IsZero():
 		t.Error("an empty client id has an owner")
 	case zero.Is(zero) || zero.Is(one) || one.Is(zero):
-		t.Error("the zero Owner is a client")
+		t.Error("the zero Owner equals a client's")
 	case !one.Is(one) || one.Is(two):
 		t.Error("Is does not compare owners")
 	}

@@ -36,7 +36,7 @@ func TestConflictsKeepsLargerBuffer(t *testing.T) {
 		two, start2, end2, before2, after2 := random()
 		fits := start2-end1 >= max(after1, before2) || start1-end2 >= max(after2, before1)
 		if one.Conflicts(&two) == fits {
-			t.Fatalf("%+v and %+v: conflict %t, and they fit: %t", one, two, !fits, fits)
+			t.Fatalf("%+v and %+v: Conflicts is %t, but the guarantee accepts both: %t", one, two, !fits, fits)
 		}
 		if one.Conflicts(&two) != two.Conflicts(&one) {
 			t.Fatalf("%+v and %+v: the relation is not symmetric", one, two)

@@ -17,7 +17,7 @@ func TestParseDate(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %v", in, got, err, want)
 		}
 		if got.String() != in {
-			t.Errorf("%q is spelt %q again", in, got)
+			t.Errorf("the String of %q is %q", in, got)
 		}
 	}
 	for _, in := range []string{
@@ -55,12 +55,12 @@ func TestDateArithmetic(t *testing.T) {
 		-23: "2026-10-31", 365: "2027-11-23"} {
 		if got := monday.AddDays(days); got.String() != want || monday.DaysUntil(got) != days ||
 			got.Before(monday) != (days < 0) {
-			t.Errorf("%d days after %s: got %s, %d days until it, earlier %v, want %s", days, monday, got,
+			t.Errorf("%d days after %s: got %s, DaysUntil %d, Before %v, want %s", days, monday, got,
 				monday.DaysUntil(got), got.Before(monday), want)
 		}
 	}
 	if _, err := ParseDate("2026-11-31"); err == nil || err.Error() != `"2026-11-31" is not a date like 2026-11-23` {
-		t.Errorf("the error is %v, want it to show what was given and what would be right", err)
+		t.Errorf("the error is %v, want it to contain the value and the expected format", err)
 	}
 }
 
@@ -74,7 +74,7 @@ func FuzzParseDate(f *testing.F) {
 		d, err := ParseDate(s)
 		var again Date
 		if unmarshalled := again.UnmarshalText([]byte(s)); (unmarshalled == nil) != (err == nil) || again != d {
-			t.Fatalf("%q: ParseDate says %v, %v; UnmarshalText says %v, %v", s, d, err, again, unmarshalled)
+			t.Fatalf("%q: ParseDate returns %v, %v; UnmarshalText returns %v, %v", s, d, err, again, unmarshalled)
 		}
 		if err != nil {
 			if d != (Date{}) {
@@ -83,10 +83,10 @@ func FuzzParseDate(f *testing.F) {
 			return
 		}
 		if d.String() != s {
-			t.Fatalf("%q is read, but is spelt %q", s, d)
+			t.Fatalf("%q is accepted, but its String is %q", s, d)
 		}
 		if DateOf(d.midnightUTC()) != d || d.AddDays(1).AddDays(-1) != d || d.DaysUntil(d.AddDays(400)) != 400 {
-			t.Fatalf("%q is no date of the calendar", s)
+			t.Fatalf("%q is not a date of the calendar", s)
 		}
 	})
 }
@@ -105,7 +105,7 @@ func FuzzParseTimeOfDay(f *testing.F) {
 			return
 		}
 		if v < 0 || v > 1440 || v.String() != s {
-			t.Fatalf("%q is read as %d, which is spelt %q", s, v, v)
+			t.Fatalf("%q is read as %d, whose String is %q", s, v, v)
 		}
 	})
 }

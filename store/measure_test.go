@@ -14,7 +14,7 @@ func TestDurationsCountByBound(t *testing.T) {
 	}
 	c := d.Counts()
 	if c.Count != 5 || c.Sum != 70*time.Second+1001*time.Microsecond {
-		t.Errorf("got %d that took %v, want 5 that took 1m10.001001s", c.Count, c.Sum)
+		t.Errorf("got %d with a total of %v, want 5 with 1m10.001001s", c.Count, c.Sum)
 	}
 	for i, want := range []uint64{2, 3, 3} {
 		if c.Within[i] != want {

@@ -25,7 +25,7 @@ func TestMigrationsAreNumberedInSequence(t *testing.T) {
 			all, err := ReadMigrations(files)
 			if c.says != "" {
 				if err == nil || !strings.Contains(err.Error(), c.says) {
-					t.Errorf("got %v, want it to say %q", err, c.says)
+					t.Errorf("got %v, want an error with %q", err, c.says)
 				}
 				return
 			}

@@ -39,7 +39,7 @@ func FuzzParseCursor(f *testing.F) {
 		}
 		again, sameID, err := ParseCursor(Cursor(at, id))
 		if err != nil || !again.Equal(at) || sameID != id {
-			t.Errorf("%q is %v %q, and made again %v %q, %v", s, at, id, again, sameID, err)
+			t.Errorf("%q gives %v %q, and a second time %v %q, %v", s, at, id, again, sameID, err)
 		}
 	})
 }

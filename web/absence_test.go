@@ -62,7 +62,7 @@ func TestAbsenceProposesTimes(t *testing.T) {
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/decline", nil, links[2]).want(200)
 	if p := h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/accept", nil, links[2]).problem(410,
 		"hold_expired"); p.text("reason") != "declined" {
-		t.Errorf("accepted after it was declined: got %s", p.raw)
+		t.Errorf("accepted after the decline: got %s", p.raw)
 	}
 	h.do("POST", "/v1/appointments/"+ids[3]+"/proposal/accept", nil, links[3]).problem(409, "not_bookable")
 

@@ -62,7 +62,7 @@ func TestAppointmentTypes(t *testing.T) {
 	}
 	public := h.do("GET", "/v1/appointment-types/cleaning", nil).want(200)
 	if public.get("appointmentType", "upstream") != nil {
-		t.Error("the public is told the upstream's ids")
+		t.Error("the public answer contains the upstream ids")
 	}
 	h.do("POST", "/v1/appointment-types", map[string]any{"id": "cleaning", "name": "Cleaning"}, asAdmin).problem(422, "validation_failed").field("id")
 	h.do("PATCH", "/v1/appointment-types/cleaning", public.get("appointmentType"), asAdmin).want(200) // an answer can be sent back
@@ -75,7 +75,7 @@ func TestAppointmentTypes(t *testing.T) {
 		return len(h.do("GET", "/v1/appointment-types", nil, headers...).want(200).body["appointmentTypes"].([]any))
 	}
 	if public, all := count(), count(asAdmin); public != 4 || all != 5 {
-		t.Errorf("the public sees %d types and the admin %d, want 4 and 5", public, all)
+		t.Errorf("the public gets %d types and the admin %d, want 4 and 5", public, all)
 	}
 	h.do("DELETE", "/v1/appointment-types/cleaning", nil, asAdmin).want(200)
 	h.do("DELETE", "/v1/appointment-types/cleaning", nil, asAdmin).problem(404, "not_found")
@@ -100,11 +100,11 @@ func TestSpecialists(t *testing.T) {
 	public := h.do("GET", "/v1/specialists", nil).want(200)
 	for _, p := range public.body["specialists"].([]any) {
 		if len(p.(map[string]any)) != 2 {
-			t.Errorf("the public is told more than id and name: %v", p)
+			t.Errorf("the public answer has more than id and name: %v", p)
 		}
 	}
 	if strings.Contains(h.do("GET", "/v1/specialists/ada", nil).want(200).raw, "clinic.example") {
-		t.Error("the public is told a specialist's address")
+		t.Error("the public answer contains a specialist's email address")
 	}
 	made := h.do("POST", "/v1/specialists", map[string]any{"id": "cy", "name": "Dr Cy", "timezone": "America/New_York", "maxSessions": 2}, asAdmin).want(201)
 	if made.text("specialist", "timezone") != "America/New_York" || made.get("specialist", "active") != true {
@@ -133,10 +133,10 @@ func TestWeeklyHours(t *testing.T) {
 	nineToTen := []map[string]any{{"weekday": strings.ToLower(h.start.Weekday().String()), "start": "09:00", "end": "10:00"}}
 	dry := h.do("PUT", path+"?dryRun=true&appointmentTypeId=checkup&from="+h.day(0)+"&to="+h.day(1), nineToTen, asAdmin).want(200)
 	if got := dry.body["slots"].([]any); len(got) != 2 || got[0].(map[string]any)["start"] != h.day(0)+"T09:00:00Z" {
-		t.Errorf("the dry run gives %v, want 09:00 and 09:30", got)
+		t.Errorf("the dry run returns %v, want 09:00 and 09:30", got)
 	}
 	if got := len(h.do("GET", path, nil, asAdmin).want(200).body["weeklyHours"].([]any)); got != 7 {
-		t.Errorf("after the dry run there are %d windows, want the 7 there were", got)
+		t.Errorf("after the dry run there are %d windows, want the same 7", got)
 	}
 	// A dry run also works for a deactivated specialist and type, so that hours can be prepared before the activation.
 	for _, active := range []bool{false, true} {
@@ -144,7 +144,7 @@ func TestWeeklyHours(t *testing.T) {
 		h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"active": active}, asAdmin).want(200)
 		dry := h.do("PUT", path+"?dryRun=true&appointmentTypeId=checkup&from="+h.day(0)+"&to="+h.day(1), nineToTen, asAdmin).want(200)
 		if got := len(dry.body["slots"].([]any)); got != 2 {
-			t.Errorf("active %v: the dry run gives %d slots, want 2", active, got)
+			t.Errorf("active %v: the dry run returns %d slots, want 2", active, got)
 		}
 	}
 	h.do("PUT", path, nineToTen, asAdmin).want(200)
@@ -171,7 +171,7 @@ func TestOverrideShowsInNextListing(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/specialists/ada/overrides"
 	if len(h.slots(1, "checkup", "&specialistId=ada")) != 48 {
-		t.Fatal("the day should be open")
+		t.Fatal("the day is still closed")
 	}
 	made := h.do("POST", path, map[string]any{"date": h.day(0), "closed": true, "reason": "conference"}, asAdmin).want(201)
 	if got := len(h.slots(1, "checkup", "&specialistId=ada")); got != 0 {
@@ -180,20 +180,20 @@ func TestOverrideShowsInNextListing(t *testing.T) {
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).problem(409, "not_bookable")
 	h.do("POST", path, map[string]any{"date": h.day(0), "hours": []map[string]any{{"start": "09:00", "end": "10:00"}}}, asAdmin).want(201)
 	if got := len(h.slots(1, "checkup", "&specialistId=ada")); got != 2 {
-		t.Errorf("an hour lists %d slots, want 2", got)
+		t.Errorf("an hour has %d slots, want 2", got)
 	}
 	list := h.do("GET", path, nil, asAdmin).want(200).body["overrides"].([]any)
 	if len(list) != 1 {
-		t.Fatalf("the date has %d overrides, want the last one", len(list))
+		t.Fatalf("the date has %d overrides, want only the last one", len(list))
 	}
 	id := list[0].(map[string]any)["id"].(string)
 	if id == made.text("override", "id") {
-		t.Error("the override that was replaced kept its id")
+		t.Error("the new override has the id of the replaced one")
 	}
 	h.do("DELETE", "/v1/overrides/"+id, nil, asAdmin).want(200)
 	h.do("DELETE", "/v1/overrides/"+id, nil, asAdmin).problem(404, "not_found")
 	if len(h.slots(1, "checkup", "&specialistId=ada")) != 48 {
-		t.Error("the day should be open again")
+		t.Error("the day is still closed")
 	}
 	for field, body := range map[string]map[string]any{
 		"date": {"date": "2026-02-30", "closed": true}, "hours": {"date": h.day(0)}, "hours[0].start": {"date": h.day(0), "hours": []map[string]any{{"start": "x", "end": "10:00"}}},
@@ -254,7 +254,7 @@ func TestErasePerson(t *testing.T) {
 	}
 	r := h.do("POST", "/v1/people/erase", map[string]any{"email": "P1@Example.org"}, asAdmin).want(200)
 	if copies, ok := r.get("remains", "copies").([]any); !ok || len(copies) != 0 {
-		t.Errorf("it names copies that are not there: %s", r.raw)
+		t.Errorf("it lists copies that do not exist: %s", r.raw)
 	}
 	if r.get("erased", "appointments") != 1.0 {
 		t.Errorf("got %s", r.raw)
@@ -265,6 +265,6 @@ func TestErasePerson(t *testing.T) {
 	}
 	raw, _ := json.Marshal(a.get("appointment", "patient"))
 	if strings.Contains(fmt.Sprint(string(raw)), "example.org") {
-		t.Errorf("the person is still there: %s", raw)
+		t.Errorf("the person is still in the database: %s", raw)
 	}
 }

@@ -91,7 +91,7 @@ func TestHoldfastAfterWaitsForChange(t *testing.T) {
 		go func() { late <- n.list(strconv.FormatInt(n.engine.LastChange()+1, 10)) }()
 		synctest.Wait()
 		if len(late) > 0 {
-			t.Fatal("it was answered before this node knew what the caller does")
+			t.Fatal("the node answered before it had the caller's change")
 		}
 		booked := n.book()
 		if booked.Code != http.StatusCreated ||
@@ -105,11 +105,11 @@ func TestHoldfastAfterWaitsForChange(t *testing.T) {
 		began := time.Now()
 		if w := n.list("900000000000"); w.Code != http.StatusOK ||
 			w.Header().Get("Holdfast-Change") != booked.Header().Get("Holdfast-Change") {
-			t.Errorf("after a change that never comes: got %d, %v; want what this node has, and up to where", w.Code,
+			t.Errorf("after a change that never comes: got %d, %v; want this node's state and the number of its last change", w.Code,
 				w.Header())
 		}
 		if waited := time.Since(began); waited != time.Second {
-			t.Errorf("it waited for %v, want a second", waited)
+			t.Errorf("it waited %v, want one second", waited)
 		}
 	})
 }
@@ -137,7 +137,7 @@ func TestSingleNodeOmitsChangeNumber(t *testing.T) {
 		began := time.Now()
 		if w := n.list("900000000000"); w.Code != http.StatusOK || w.Header().Get("Holdfast-Change") != "" ||
 			time.Since(began) > 0 {
-			t.Errorf("got %d, %v after %v; want an answer at once", w.Code, w.Header(), time.Since(began))
+			t.Errorf("got %d, %v after %v; want an immediate answer", w.Code, w.Header(), time.Since(began))
 		}
 	})
 }

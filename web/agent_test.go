@@ -198,7 +198,7 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 	h.do("GET", "/v1/agent/operations/op-1-unknown", nil, key).problem(404, "not_found")
 	for _, canary := range []string{"Canaroe", "canary@", "5550199", "Mia"} {
 		if strings.Contains(h.log.String(), canary) {
-			t.Errorf("the log has %q", canary)
+			t.Errorf("the log contains %q", canary)
 		}
 	}
 }
@@ -247,14 +247,14 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	operation := "/v1/agent/operations/" + first.text("operationId")
 	if r := h.do("GET", operation, nil, key).want(200); r.text("status") != "failed" ||
 		r.text("llm_guidance", "current_state") != "BOOKING_FAILED" {
-		t.Errorf("the operation says %s", r.raw)
+		t.Errorf("the operation is %s", r.raw)
 	}
 	h.do("DELETE", "/v1/queue/"+first.text("operationId"), nil, asAdmin).want(200)
 	said(book(), 409, "BOOKING_FAILED", "BOOKING_FAILED")
 	gone := h.do("GET", operation, nil, key).problem(404, "not_found")
 	if gone.get("success") != false || gone.text("error_type") != "NOT_FOUND" ||
 		gone.text("llm_guidance", "voice_response") == "" {
-		t.Errorf("an operation that is gone says %s", gone.raw)
+		t.Errorf("a missing operation is %s", gone.raw)
 	}
 
 	fake.Outcomes(upstreamtest.LostNotApplied)
@@ -264,7 +264,7 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	again := book()
 	said(again, 202, "OUTCOME_UNKNOWN_QUEUED", "BOOKING_QUEUED")
 	if again.text("operationId") != first.text("operationId") {
-		t.Errorf("repeated it is %s, want the first operation", again.raw)
+		t.Errorf("the repeat is %s, want the first operation", again.raw)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestRepeatAfterFailedMove(t *testing.T) {
 		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0
 	})
 	if r := book(); r.status != 202 || r.text("llm_guidance", "current_state") != "BOOKING_REVIEW" {
-		t.Errorf("the repeat is answered %d %s, want that a person looks at it", r.status, r.raw)
+		t.Errorf("the repeat got %d %s, want a state that a person must check", r.status, r.raw)
 	}
 }
 
@@ -320,16 +320,16 @@ func TestQueueOnTheWire(t *testing.T) {
 	h.do("GET", "/v1/queue-status", nil, h.key("presence")).problem(403, "forbidden")
 	seen := h.do("GET", "/v1/queue-status", nil, key).want(200)
 	if strings.Contains(seen.raw, "childName") || strings.Contains(seen.raw, "Canary") || seen.get("total") != 1.0 {
-		t.Errorf("an agent sees %s", seen.raw)
+		t.Errorf("an agent gets %s", seen.raw)
 	}
 	for path, want := range map[string]float64{"": 1, "?kind=all": 1, "?kind=mail": 0, "?status=pending&limit=1": 1} {
 		if got := h.do("GET", "/v1/queue-status"+path, nil, key).want(200).get("total"); got != want {
-			t.Errorf("the agent that booked counts %v with %q, want %v", got, path, want)
+			t.Errorf("the agent that booked gets %v with %q, want %v", got, path, want)
 		}
 	}
 	if other := h.do("GET", "/v1/queue-status?kind=all", nil, h.key("agent")).want(200); other.get("total") != 0.0 ||
 		len(other.get("operations").([]any)) != 0 {
-		t.Errorf("another agent sees %s, want its own operations only", other.raw)
+		t.Errorf("another agent gets %s, want only its own operations", other.raw)
 	}
 	h.eventually("given up after two", func() bool {
 		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0
@@ -340,7 +340,7 @@ func TestQueueOnTheWire(t *testing.T) {
 		op["kind"] != "upstream.book" ||
 		op["startTime"] != upstream.FormatTime(h.start, time.UTC) || op["lastError"] == nil ||
 		op["nextRetryAt"] != nil {
-		t.Errorf("an admin sees %v", op)
+		t.Errorf("an admin gets %v", op)
 	}
 	h.do("POST", "/v1/queue/"+id+"/retry", nil, key).problem(403, "forbidden")
 	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "exists"}, asAdmin).problem(409,
@@ -350,7 +350,7 @@ func TestQueueOnTheWire(t *testing.T) {
 	h.do("POST", "/v1/queue/op-1-unknown/retry", nil, asAdmin).problem(404, "not_found")
 	again := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin, header{"Idempotency-Key": "again"}).want(200)
 	if again.get("ok") != true || again.text("operation", "id") != id {
-		t.Errorf("tried again: %s", again.raw)
+		t.Errorf("retried: %s", again.raw)
 	}
 	h.eventually("delivered", func() bool {
 		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("completed") == 2.0
@@ -367,7 +367,7 @@ func TestQueueOnTheWire(t *testing.T) {
 	h.do("DELETE", "/v1/queue/"+id, nil, asAdmin).problem(404, "not_found")
 	list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{})
 	if err != nil || len(list) != 1 || list[0].Status != store.Confirmed {
-		t.Errorf("the appointment is %+v, %v; want it to stay", list, err)
+		t.Errorf("the appointment is %+v, %v; want it unchanged", list, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	}
 	if r := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup"},
 		key).want(200); r.get("warnings") != nil {
-		t.Errorf("nothing was unknown: %s", r.raw)
+		t.Errorf("a body without unknown fields: %s", r.raw)
 	}
 	// Other errors are refused as before, and the answer includes the warnings.
 	bad := h.do("POST", "/v1/agent/slots", `{"surprise":1,"appointmentTypeId":"checkup","days":"many"}`,
@@ -68,7 +68,7 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	}
 	if r := h.do("POST", "/v1/agent/patients", `{`+patient+`,`+strings.Join(many, ",")+`}`,
 		key).want(200); len(warned(r)) != 20 {
-		t.Errorf("%d warnings, want 20 at most", len(warned(r)))
+		t.Errorf("%d warnings, want at most 20", len(warned(r)))
 	}
 	h.do("POST", "/v1/holds", `{"surprise":1}`).problem(400, "malformed_body")
 }

@@ -26,7 +26,7 @@ func TestBookingAnswerOmitsPatient(t *testing.T) {
 		t.Errorf("the manage link is %q", got)
 	}
 	if r.get("appointment", "patient") != nil || strings.Contains(r.raw, "Patient 1") {
-		t.Errorf("a public answer has the person in it: %s", r.raw)
+		t.Errorf("a public answer contains the person: %s", r.raw)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestBookRefusesInvalidRequests(t *testing.T) {
 				r.field(c.field)
 			}
 			if strings.Contains(r.raw, "Bcc") || strings.Contains(r.raw, "call me") {
-				t.Errorf("the refusal says back what was typed: %s", r.raw)
+				t.Errorf("the refusal repeats the input: %s", r.raw)
 			}
 		})
 	}
@@ -120,12 +120,12 @@ func TestCooldownStartsAtSuccessAndEndsAtCancel(t *testing.T) {
 	booked := h.book(1, "cooling", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	r := h.book(1, "cooling", map[string]any{"slotStartDate": h.at(60)}).problem(429, "cooldown_active")
 	if r.get("until") == nil || r.header.Get("Retry-After") == "" {
-		t.Errorf("the refusal does not say until when: %s", r.raw)
+		t.Errorf("the refusal has no expiry: %s", r.raw)
 	}
 	for _, r := range []*reply{r, h.hold(1, "cooling", h.at(60)).problem(429, "cooldown_active")} {
 		if r.text("appointmentId") != booked.text("appointment", "id") ||
 			r.text("slotStartDate") != booked.text("appointment", "slotStartDate") {
-			t.Errorf("the refusal does not say which appointment stands in the way: %s", r.raw)
+			t.Errorf("the refusal does not name the conflicting appointment: %s", r.raw)
 		}
 	}
 	h.book(2, "cooling", map[string]any{"slotStartDate": h.at(60)}).want(201) // another client
@@ -316,7 +316,7 @@ func TestDeskBooksOverHold(t *testing.T) {
 	}
 	book(120, map[string]any{"specialistId": "ada", "displace": false}).problem(409, "slot_held")
 	if r := book(120, nil).want(201); r.text("appointment", "specialistId") != "bea" {
-		t.Errorf("of two specialists, one of them held, the desk got %s", r.raw)
+		t.Errorf("with two specialists, one of them held, the desk got %s", r.raw)
 	}
 	keep().want(200)
 	book(120, nil).problem(409, "slot_held") // bea is booked, and ada is still held

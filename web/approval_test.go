@@ -29,7 +29,7 @@ func TestProposedTimeOnTheWire(t *testing.T) {
 	}
 	seen := h.do("GET", "/v1/requests/managed", nil, link).want(200)
 	if seen.text("request", "wantedStartDate") != h.at(0) {
-		t.Errorf("the link shows %s", seen.raw)
+		t.Errorf("the link returns %s", seen.raw)
 	}
 	confirm := "/v1/requests/managed/confirm"
 	h.do("POST", confirm, map[string]any{"slotStartDate": h.at(0)}, link).problem(412, "version_mismatch")
@@ -53,12 +53,12 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	asked := h.do("POST", bookCheckup, body(1, 0)).want(202)
 	id := asked.text("request", "id")
 	if asked.get("request", "approval") != true || asked.get("request", "byMail") != false {
-		t.Errorf("the visitor is told %s", asked.raw)
+		t.Errorf("the visitor gets %s", asked.raw)
 	}
 	link := header{"Holdfast-Manage": h.requestLink(id)}
 	h.do("POST", "/v1/requests/managed/confirm", nil, link).problem(403, "forbidden")
 	if got := h.do("GET", "/v1/requests/managed", nil, link).want(200); got.get("request", "approval") != true {
-		t.Errorf("the link shows %s", got.raw)
+		t.Errorf("the link returns %s", got.raw)
 	}
 	booked := h.do("POST", "/v1/requests/"+id+"/confirm", nil, asAdmin).want(200)
 	if booked.text("appointment", "videoLink") != "https://video.example.org/"+id {
@@ -70,7 +70,7 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, asAdmin).want(200)
 	h.do("POST", "/v1/appointments/"+id+"/cancel", nil, asAdmin).want(200)
 	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); got.get("appointment", "videoLink") != nil {
-		t.Error("a cancelled appointment has a call")
+		t.Error("a cancelled appointment has the link of its video call")
 	}
 	other := h.do("POST", bookCheckup, body(2, 60)).want(202).text("request", "id")
 	h.do("POST", "/v1/requests/managed/decline", nil, header{"Holdfast-Manage": h.requestLink(other)}).want(200)
@@ -81,7 +81,7 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	h.do("POST", bookCheckup, body(3, 120), agent).want(202)
 	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup"}, agent)
 	if strings.Contains(slots.raw, "bookingToken") {
-		t.Errorf("an agent is offered what it cannot book: %s", slots.raw)
+		t.Errorf("an agent is offered a type that it cannot book: %s", slots.raw)
 	}
 	// Programs with an admin key, and the desk, book without approval.
 	h.do("POST", bookCheckup, body(4, 180), asAdmin).want(201)

@@ -22,7 +22,7 @@ func TestAuditLogDescribesEveryAction(t *testing.T) {
 		}
 		for _, action := range record.Actions() {
 			if texts["audit.do."+string(action)] == nil {
-				t.Errorf("%s: the log has no sentence for %s", language, action)
+				t.Errorf("%s: the log has no text for %s", language, action)
 			}
 		}
 	}

@@ -11,14 +11,14 @@ func TestBaseURLIsInEveryLink(t *testing.T) {
 	h := newHouse(t)
 	before := h.do("GET", "/v1/settings", nil, asAdmin).want(200)
 	if got := before.get("address", "from"); got != "guess" || before.get("address", "url") != h.server.URL {
-		t.Errorf("before anybody has said it, the address is %v", before.get("address"))
+		t.Errorf("before an address is set, it is %v", before.get("address"))
 	}
 	settings := before.get("settings").(map[string]any)
 	settings["baseUrl"] = "https://Book.example.org/"
 	changed := h.do("PUT", "/v1/settings", settings, asAdmin).want(200)
 	if changed.get("settings", "baseUrl") != "https://book.example.org" ||
 		changed.get("address", "url") != "https://book.example.org" || changed.get("address", "from") != "settings" {
-		t.Errorf("the settings answer %s", changed.raw)
+		t.Errorf("the settings return %s", changed.raw)
 	}
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	if got := booked.text("appointment", "manageUrl"); !strings.HasPrefix(got, "https://book.example.org/manage#") {
@@ -29,7 +29,7 @@ func TestBaseURLIsInEveryLink(t *testing.T) {
 	}
 	if page := h.do("GET", "/setup", nil).want(200).raw; !strings.Contains(page,
 		`"address":{"url":"https://book.example.org","from":"settings"}`) {
-		t.Error("the pages do not know the address that links and codes are made of")
+		t.Error("the pages do not have the address for links and QR codes")
 	}
 	settings["baseUrl"] = "https://book.example.org/clinic"
 	h.do("PUT", "/v1/settings", settings, asAdmin).problem(422, "validation_failed")

@@ -87,11 +87,11 @@ func TestColleaguesBlockReasonIsHidden(t *testing.T) {
 		list := h.do("GET", "/v1/specialists/"+who+"/blocks", nil, ada).want(200).body["blocks"].([]any)
 		if len(list) != 1 || list[0].(map[string]any)["start"] != h.at(0) ||
 			list[0].(map[string]any)["reason"] != want {
-			t.Errorf("%s's: ada sees %v, want one with the reason %v", who, list, want)
+			t.Errorf("%s's blocks: ada gets %v, want one with the reason %v", who, list, want)
 		}
 		days := h.do("GET", "/v1/specialists/"+who+"/overrides", nil, ada).want(200).body["overrides"].([]any)
 		if len(days) != 1 || days[0].(map[string]any)["reason"] != want {
-			t.Errorf("%s's days: ada sees %v, want one with the reason %v", who, days, want)
+			t.Errorf("%s's days: ada gets %v, want one with the reason %v", who, days, want)
 		}
 	}
 	h.do("DELETE", "/v1/blocks/"+of["bea"], nil, ada).problem(403, "forbidden")

@@ -31,7 +31,7 @@ func TestHolidaysBecomeBlocks(t *testing.T) {
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).problem(409, "not_bookable")
 	if list, _ := h.do("GET", "/v1/blocks/"+made.text("block", "id")+"/appointments", nil,
 		asAdmin).want(200).get("appointments").([]any); len(list) != 1 {
-		t.Errorf("in the way are %v", list)
+		t.Errorf("the affected appointments are %v", list)
 	}
 	h.do("POST", "/v1/appointments/"+in+"/tell", nil, asAdmin).problem(409, "not_bookable")
 	h.do("DELETE", "/v1/block-sets/"+made.text("block", "setId"), nil, asAdmin).want(200)

@@ -42,15 +42,15 @@ func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 				ref = actors[0].(map[string]any)
 			}
 			if kind != file["type"] || ref != nil && !there[ref["reference"].(string)] {
-				t.Errorf("in %s is %s, which refers to what is not there", path, line)
+				t.Errorf("in %s is %s, which refers to a missing resource", path, line)
 			}
 			if kind == "Slot" && !strings.Contains(line, h.server.URL+"/?type=") {
-				t.Errorf("no way to book it: %s", line)
+				t.Errorf("it has no booking link: %s", line)
 			}
 		}
 	}
 	if counts["Location"] != 1 || counts["Schedule"] < 4 || counts["Slot"] < 100 {
-		t.Errorf("published are %v", counts)
+		t.Errorf("the published files are %v", counts)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _ = answer.Body.Close(); answer.StatusCode != want {
-			t.Errorf("a Host of %d bytes is answered %d, want %d", length, answer.StatusCode, want)
+			t.Errorf("a Host of %d bytes got %d, want %d", length, answer.StatusCode, want)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	first := h.do("GET", "/.well-known/smart-scheduling/slots.ndjson", nil).want(200)
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	if again := h.do("GET", "/.well-known/smart-scheduling/slots.ndjson", nil).want(200); again.raw != first.raw {
-		t.Error("the file was made again at once")
+		t.Error("the file was generated again immediately")
 	}
 	limited := false
 	for range 400 {
@@ -94,7 +94,7 @@ func TestSmartSchedulingIsRateLimited(t *testing.T) {
 		}
 	}
 	if !limited {
-		t.Error("nobody is held to a rate")
+		t.Error("the requests are not limited")
 	}
 }
 
@@ -107,7 +107,7 @@ func TestMCPExplainsAuthentication(t *testing.T) {
 	_, address, found := strings.Cut(refused.header.Get("WWW-Authenticate"), `resource_metadata="`)
 	address, _, _ = strings.Cut(address, `"`)
 	if !found || !strings.HasPrefix(refused.header.Get("WWW-Authenticate"), "Bearer ") {
-		t.Fatalf("challenged by %s", refused.header.Get("WWW-Authenticate"))
+		t.Fatalf("the challenge is %s", refused.header.Get("WWW-Authenticate"))
 	}
 	said := h.do("GET", strings.TrimPrefix(address, h.server.URL), nil).want(200)
 	if said.text("resource") != h.server.URL+"/mcp" || fmt.Sprint(said.get("bearer_methods_supported")) != "[header]" ||

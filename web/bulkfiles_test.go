@@ -15,7 +15,7 @@ func TestPanicDoesNotBlockPublication(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("the panic was kept from who has to hear of it")
+				t.Error("Go's HTTP server did not receive the panic")
 			}
 		}()
 		_, _ = k.ready(t.Context(), "", func(context.Context, *bulkFiles) (*bulkFiles, error) { panic("broken") })
@@ -32,7 +32,7 @@ func TestPanicDoesNotBlockPublication(t *testing.T) {
 	if got, err := k.ready(ctx, "", func(context.Context, *bulkFiles) (*bulkFiles, error) {
 		return want, nil
 	}); err != nil || got != want {
-		t.Errorf("made are %v, %v", got, err)
+		t.Errorf("the files are %v, %v", got, err)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestSmartSchedulingPublishesNearestSlots(t *testing.T) {
 		got.WriteString(f.schedule + f.start.Format("02 "))
 	}
 	if want := "a23 b23 c23 a24 b24 c24 "; got.String() != want {
-		t.Errorf("published are %s, want %s", got.String(), want)
+		t.Errorf("the published files are %s, want %s", got.String(), want)
 	}
 }
 
@@ -68,16 +68,16 @@ func TestSmartSchedulingCompressesOnce(t *testing.T) {
 	}
 	for range 5 {
 		if other := all.of("slots.ndjson", "https://b.example"); other.tag == first.tag {
-			t.Error("two addresses have one tag")
+			t.Error("two addresses have the same ETag")
 		}
 		if all.of("slots.ndjson", "https://a.example") != first {
-			t.Error("the file was made again")
+			t.Error("the file was generated again")
 		}
 	}
 	for _, host := range []string{"c", "d", "e"} {
 		all.of("slots.ndjson", "https://"+host+".example")
 	}
 	if len(all.hosts) != bulkHosts {
-		t.Errorf("%d addresses are kept", len(all.hosts))
+		t.Errorf("the files of %d addresses are stored", len(all.hosts))
 	}
 }

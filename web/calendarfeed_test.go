@@ -31,7 +31,7 @@ func TestCalendarFeed(t *testing.T) {
 	}
 	if got := h.do("GET", feed, nil, asAdmin).want(200); got.get("calendarFeed", "on") != true ||
 		strings.Contains(got.raw, "url") {
-		t.Errorf("the address is said again: %s", got.raw)
+		t.Errorf("the answer repeats the address: %s", got.raw)
 	}
 	empty := read(address).want(200)
 	tag := header{"If-None-Match": empty.header.Get("ETag")}
@@ -43,9 +43,9 @@ func TestCalendarFeed(t *testing.T) {
 		t.Errorf("with one appointment: %v", lines)
 	}
 	if text := read(address, header{"Accept-Encoding": "gzip"}).want(200); text.header.Get("Content-Encoding") != "" {
-		t.Error("what is secret is compressed")
+		t.Error("the secret address is compressed")
 	} else if strings.Contains(text.raw, "Patient 1") || strings.Contains(text.raw, "1234567") {
-		t.Errorf("it has a person in it:\n%s", text.raw)
+		t.Errorf("it contains a person:\n%s", text.raw)
 	}
 	named := h.do("POST", feed, map[string]any{"names": true}, asAdmin).want(201).text("calendarFeed", "url")
 	read(address).problem(404, "not_found")
@@ -54,7 +54,7 @@ func TestCalendarFeed(t *testing.T) {
 	}
 	h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)
 	if text := read(named).want(200).raw; strings.Contains(text, "VEVENT") {
-		t.Errorf("what was cancelled is still there:\n%s", text)
+		t.Errorf("it contains the cancelled appointment:\n%s", text)
 	}
 
 	// Neither the clinic file nor the audit log contains the secret of the address, and importing a file revokes
@@ -63,7 +63,7 @@ func TestCalendarFeed(t *testing.T) {
 	audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw
 	if strings.Contains(file, `"feed"`) || strings.Contains(audit, `"hash"`) ||
 		!strings.Contains(audit, "specialist.feed_made") {
-		t.Errorf("the file or the audit log: %s\n%s", file, audit)
+		t.Errorf("the clinic file or the audit log contains the address: %s\n%s", file, audit)
 	}
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"line": "Children"}, asAdmin).want(200)
 	h.do("POST", "/v1/import", file, asAdmin).want(200)
@@ -121,11 +121,11 @@ func TestAppointmentFeed(t *testing.T) {
 	lines := unfolded(t, first.raw)
 	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" || lines["STATUS"] != "CONFIRMED" ||
 		lines["SEQUENCE"] != "1" || lines["REFRESH-INTERVAL;VALUE=DURATION"] == "" {
-		t.Errorf("as it was booked: %v", lines)
+		t.Errorf("as booked: %v", lines)
 	}
 	if strings.Contains(first.raw, "manage") || strings.Contains(first.raw, "Patient 1") ||
 		strings.Contains(first.raw, "example.org") {
-		t.Errorf("it has the person in it, or the link:\n%s", first.raw)
+		t.Errorf("it contains the person or the link:\n%s", first.raw)
 	}
 	tag := header{"If-None-Match": first.header.Get("ETag")}
 	read(address, tag).want(304)
@@ -145,11 +145,11 @@ func TestAppointmentFeed(t *testing.T) {
 		t.Errorf("after a move: %v", lines)
 	}
 	if again := h.do("GET", at, nil, moved.managing()).want(200).text("calendar", "url"); again != address {
-		t.Errorf("asked again, the address is another: %s and %s", again, address)
+		t.Errorf("the second address differs: %s and %s", again, address)
 	}
 	h.do("POST", "/v1/appointments/managed/cancel", nil, moved.managing()).want(200)
 	if lines := unfolded(t, read(address).want(200).raw); lines["STATUS"] != "CANCELLED" || lines["SEQUENCE"] != "3" {
-		t.Errorf("after it was cancelled: %v", lines)
+		t.Errorf("after the cancellation: %v", lines)
 	}
 }
 

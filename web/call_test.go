@@ -37,11 +37,11 @@ func TestRequestIDIsKept(t *testing.T) {
 			w := s.try(func(c *call) error { return c.empty(http.StatusNoContent) }, r)
 			id, trace := w.Header().Get("X-Request-Id"), w.Header().Get("Traceparent")
 			if id == "" || (id == c.id) != c.keepsID || !strings.Contains(log.String(), "request="+id) {
-				t.Errorf("%q is answered with %q and logged as %s", c.id, id, log)
+				t.Errorf("%q is answered as %q and logged as %s", c.id, id, log)
 			}
 			if (trace == c.trace && trace != "") != c.keepsItTrace ||
 				strings.Contains(log.String(), "trace="+traceOf) != c.keepsItTrace {
-				t.Errorf("the trace %q is answered with %q and logged as %s", c.trace, trace, log)
+				t.Errorf("the trace %q is answered as %q and logged as %s", c.trace, trace, log)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestSlowRequestLogsItsParts(t *testing.T) {
 		rt := &route{method: "GET", pattern: "/v1/try/stream", handle: slow}
 		s.serve(rt, s.metrics.route(rt), params{}, httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 		if strings.Contains(log.String(), "slow") {
-			t.Errorf("a quick request or a stream is called slow: %s", log)
+			t.Errorf("the log calls a quick request or a stream slow: %s", log)
 		}
 	})
 }

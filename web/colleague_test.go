@@ -35,21 +35,21 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	alone := h.do("GET", "/v1/appointments", nil, ada).want(200)
 	if list := alone.body["appointments"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != own ||
 		alone.body["busy"] != nil {
-		t.Errorf("the own calendar: got %s, want the appointment %v and nothing else", alone.raw, own)
+		t.Errorf("the specialist's own calendar: got %s, want only the appointment %v", alone.raw, own)
 	}
 	h.do("GET", "/v1/appointments?specialistId=bea", nil, ada).problem(403, "forbidden")
 
 	all := h.do("GET", "/v1/appointments?colleagues=busy", nil, ada).want(200)
 	if list := all.body["appointments"].([]any); len(list) != 1 {
-		t.Errorf("with colleagues: got %d appointments, want the own one", len(list))
+		t.Errorf("with colleagues: got %d appointments, want only the specialist's own", len(list))
 	}
 	want := map[string]any{"specialistId": "bea", "slotStartDate": h.at(120), "slotEndDate": h.at(180)}
 	if busy, _ := all.body["busy"].([]any); len(busy) != 1 || !sameFields(busy[0].(map[string]any), want) {
-		t.Errorf("busy: got %v, want exactly %v", all.body["busy"], want)
+		t.Errorf("busy times: got %v, want exactly %v", all.body["busy"], want)
 	}
 	for _, secret := range []string{"patient 2", "patient 3", "surgery"} {
 		if strings.Contains(all.raw, secret) {
-			t.Errorf("a colleague's %q is told:\n%s", secret, all.raw)
+			t.Errorf("the answer contains a colleague's %q:\n%s", secret, all.raw)
 		}
 	}
 	if list := h.do("GET", "/v1/appointments?specialistId=bea&colleagues=busy", nil,
@@ -64,7 +64,7 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	// The reception sees all appointments anyway.
 	if r := h.do("GET", "/v1/appointments?colleagues=busy&status=confirmed", nil,
 		desk).want(200); len(r.body["appointments"].([]any)) != 2 || r.body["busy"] != nil {
-		t.Errorf("the reception: got %s, want both appointments whole", r.raw)
+		t.Errorf("the reception: got %s, want both appointments in full", r.raw)
 	}
 }
 

@@ -29,15 +29,15 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 		small, zipped := h.raw("GET", c.path, c.as, asGzip)
 		if small.Header.Get("Content-Encoding") != "gzip" || len(zipped)*2 > len(body) ||
 			small.ContentLength != int64(len(zipped)) {
-			t.Errorf("%s: %d bytes came to %d with the encoding %q and the length %d", c.path, len(body), len(zipped),
+			t.Errorf("%s: %d bytes became %d with the encoding %q and the length %d", c.path, len(body), len(zipped),
 				small.Header.Get("Content-Encoding"), small.ContentLength)
 			continue
 		}
 		if got := unzipped(t, zipped); !strings.Contains(got, "nonce") && got != string(body) {
-			t.Errorf("%s: unzipped it is another answer", c.path)
+			t.Errorf("%s: the decompressed answer differs", c.path)
 		}
 		if c.path == "/openapi.yaml" && !bytes.Equal(zipped, docs.PackedOpenAPI) {
-			t.Error("the description is compressed at each request, want the stored form")
+			t.Error("the description is compressed for each request, want the stored form")
 		}
 		for _, a := range []*http.Response{plain, small} {
 			if !strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept-Encoding") {
@@ -46,7 +46,7 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 		}
 		if never, _ := h.raw("GET", c.path, c.as,
 			header{"Accept-Encoding": "br, gzip;q=0"}); never.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%s is compressed for one who refuses it", c.path)
+			t.Errorf("%s is compressed for a client that refuses it", c.path)
 		}
 		if head, none := h.raw("HEAD", c.path, c.as, asGzip); len(none) > 0 ||
 			head.Header.Get("Content-Encoding") != "gzip" {
@@ -54,7 +54,7 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 		}
 	}
 	if page, _ := h.raw("GET", "/", asGzip); len(page.Header.Values("Vary")) != 2 {
-		t.Errorf("the page depends on %v, want the language and the encoding", page.Header.Values("Vary"))
+		t.Errorf("Vary of the page is %v, want the language and the encoding", page.Header.Values("Vary"))
 	}
 }
 
@@ -99,7 +99,7 @@ func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	_, small := h.raw("GET", "/", asGzip)
 	t.Logf("%d bytes came to %d", len(plain), len(small))
 	if len(plain) < 40_000 || len(plain) > 60_000 || len(small) > 4_000 {
-		t.Errorf("%d bytes came to %d, want 60,000 and 4,000 at most", len(plain), len(small))
+		t.Errorf("%d bytes became %d, want 60,000 and at most 4,000", len(plain), len(small))
 	}
 }
 

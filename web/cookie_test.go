@@ -29,7 +29,7 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 				c := set[prefix+name]
 				if c == nil || !c.HttpOnly || c.Secure != (prefix != "") || c.Path != "/" || c.Domain != "" ||
 					c.SameSite != http.SameSiteLaxMode {
-					t.Errorf("%s: got %v, want it under %q and Secure with that", name, c, prefix+name)
+					t.Errorf("%s: got %v, want it as %q and therefore Secure", name, c, prefix+name)
 				}
 			}
 			if got, want := r.header.Get("Strict-Transport-Security"),
@@ -45,7 +45,7 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 				want bool // the page names the signed-in user
 			}{{"/staff", known, true}, {"/staff", nil, false}, {"/", known, false}} {
 				if raw := h.do("GET", c.path, nil, c.from).want(200).raw; strings.Contains(raw, `"me":`) != c.want {
-					t.Errorf("%s with %v: the page names the user: %v, want %v", c.path, c.from, !c.want, c.want)
+					t.Errorf("%s with %v: the page contains the user: %v, want %v", c.path, c.from, !c.want, c.want)
 				}
 			}
 			if prefix != "" { // a cookie that another host of the same domain could set is ignored
@@ -56,7 +56,7 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 				"holdfast_sign_in=" + secret}).want(200)
 			if got := strings.Join(out.header.Values("Set-Cookie"), "\n"); !strings.Contains(got, prefix+
 				"holdfast_sign_in=;") || strings.Contains(got, "device") {
-				t.Errorf("signing out sets %q, want the sign-in taken away and the device kept", got)
+				t.Errorf("signing out sets %q, want the session removed and the device unchanged", got)
 			}
 		})
 	}
@@ -93,6 +93,6 @@ func TestBaseURLChangeKeepsSessions(t *testing.T) {
 	again := h.signedIn("late@clinic.example", "owner", "")
 	h.do("GET", "/v1/auth/me", nil, again).want(200)
 	if name := again["Cookie"]; strings.HasPrefix(name, "__Host-") {
-		t.Errorf("on the plain network the cookie is %q, which a browser would not send back", name)
+		t.Errorf("over plain HTTP, the cookie is %q, which a browser would not send back", name)
 	}
 }

@@ -43,10 +43,10 @@ func TestNamedSiteBooks(t *testing.T) {
 	listed := h.do("GET", "/v1/appointment-types/checkup/timeslots?date="+h.at(0)[:10], nil,
 		site).want(200).allows(true)
 	if vary := strings.Join(listed.header.Values("Vary"), ", "); !strings.Contains(vary, "Origin") {
-		t.Errorf("Vary: got %q, want it to name Origin", vary)
+		t.Errorf("Vary: got %q, want Origin in it", vary)
 	}
 	if !strings.Contains(listed.header.Get("Access-Control-Expose-Headers"), "ETag") {
-		t.Error("the page cannot read the entity tag")
+		t.Error("the page cannot read the ETag")
 	}
 	hold := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)},
 		site).want(201).allows(true)

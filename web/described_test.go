@@ -57,10 +57,10 @@ func compareFields(t *testing.T, at string, of reflect.Type, schema *openapi3.Sc
 	}
 	described := slices.Sorted(maps.Keys(schema.Properties))
 	if slices.Sort(fields); !slices.Equal(fields, described) {
-		t.Errorf("%s has the fields %v; described are %v", at, fields, described)
+		t.Errorf("%s has the fields %v; the description has %v", at, fields, described)
 	}
 	if schema.AdditionalProperties.Has == nil || *schema.AdditionalProperties.Has {
-		t.Errorf("%s: the description lets other fields through", at)
+		t.Errorf("%s: the description allows other fields", at)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 	events := clinic.WebhookEvents()
 	slices.Sort(events)
 	if got := slices.Sorted(maps.Keys(described)); !slices.Equal(got, events) {
-		t.Fatalf("described are the events %v; there are %v", got, events)
+		t.Fatalf("the description has the events %v; the code has %v", got, events)
 	}
 
 	type call struct {
@@ -111,7 +111,7 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 		select {
 		case got = <-calls:
 		case <-end:
-			t.Fatalf("arrived are %v only", seen)
+			t.Fatalf("only these events arrived: %v", seen)
 		}
 		var body map[string]any
 		if err := json.Unmarshal(got.body, &body); err != nil {
@@ -124,7 +124,7 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 			t.Fatalf("%s is not described: %s", event, got.body)
 		}
 		if err := operation.RequestBody.Value.Content.Get("application/json").Schema.Value.VisitJSON(body); err != nil {
-			t.Errorf("%s is otherwise than described: %v\n%s", event, err, got.body)
+			t.Errorf("%s differs from its description: %v\n%s", event, err, got.body)
 		}
 		var named []string
 		for _, p := range operation.Parameters {
@@ -144,7 +144,7 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 	for _, event := range []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled",
 		"upstream.completed"} {
 		if !seen[event] {
-			t.Errorf("%s did not arrive; there were %v", event, seen)
+			t.Errorf("%s did not arrive; the events were %v", event, seen)
 		}
 	}
 }

@@ -22,11 +22,11 @@ func TestManualServesEveryPage(t *testing.T) {
 		}
 		if tag := page.header.Get("Etag"); path != "/openapi.yaml" &&
 			h.do("GET", path, nil, header{"If-None-Match": tag}).want(304).raw != "" {
-			t.Errorf("%s: a current copy is sent again", path)
+			t.Errorf("%s: the body is sent again although the ETag is current", path)
 		}
 		for _, m := range regexp.MustCompile(` style="| on[a-z]+="`).FindAllString(page.raw, -1) {
 			if strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
-				t.Errorf("%s has %s, which the policy refuses", path, m)
+				t.Errorf("%s contains %s, which the policy refuses", path, m)
 			}
 		}
 		for _, m := range link.FindAllStringSubmatch(page.raw, -1) {

@@ -32,14 +32,14 @@ func TestDowntimePlanIsComplete(t *testing.T) {
 	page := ada["html"].(string)
 	for _, want := range []string{"12:00–12:30", "Lena &lt;b&gt;Vogt", "+49 30 77", "born 01/12/1991", "=1+1", "13:00–14:00", "blocked: <bdi>Meeting", "12:30–13:00", "free", `<tr class="blank">`} {
 		if !strings.Contains(page, want) {
-			t.Errorf("the sheet lacks %q:\n%s", want, page)
+			t.Errorf("the sheet misses %q:\n%s", want, page)
 		}
 	}
 	german := h.do("GET", "/v1/downtime-kit?lang=de&format=html&days=1&specialistId=ada&from="+day, nil, asAdmin).want(200)
 	style := german.raw[strings.Index(german.raw, "<style>")+7 : strings.Index(german.raw, "</style>")]
 	sum := sha256.Sum256([]byte(style))
 	if policy := german.header.Get("Content-Security-Policy"); !strings.Contains(policy, base64.StdEncoding.EncodeToString(sum[:])) {
-		t.Errorf("the page's own style is not let in by %s", policy)
+		t.Errorf("the policy %s does not allow the page's own style", policy)
 	}
 	if !strings.Contains(german.raw, `<html lang="de">`) || !strings.Contains(german.raw, "geb. 01.12.1991") || strings.Contains(german.raw, "Dr bea") || strings.Count(german.raw, "<section") != 1 {
 		t.Errorf("the German page of one specialist:\n%s", german.raw)
@@ -71,7 +71,7 @@ func TestDowntimePlanIsComplete(t *testing.T) {
 
 	h.do("DELETE", "/v1/specialists/ada", nil, asAdmin).want(200)
 	if got := h.do("GET", "/v1/downtime-kit?format=csv&days=1&from="+day, nil, asAdmin).want(200); !strings.Contains(got.raw, "Lena") {
-		t.Errorf("a patient of somebody who was archived is on nobody's sheet:\n%s", got.raw)
+		t.Errorf("a patient of an archived specialist is on no sheet:\n%s", got.raw)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestPaperBookingsAreChecked(t *testing.T) {
 	}
 	first := r.body["rows"].([]any)[0].(map[string]any)["appointments"].([]any)[0].(map[string]any)
 	if first["id"] != a.text("appointment", "id") || first["name"] != "Lena Vogt" || first["slotStartDate"] != h.at(0) {
-		t.Errorf("in the way of the first row is %v", first)
+		t.Errorf("the conflict of the first row is %v", first)
 	}
 	h.do("POST", "/v1/downtime-kit/check", map[string]any{"rows": []any{}}, asAdmin).problem(422, "validation_failed")
 	bad := h.do("POST", "/v1/downtime-kit/check", map[string]any{"rows": []any{map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": "soon"}}}, asAdmin).problem(422, "validation_failed")

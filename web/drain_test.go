@@ -26,7 +26,7 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		t.Fatalf("the request was not answered: %v", err)
+		t.Fatalf("the request got no answer: %v", err)
 	}
 	answer.Body.Close()
 	return answer

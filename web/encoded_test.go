@@ -28,11 +28,11 @@ func TestEncodedSlotsEndWithList(t *testing.T) {
 	runtime.KeepAlive(list)
 	for limit := time.Now().Add(time.Minute); count() > 1; runtime.Gosched() {
 		if runtime.GC(); time.Now().After(limit) {
-			t.Fatalf("%d encodings are left after the first list is gone", count())
+			t.Fatalf("%d encodings remain after the first list was freed", count())
 		}
 	}
 	if e.of(other) == first {
-		t.Error("the list that is still used lost its encoding")
+		t.Error("the list in use lost its encoding")
 	}
 	runtime.KeepAlive(other)
 }

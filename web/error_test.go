@@ -67,7 +67,7 @@ func TestErrorsMapToProblems(t *testing.T) {
 		{errors.New("SECRET of a driver"), 500, "internal", 0},
 		{errMalformedBody.with("x"), 400, "malformed_body", 0},
 	} {
-		for _, err := range []error{c.err, fmt.Errorf("while booking: %w", c.err)} {
+		for _, err := range []error{c.err, fmt.Errorf("booking: %w", c.err)} {
 			p := problemOf(err, now)
 			if p.Status != c.status || p.Code != c.code || p.RetryAfterSeconds != c.retry {
 				t.Errorf("%v: got %d %s retry %d, want %d %s retry %d", err, p.Status, p.Code, p.RetryAfterSeconds,
@@ -90,7 +90,7 @@ func TestReasonsHaveSentences(t *testing.T) {
 	} {
 		s := whyNot(r)
 		if other, twice := said[s]; twice || s == "" {
-			t.Errorf("%s and %s are explained alike: %q", r, other, s)
+			t.Errorf("%s and %s have the same explanation: %q", r, other, s)
 		}
 		said[s] = r
 	}
@@ -107,7 +107,7 @@ func TestCodesAreDocumented(t *testing.T) {
 			t.Errorf("docs/errors.md has no section for %s", p.Code)
 		}
 		if !strings.Contains(page, fmt.Sprintf("\n## %s\n\nStatus %d.", p.Code, p.Status)) {
-			t.Errorf("docs/errors.md gives %s another status than %d", p.Code, p.Status)
+			t.Errorf("docs/errors.md lists %s with a status other than %d", p.Code, p.Status)
 		}
 	}
 }
@@ -142,10 +142,10 @@ func TestPanicAnswers500(t *testing.T) {
 	}
 	if id := w.Header().Get("X-Request-Id"); !strings.Contains(w.Body.String(), id) ||
 		!strings.Contains(log.String(), id) {
-		t.Errorf("the answer and the log do not share the request's id %q", id)
+		t.Errorf("the answer and the log do not have the same request id %q", id)
 	}
 	if !strings.Contains(log.String(), "error_test.go") {
-		t.Error("the log does not say where it happened")
+		t.Error("the log does not contain the place of the panic")
 	}
 	// Nothing is appended to an answer that has begun.
 	w = s.try(func(c *call) error {
@@ -158,7 +158,7 @@ func TestPanicAnswers500(t *testing.T) {
 	func() {
 		defer func() {
 			if cause := recover(); cause != http.ErrAbortHandler {
-				t.Errorf("an abort became %v", cause)
+				t.Errorf("an abort changed to %v", cause)
 			}
 		}()
 		s.try(func(*call) error { panic(http.ErrAbortHandler) }, httptest.NewRequest("GET", "/", nil))
@@ -187,7 +187,7 @@ func TestInternalErrorIsLoggedOnly(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if !strings.Contains(log.String(), "disk i/o error at /var") {
-		t.Errorf("the log does not have the cause: %s", log)
+		t.Errorf("the log does not contain the cause: %s", log)
 	}
 }
 

@@ -125,7 +125,7 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 	}
 	kind, _ := r["resourceType"].(string)
 	if _, known := d[kind+".id"]; !known {
-		t.Fatalf("%s: %q is no resource that is defined", what, kind)
+		t.Fatalf("%s: %q is not a defined resource", what, kind)
 	}
 	for _, wrong := range d.check(kind, kind, r) {
 		t.Errorf("%s: %s", what, wrong)
@@ -159,7 +159,7 @@ func TestStandardWebhookExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kind := r["resourceType"].(string); len(d.check(kind, kind, r)) != 1 {
-			t.Errorf("%s: found %q, want one mistake", what, d.check(kind, kind, r))
+			t.Errorf("%s: got %q, want one issue", what, d.check(kind, kind, r))
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestFHIRFollowsStandard(t *testing.T) {
 		path = ""
 		for _, slot := range entries(b) {
 			if seen[slot["id"].(string)] || slot["status"] != "free" {
-				t.Errorf("twice, or not free: %v", slot)
+				t.Errorf("duplicate, or not free: %v", slot)
 			}
 			seen[slot["id"].(string)] = true
 		}
@@ -213,11 +213,11 @@ func TestFHIRFollowsStandard(t *testing.T) {
 			}
 		}
 		if pages > 5 {
-			t.Fatal("the pages do not end")
+			t.Fatal("the last page links to another page")
 		}
 	}
 	if len(seen) != 8 {
-		t.Errorf("4 hours have %d slots of half an hour, want 8", len(seen))
+		t.Errorf("4 hours have %d slots of 30 minutes, want 8", len(seen))
 	}
 	first := fmt.Sprintf("%s-%d", id, h.start.Unix())
 	status := func(want string) {
@@ -231,12 +231,12 @@ func TestFHIRFollowsStandard(t *testing.T) {
 	status("busy-tentative")
 	if held := entries(ask(200, "/fhir/Slot?schedule="+id+from+"&status=busy-tentative")); len(held) != 1 ||
 		held[0]["id"] != first {
-		t.Errorf("held are %v", held)
+		t.Errorf("the held slots are %v", held)
 	}
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	status("busy")
 	if free := entries(ask(200, "/fhir/Slot?schedule="+id+from)); len(free) != 7 {
-		t.Errorf("%d are left", len(free))
+		t.Errorf("%d remain", len(free))
 	}
 
 	appointment := booked.text("appointment", "id")
@@ -250,12 +250,12 @@ func TestFHIRFollowsStandard(t *testing.T) {
 		t.Errorf("the first of two: %v", page)
 	}
 	if none := entries(ask(200, "/fhir/Appointment?status=cancelled", asAdmin)); len(none) != 0 {
-		t.Errorf("cancelled are %v", none)
+		t.Errorf("the cancelled appointments are %v", none)
 	}
 	h.do("POST", "/v1/appointments/"+appointment+"/cancel", nil, asAdmin).want(200)
 	if gone := entries(ask(200, "/fhir/Appointment?status=cancelled", asAdmin)); len(gone) != 1 ||
 		gone[0]["id"] != appointment {
-		t.Errorf("cancelled are %v", gone)
+		t.Errorf("the cancelled appointments are %v", gone)
 	}
 	status("free")
 

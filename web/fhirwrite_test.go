@@ -38,7 +38,7 @@ func TestFHIRBooksAndCancels(t *testing.T) {
 	a := send(201, "POST", "/fhir/Appointment", asked, asAdmin, once)
 	id := a["id"].(string)
 	if again := send(201, "POST", "/fhir/Appointment", asked, asAdmin, once); again["id"] != id {
-		t.Errorf("the repeat booked %v, not %s", again["id"], id)
+		t.Errorf("the repeat returned %v, not %s", again["id"], id)
 	}
 	got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200)
 	if got.text("appointment", "patient", "name") != "Rosa Ann Winter" || got.text("appointment", "patient", "phone") != "030 1234567" ||
@@ -69,7 +69,7 @@ func TestFHIRBooksAndCancels(t *testing.T) {
 
 	o := send(422, "POST", "/fhir/Appointment", changed(map[string]any{"status": "proposed", "contained": []any{}, "start": "today"}), asAdmin)
 	if found := len(o["issue"].([]any)); found < 4 { // status, contained, participant, start
-		t.Errorf("%d of the mistakes are listed: %v", found, o)
+		t.Errorf("%d of the errors are listed: %v", found, o)
 	}
 
 	path := "/fhir/Appointment/" + id
@@ -103,7 +103,7 @@ func TestFHIRSearchesByFormAndSummarises(t *testing.T) {
 		}
 		head, tail, _ := strings.Cut(c.parameters, "&")
 		if got := h.do("POST", c.path+"/_search?"+head, tail, asAdmin, form).want(200).raw; got != want {
-			t.Errorf("half in the address: POST %s/_search:\n%s\nGET:\n%s", c.path, got, want)
+			t.Errorf("half of the parameters in the URL: POST %s/_search:\n%s\nGET:\n%s", c.path, got, want)
 		}
 	}
 	h.do("POST", "/fhir/Slot/_search", "{}", header{"Content-Type": "application/json"}).want(415)

@@ -38,7 +38,7 @@ func (h *house) listen(path string, as header) *listening {
 			return l
 		}
 	}
-	h.t.Fatalf("%s ended before it was connected", path)
+	h.t.Fatalf("%s ended before connected", path)
 	return nil
 }
 
@@ -115,12 +115,12 @@ func TestRevokedCredentialEndsStreams(t *testing.T) {
 			defer late.Stop()
 			if last, took := stream.end(), time.Since(begun); !strings.Contains(last,
 				`"type":"end","reason":"unknown"`) {
-				t.Errorf("the stream ended after %v with %q, want the reason unknown at once", took, last)
+				t.Errorf("the stream ended after %v with %q, want the reason unknown immediately", took, last)
 			} else {
 				t.Logf("ended after %s", took.Round(time.Millisecond))
 			}
 			if n := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200).get("stats", "streams"); n != 2.0 {
-				t.Errorf("%v streams are left, want those of the two others", n)
+				t.Errorf("%v streams remain, want those of the two other keys", n)
 			}
 		})
 	}

@@ -26,6 +26,6 @@ func TestVersionNeedsOperator(t *testing.T) {
 		}
 	}
 	if got := h.do("GET", "/fhir/metadata", nil, through).want(200); strings.Contains(got.raw, `"version":"test"`) {
-		t.Errorf("anybody is told %s", got.raw)
+		t.Errorf("the public answer is %s", got.raw)
 	}
 }

@@ -40,11 +40,11 @@ func TestNetworkHoldLimit(t *testing.T) {
 	}
 	refused := h.holdFrom(4, "203.0.113.7").problem(429, "rate_limited")
 	if refused.header.Get("Retry-After") == "" {
-		t.Errorf("the refusal does not say when to come again: %s", refused.raw)
+		t.Errorf("the refusal has no Retry-After: %s", refused.raw)
 	}
 	if held := h.do("GET", "/v1/holds", nil,
 		header{"Holdfast-Client": client(4)}).want(200).body["holds"].([]any); len(held) != 0 {
-		t.Errorf("what was refused is held all the same: %v", held)
+		t.Errorf("a refused time is held: %v", held)
 	}
 	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600),
 		"clientId": client(5), "lock": true}, from("203.0.113.7")).problem(429, "rate_limited")
@@ -82,11 +82,11 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	}
 	refused := h.holdFrom(first+9, "2001:db8:1:2:ffff::1").problem(429, "rate_limited")
 	if refused.header.Get("Retry-After") == "" {
-		t.Errorf("the refusal does not say when to come again: %s", refused.raw)
+		t.Errorf("the refusal has no Retry-After: %s", refused.raw)
 	}
 	if held := h.do("GET", "/v1/holds", nil,
 		header{"Holdfast-Client": client(first + 9)}).want(200).body["holds"].([]any); len(held) != 0 {
-		t.Errorf("what was refused is held all the same: %v", held)
+		t.Errorf("a refused time is held: %v", held)
 	}
 	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)),
 		"specialistId": "ada", "clientId": client(200), "lock": true}
@@ -111,17 +111,17 @@ func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	}
 	for n := first; n < first+9; n++ {
 		if got := take(n, n).want(201).text("specialistId"); got != "ada" {
-			t.Fatalf("hold %d is with %s, want ada, who comes first", n, got)
+			t.Fatalf("hold %d is with %s, want ada, who has the higher priority", n, got)
 		}
 	}
 	if got := take(first+9, 100).want(201).text("specialistId"); got != "bea" {
-		t.Errorf("over ada's share the hold is with %s, want bea", got)
+		t.Errorf("with ada's share used up, the hold is with %s, want bea", got)
 	}
 	take(first, first).want(201) // its own hold is renewed
 	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)),
 		"clientId": client(200), "lock": true}
 	if got := h.do("POST", "/v1/slots/select", lock, from("203.0.113.7")).want(200).text("specialistId"); got != "bea" {
-		t.Errorf("over ada's share the lock is with %s, want bea", got)
+		t.Errorf("with ada's share used up, the lock is with %s, want bea", got)
 	}
 	for n := first + 11; n < first+18; n++ {
 		take(n, n).want(201)
@@ -154,7 +154,7 @@ func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 	h.holdFrom(first, "203.0.113.7").want(201)
 	h.holdFrom(first+1, "203.0.113.7").want(201)
 	if ada, n := slots(from("203.0.113.7")); ada != 0 || n != all {
-		t.Errorf("with ada's share: got %d times of ada of %d, want none of %d", ada, n, all)
+		t.Errorf("with ada's share used up: got %d times of ada of %d, want none of %d", ada, n, all)
 	}
 	if ada, n := slots(from("203.0.113.8")); ada != all-2 || n != all {
 		t.Errorf("another network: got %d times of ada of %d, want %d of %d", ada, n, all-2, all)
@@ -166,7 +166,7 @@ func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 		}, from("203.0.113.7")).want(201)
 	}
 	if _, n := slots(from("203.0.113.7")); n != 0 {
-		t.Errorf("with the share of both: got %d times, want none", n)
+		t.Errorf("with both shares used up: got %d times, want none", n)
 	}
 	if _, n := slots(from("203.0.113.7"), asAdmin); n != all {
 		t.Errorf("the clinic's own programs: got %d times, want %d", n, all)
@@ -243,7 +243,7 @@ func TestNetworkSessionLimit(t *testing.T) {
 	first := ask(1, "203.0.113.7").want(201).text("session", "id")
 	ask(2, "203.0.113.7").want(201)
 	if ask(3, "203.0.113.7").problem(429, "rate_limited").header.Get("Retry-After") == "" {
-		t.Error("the refusal does not say when to come again")
+		t.Error("the refusal has no Retry-After")
 	}
 	ask(1, "203.0.113.7").want(201) // the client's own stream
 	ask(3, "203.0.113.8").want(201) // another network
@@ -304,7 +304,7 @@ func TestLogHasClientAddressOnDemand(t *testing.T) {
 		})
 		h.do("GET", "/v1/clinic", nil, from("198.51.100.77")).want(200)
 		if got := strings.Contains(h.log.String(), `"client":"198.51.100.77"`); got != wanted {
-			t.Errorf("LogClientAddress %v: the log has the address: %v\n%s", wanted, got, h.log.String())
+			t.Errorf("LogClientAddress %v: the log contains the address: %v\n%s", wanted, got, h.log.String())
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestHoldAnswerHasTimes(t *testing.T) {
 		t.Errorf("ttlMs: got %v, want about 30000", got)
 	}
 	if strings.Contains(r.raw, client(1)) {
-		t.Error("the answer says the client's secret back")
+		t.Error("the answer contains the client's secret")
 	}
 }
 
@@ -43,14 +43,14 @@ func TestInstantAcceptsAnyOffset(t *testing.T) {
 func TestPooledHoldsUseAllSpecialists(t *testing.T) {
 	h := newHouse(t)
 	if got := h.hold(1, "checkup", h.at(0)).want(201).text("specialistId"); got != "ada" {
-		t.Errorf("the first got %s, want ada of the higher priority", got)
+		t.Errorf("the first client got %s, want ada, who has the higher priority", got)
 	}
 	if got := h.hold(2, "checkup", h.at(0)).want(201).text("specialistId"); got != "bea" {
 		t.Errorf("the second got %s, want bea", got)
 	}
 	r := h.hold(3, "checkup", h.at(0)).problem(409, "slot_held")
 	if r.header.Get("Retry-After") == "" || r.get("retryAfterSeconds") == nil || r.get("until") == nil {
-		t.Errorf("the refusal does not say until when: %s", r.raw)
+		t.Errorf("the refusal has no expiry: %s", r.raw)
 	}
 	// The same time is also held for another type.
 	h.hold(3, "surgery", h.at(0)).problem(409, "slot_held")
@@ -121,7 +121,7 @@ func TestHoldIsExtendedAndReleased(t *testing.T) {
 
 	kept := h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "ttlSeconds": 300}).want(200)
 	if kept.body["ok"] != true || kept.text("holdExpiresAt") <= held.text("holdExpiresAt") {
-		t.Errorf("the hold was not kept: %s", kept.raw)
+		t.Errorf("the hold was released: %s", kept.raw)
 	}
 	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(2)}).problem(403, "not_owner")
 	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "ttlSeconds": 601}).problem(422,
@@ -143,7 +143,7 @@ func TestHoldIsExtendedAndReleased(t *testing.T) {
 	}
 	gone := h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1)}).problem(410, "hold_expired")
 	if gone.body["ok"] != false {
-		t.Errorf("a lapsed hold is answered with ok %v, want false", gone.body["ok"])
+		t.Errorf("extending an expired hold returned ok %v, want false", gone.body["ok"])
 	}
 }
 
@@ -182,7 +182,7 @@ func TestQuota(t *testing.T) {
 	h.hold(1, "checkup", h.at(90)).problem(429, "quota_exceeded")
 	mine := h.do("GET", "/v1/holds", nil, header{"Holdfast-Client": client(1)}).want(200)
 	if n := len(mine.body["holds"].([]any)); n != 3 {
-		t.Errorf("the client is shown %d holds, want its 3", n)
+		t.Errorf("the client's list has %d holds, want its 3", n)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestHoldIsVisibleToOwnerAndDesk(t *testing.T) {
 			t.Errorf("%s: got %d holds, want %d", c.path, got, c.want)
 		}
 		if strings.Contains(r.raw, "client-secret") {
-			t.Errorf("%s says a client's secret", c.path)
+			t.Errorf("%s contains a client's secret", c.path)
 		}
 	}
 	h.do("GET", "/v1/holds", nil).problem(422, "validation_failed").field("clientId")

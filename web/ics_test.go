@@ -13,7 +13,7 @@ func unfolded(t *testing.T, ics string) map[string]string {
 			t.Errorf("a line of %d octets: %q", len(line), line)
 		}
 		if strings.ContainsAny(line, "\r\n") {
-			t.Errorf("a line ends otherwise than with CRLF: %q", line)
+			t.Errorf("a line does not end with CRLF: %q", line)
 		}
 	}
 	lines := make(map[string]string)
@@ -49,12 +49,12 @@ func TestAppointmentICS(t *testing.T) {
 		}
 	}
 	if strings.Contains(r.raw, "Patient 1") || strings.Contains(r.raw, "example.org") {
-		t.Errorf("the calendar object has the person in it:\n%s", r.raw)
+		t.Errorf("the calendar file contains the person:\n%s", r.raw)
 	}
 	alarm := "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT1440M\r\nDESCRIPTION:" +
 		lines["SUMMARY"] + "\r\nEND:VALARM\r\nEND:VEVENT\r\n"
 	if !strings.Contains(strings.ReplaceAll(r.raw, "\r\n ", ""), alarm) {
-		t.Errorf("the calendar object has no alarm at the reminder:\n%s", r.raw)
+		t.Errorf("the calendar file has no alarm at the reminder:\n%s", r.raw)
 	}
 	// A newer version replaces the event, and a cancelled one removes it from the calendar.
 	cancelled := h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)

@@ -15,7 +15,7 @@ func TestIdempotencyKeyReturnsFirstAnswer(t *testing.T) {
 	h := newHouse(t)
 	first := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
 	if first.header.Get("Idempotency-Replayed") != "" {
-		t.Error("a first answer says it is a repeat")
+		t.Error("a first answer is marked as a repeat")
 	}
 	again := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
 	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
@@ -77,7 +77,7 @@ func TestIdempotencyCoversHoldsAndSchedule(t *testing.T) {
 		}
 	}
 	if got := len(h.do("GET", "/v1/specialists", nil, asAdmin).body["specialists"].([]any)); got != 3 {
-		t.Errorf("there are %d specialists, want the two and a new one", got)
+		t.Errorf("there are %d specialists, want the two and the new one", got)
 	}
 }
 
@@ -115,18 +115,18 @@ func TestRacersWithOneKeyBookOnce(t *testing.T) {
 		case 409:
 			r.problem(409, "idempotency_in_flight")
 			if r.header.Get("Retry-After") == "" {
-				t.Error("the one who came too early is not told when to come again")
+				t.Error("the refused request has no Retry-After")
 			}
 		default:
 			t.Errorf("got %d: %s", r.status, r.raw)
 		}
 	}
 	if len(ids) != 1 {
-		t.Errorf("one key made %d appointments: %v", len(ids), ids)
+		t.Errorf("one key created %d appointments: %v", len(ids), ids)
 	}
 	if got := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)},
 		key("race")).want(201); ids[got.text("appointment", "id")] == 0 {
-		t.Error("the answer afterwards is another one")
+		t.Error("the answer afterwards differs")
 	}
 	if got := len(h.do("GET", "/v1/appointments", nil, asAdmin).body["appointments"].([]any)); got != 1 {
 		t.Errorf("there are %d appointments, want 1", got)

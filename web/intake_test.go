@@ -51,7 +51,7 @@ func TestPublicBookingNeedsAnswers(t *testing.T) {
 	}
 	booked := h.do("POST", bookCheckup, whole()).want(201)
 	if booked.get("appointment", "intake") != nil {
-		t.Errorf("the public answer repeats what was said: %s", booked.raw)
+		t.Errorf("the public answer contains the answers: %s", booked.raw)
 	}
 	id := booked.text("appointment", "id")
 	got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200)
@@ -63,11 +63,11 @@ func TestPublicBookingNeedsAnswers(t *testing.T) {
 	if !reflect.DeepEqual(got.get("appointment", "intake", "answers"), want) ||
 		got.get("appointment", "intake", "newPatient") != true ||
 		got.text("appointment", "intake", "consentedAt") == "" {
-		t.Errorf("the desk reads %s", got.raw)
+		t.Errorf("the desk gets %s", got.raw)
 	}
 	list := h.do("GET", "/v1/appointments?from="+h.day(0)+"&to="+h.day(1), nil, asAdmin).want(200)
 	if !strings.Contains(list.raw, "My knee.") {
-		t.Error("the list of the desk has no answers")
+		t.Error("the desk's list has no answers")
 	}
 	// A later change of the label does not change the stored question.
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"questions": []any{}}, asAdmin).want(200)
@@ -107,7 +107,7 @@ func TestRequestKeepsAnswers(t *testing.T) {
 	id := asked.text("request", "id")
 	if got := h.do("GET", "/v1/requests", nil, asAdmin).want(200); !strings.Contains(got.raw, "My knee.") ||
 		strings.Contains(asked.raw, "My knee.") {
-		t.Errorf("the desk reads %s", got.raw)
+		t.Errorf("the desk gets %s", got.raw)
 	}
 	booked := h.do("POST", "/v1/requests/"+id+"/confirm", nil, asAdmin).want(200)
 	if !strings.Contains(booked.raw, "My knee.") || booked.text("appointment", "intake", "consentedAt") == "" {
@@ -127,7 +127,7 @@ func TestConsentIsChecked(t *testing.T) {
 	page := asking(t).do("GET", "/v1/clinic", nil).want(200)
 	if page.text("clinic", "consent", "texts", "de") != "Wir speichern Ihre Daten." ||
 		page.text("clinic", "privacyUrl") == "" || page.text("clinic", "imprintUrl") == "" {
-		t.Errorf("everybody reads %s", page.raw)
+		t.Errorf("the public gets %s", page.raw)
 	}
 	// The largest logo fits into the settings.
 	h.do("PUT", "/v1/settings", map[string]any{"logo": "data:image/png;base64,iVBORw0KGgo" +
@@ -174,7 +174,7 @@ func TestDeskCorrectsAnswers(t *testing.T) {
 	before := h.do("GET", path, nil, asAdmin).get("appointment", "version")
 	if got := h.do("PATCH", path, map[string]any{"answers": map[string]any{"why": "The hip."}},
 		asAdmin).want(200); got.get("appointment", "version") != before {
-		t.Error("the same answer again is a change")
+		t.Error("the same answer again counts as a change")
 	}
 	h.do("PATCH", "/v1/appointment-types/checkup",
 		map[string]any{"questions": []any{map[string]any{"id": "knee", "kind": "text", "label": "And now?"}}},
@@ -183,13 +183,13 @@ func TestDeskCorrectsAnswers(t *testing.T) {
 		"answers": map[string]any{"knee": "right"}}, asAdmin).want(200)
 	if !reflect.DeepEqual(answers(kept), map[string]any{"why": "The hip.", "knee": "right"}) ||
 		!strings.Contains(kept.raw, "Which knee?") {
-		t.Errorf("asked no more: %s", kept.raw)
+		t.Errorf("without questions: %s", kept.raw)
 	}
 	h.do("PATCH", path, map[string]any{"answers": map[string]any{"why": "other"}}, asAdmin).problem(422,
 		"validation_failed").field("answers.why")
 	if got := answers(h.do("PATCH", path, map[string]any{"answers": map[string]any{"why": ""}},
 		asAdmin).want(200)); !reflect.DeepEqual(got, map[string]any{"knee": "right"}) {
-		t.Errorf("taken away: %v", got)
+		t.Errorf("removed: %v", got)
 	}
 	log := h.do("GET", "/v1/audit?subject=appointment:"+id, nil, asAdmin).want(200)
 	if !strings.Contains(log.raw, "appointment.patient_changed") || strings.Contains(log.raw, "hip") ||

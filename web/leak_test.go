@@ -61,7 +61,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 			t.Errorf("the patient is missing in %s", r.raw)
 		}
 		if strings.Contains(r.raw, secret) {
-			t.Errorf("the client's secret is in %s", r.raw)
+			t.Errorf("%s contains the client's secret", r.raw)
 		}
 	}
 	h.do("GET", "/v1/appointments/managed/ics?token="+token, nil).want(401) // moved
@@ -70,21 +70,21 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	for _, r := range public {
 		for _, c := range canaries {
 			if strings.Contains(r.raw, c) {
-				t.Errorf("a public answer says %q: %s", c, r.raw)
+				t.Errorf("a public answer contains %q: %s", c, r.raw)
 			}
 		}
 	}
 	metrics := h.do("GET", "/metrics", nil).want(200).raw
 	log := h.log.String()
 	if !strings.Contains(log, "/v1/appointment-types/{id}/book") {
-		t.Error("the log does not name the routes")
+		t.Error("the log does not contain the routes")
 	}
 	for _, c := range append(canaries, token, adminKey, "canary-key", "Patient", booked.text("appointment", "id")) {
 		if strings.Contains(metrics, c) {
-			t.Errorf("the metrics say %q", c)
+			t.Errorf("the metrics contain %q", c)
 		}
 		if i := strings.Index(log, c); i >= 0 {
-			t.Errorf("the log says %q: …%s…", c, log[max(0, i-200):min(len(log), i+100)])
+			t.Errorf("the log contains %q: …%s…", c, log[max(0, i-200):min(len(log), i+100)])
 		}
 	}
 }

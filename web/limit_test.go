@@ -25,7 +25,7 @@ func TestTokenBucketRefills(t *testing.T) {
 	a, b := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("203.0.113.8")
 	for i := range 5 {
 		if _, ok := l.allow(a, now); !ok {
-			t.Fatalf("the token %d of 5 was refused", i+1)
+			t.Fatalf("token %d of 5 was refused", i+1)
 		}
 	}
 	wait, ok := l.allow(a, now)
@@ -33,23 +33,23 @@ func TestTokenBucketRefills(t *testing.T) {
 		t.Errorf("an empty bucket: got %t after %s, want to wait 100 ms", ok, wait)
 	}
 	if _, ok := l.allow(b, now); !ok {
-		t.Error("another address was refused")
+		t.Error("the limit of one address applies to another")
 	}
 	if _, ok := l.allow(a, now.Add(wait)); !ok {
-		t.Error("after the wait it said there is no token")
+		t.Error("after the wait, there is no token")
 	}
 	if _, ok := l.allow(a, now.Add(wait)); ok {
-		t.Error("after the wait there were two tokens")
+		t.Error("after the wait, there are two tokens")
 	}
 	// A full bucket stays full, however long it is unused.
 	later := now.Add(time.Hour)
 	for i := range 5 {
 		if _, ok := l.allow(a, later); !ok {
-			t.Fatalf("after an hour the token %d of 5 was refused", i+1)
+			t.Fatalf("after an hour, token %d of 5 was refused", i+1)
 		}
 	}
 	if _, ok := l.allow(a, later); ok {
-		t.Error("after an hour there were more than 5 tokens")
+		t.Error("after an hour, there are more than 5 tokens")
 	}
 }
 
@@ -152,12 +152,12 @@ func TestUntrustedForwardingIsLoggedOnce(t *testing.T) {
 		ask("127.0.0.1:1", "")
 		ask("10.0.0.1:1", "for=198.51.100.1")
 		if log.Len() > 0 {
-			t.Errorf("%s: without a stranger's header the log has %s", header, log.String())
+			t.Errorf("%s: without an untrusted header, the log is %s", header, log.String())
 		}
 		ask("127.0.0.1:1", "for=198.51.100.77")
 		ask("127.0.0.1:1", "for=198.51.100.77")
 		if got := log.String(); strings.Count(got, "--trusted-proxies") != 1 || strings.Contains(got, "198.51.100.77") {
-			t.Errorf("%s: got %q, want one line that names the setting and not what the header says", header, got)
+			t.Errorf("%s: got %q, want one line with the setting and without the header's value", header, got)
 		}
 	}
 }
@@ -209,6 +209,6 @@ func TestConnectionsPerNetworkAreBounded(t *testing.T) {
 		of.note(c, ends)
 	}
 	if len(of.of)+len(of.at) != 0 {
-		t.Errorf("%d networks and %d connections are remembered, want none", len(of.of), len(of.at))
+		t.Errorf("%d networks and %d connections are stored, want none", len(of.of), len(of.at))
 	}
 }

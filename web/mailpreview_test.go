@@ -21,7 +21,7 @@ func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 		t.Errorf("the text is %q", s)
 	}
 	if got.text("own", "text") != "Ihr Termin ist gebucht." {
-		t.Errorf("without own words it says %q", got.text("own", "text"))
+		t.Errorf("without the clinic's text, it is %q", got.text("own", "text"))
 	}
 	h.do("POST", "/v1/settings/mail-preview", map[string]any{"notice": "confirmation",
 		"language": "de", "text": "Hallo {name}"}, asAdmin).problem(422, "validation_failed").field("text")
@@ -38,7 +38,7 @@ func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 		t.Errorf("kept is %s", got.raw)
 	}
 	if got := h.do("PUT", "/v1/settings", texts(" "), asAdmin).want(200); got.get("settings", "mailTexts") != nil {
-		t.Errorf("taken back is %s", got.raw)
+		t.Errorf("after the reset, it is %s", got.raw)
 	}
 }
 

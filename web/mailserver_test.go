@@ -43,19 +43,19 @@ func TestOwnerChoosesMailServer(t *testing.T) {
 	got = h.do("GET", "/v1/settings/mail-server", nil, owner).want(200)
 	if got.text("mailServer", "chosen", "host") != host || got.get("mailServer", "chosen", "passwordSet") != true ||
 		!strings.Contains(got.text("mailServer", "sender"), "<post@clinic.example>") {
-		t.Errorf("it is shown as %s", got.raw)
+		t.Errorf("the setting is shown as %s", got.raw)
 	}
 	answers += got.raw
 	for _, path := range []string{"/v1/settings", "/v1/export", "/v1/audit", "/v1/debug/storage"} {
 		answers += h.do("GET", path, nil, owner).want(200).raw
 	}
 	if answers += h.log.String(); strings.Contains(answers, "canarysmtp") || strings.Contains(answers, "seal1.") {
-		t.Error("an answer or the log has the password in it")
+		t.Error("an answer or the log contains the password")
 	}
 	// When the page saves the other settings, the mail server is not changed.
 	settings := h.do("GET", "/v1/settings", nil, owner).want(200).get("settings")
 	h.do("PUT", "/v1/settings", settings, owner).want(200)
 	if got := h.do("DELETE", "/v1/settings/mail-server", nil, owner).want(200); got.get("mailServer", "chosen") != nil {
-		t.Errorf("taken back: %s", got.raw)
+		t.Errorf("removed: %s", got.raw)
 	}
 }

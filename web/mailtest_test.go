@@ -42,13 +42,13 @@ func TestMailTestRoute(t *testing.T) {
 				t.Errorf("got %s, want delivery %s", got.raw, c.delivery)
 			}
 			if strings.Contains(fmt.Sprint(got.get("detail")), "@") {
-				t.Errorf("the detail names an address: %s", got.raw)
+				t.Errorf("the detail contains an address: %s", got.raw)
 			}
 		})
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.eml"))
 	if err != nil || len(files) != 1 {
-		t.Fatalf("there are the files %v (%v), want one", files, err)
+		t.Fatalf("the files are %v (%v), want one", files, err)
 	}
 	raw, err := os.ReadFile(files[0])
 	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") ||
@@ -97,7 +97,7 @@ func TestAnswerReportsSentEmail(t *testing.T) {
 			}
 			want := func(r *reply) {
 				if got := said(r); got != nil && got != c.sent || got == nil && c.sent {
-					t.Errorf("the patient is told emailSent %v, want %v; the desk reads %s", got, c.sent, h.do("GET", "/v1/appointments/"+r.text("appointment", "id")+"/deliveries", nil, asAdmin).raw)
+					t.Errorf("the patient gets emailSent %v, want %v; the desk gets %s", got, c.sent, h.do("GET", "/v1/appointments/"+r.text("appointment", "id")+"/deliveries", nil, asAdmin).raw)
 				}
 			}
 			booked := h.book(1, "checkup", map[string]any{
@@ -112,7 +112,7 @@ func TestAnswerReportsSentEmail(t *testing.T) {
 			settled(id, "reschedule")
 			want(moved)
 			if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).get("emailSent"); got != nil {
-				t.Errorf("the desk reads emailSent %v; it has the deliveries", got)
+				t.Errorf("the desk gets emailSent %v, which is only in the deliveries", got)
 			}
 			// This move sends no notice, and the earlier notice had a different time.
 			silent := h.do("POST", "/v1/appointments/"+id+"/reschedule",
@@ -121,12 +121,12 @@ func TestAnswerReportsSentEmail(t *testing.T) {
 				return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("pending") == 0.0
 			})
 			if got := said(silent); got != nil {
-				t.Errorf("after a move in silence the patient is told emailSent %v", got)
+				t.Errorf("after a move without notification, the patient gets emailSent %v", got)
 			}
 			quiet := h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120),
 				"patient": map[string]any{"name": "Jo", "phone": "030 1234567"}}).want(201)
 			if got := said(quiet); got != nil {
-				t.Errorf("without an address the patient is told emailSent %v", got)
+				t.Errorf("without an address, the patient gets emailSent %v", got)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func TestMalformedRequests(t *testing.T) {
 		t.Errorf("a handler panicked: %.3000s", log[strings.Index(log, "panicked"):])
 	}
 	if statuses[4] < malformedRequests/3 {
-		t.Errorf("only %d of %d were refused: they are not malformed enough; got %v", statuses[4], malformedRequests,
+		t.Errorf("only %d of %d were refused: too few are malformed; got %v", statuses[4], malformedRequests,
 			statuses)
 	}
 	t.Logf("%d malformed requests, %d answered with a 5xx; by hundreds: %v", malformedRequests, statuses[5], statuses)

@@ -91,7 +91,7 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	}
 	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": offer(0),
 		"sessionId": "call-2"}); !failed || !strings.Contains(text, "slot_held") {
-		t.Errorf("another conversation's hold: %q, want slot_held", text)
+		t.Errorf("another session's hold: %q, want slot_held", text)
 	}
 	book := map[string]any{"bookingToken": offer(0), "firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567",
 		"sessionId": "call-1"}
@@ -101,11 +101,11 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	}
 	if message, _ := booked["message"].(string); strings.Contains(message, "GUID") ||
 		!strings.Contains(message, booked["spoken"].(string)) {
-		t.Errorf("book says %q, want the sentence for the caller with %q", message, booked["spoken"])
+		t.Errorf("book returns %q, want the sentence for the caller with %q", message, booked["spoken"])
 	}
 	other := map[string]any{"bookingToken": offer(0), "firstName": "Per", "lastName": "Lind", "phone": "030 7654321"}
 	if refused, _, _ := tool(t, s, "book", other); refused["status"] != "refused" {
-		t.Errorf("a used token for another patient: %v, want refused", refused)
+		t.Errorf("a used token for another patient: %v, want an error", refused)
 	}
 	tampered := offer(1)[:20] + "x" + offer(1)[21:]
 	if tampered == offer(1) {
@@ -113,7 +113,7 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	}
 	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": tampered,
 		"sessionId": "call-1"}); !failed || !strings.Contains(text, "bookingToken") {
-		t.Errorf("a miscopied token: %q, want a refusal that names it", text)
+		t.Errorf("a miscopied token: %q, want an error that names it", text)
 	}
 
 	moved, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"],
@@ -131,7 +131,7 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 		}
 		if _, text, failed := tool(t, s, name, in); !failed ||
 			!strings.HasPrefix(text, "unauthorized: "+rest.text("detail")) {
-			t.Errorf("%s with the token of before the move: %q, want what REST says: %q", name, text,
+			t.Errorf("%s with the token from before the move: %q, want the answer of REST: %q", name, text,
 				rest.text("detail"))
 		}
 	}
@@ -156,12 +156,12 @@ func TestMCPDescribesArguments(t *testing.T) {
 		time.Now().In(h.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
 	for _, want := range []string{clinic, h.engine.Clinic.Zone().String(), today} {
 		if got := s.InitializeResult().Instructions; !strings.Contains(got, want) {
-			t.Errorf("the instructions do not say %q: %s", want, got)
+			t.Errorf("the instructions do not contain %q: %s", want, got)
 		}
 	}
 	if types, _, _ := tool(t, s, "find_slots", nil); types["clinic"] != clinic || types["today"] != today ||
 		types["timezone"] != h.engine.Clinic.Zone().String() {
-		t.Errorf("find_slots says %v", types)
+		t.Errorf("find_slots returns %v", types)
 	}
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
@@ -183,13 +183,13 @@ func TestMCPDescribesArguments(t *testing.T) {
 				bounded = bounded || p.(map[string]any)[bound] != nil
 			}
 			if !bounded {
-				t.Errorf("%s.%s has neither values nor bounds: %v", x.Name, field, p)
+				t.Errorf("%s.%s has neither an enumeration nor limits: %v", x.Name, field, p)
 			}
 		}
 	}
 	find := schemas["find_slots"]
 	if got := find["appointmentTypeId"].(map[string]any)["enum"]; len(got.([]any)) != 4 {
-		t.Errorf("appointmentTypeId is one of %v, want the four active types", got)
+		t.Errorf("the enumeration of appointmentTypeId is %v, want the four active types", got)
 	}
 	if got := find["days"].(map[string]any); got["minimum"] != 1.0 || got["maximum"] != 31.0 {
 		t.Errorf("days: %v, want 1 to 31", got)
@@ -199,7 +199,7 @@ func TestMCPDescribesArguments(t *testing.T) {
 		in[field] = value
 		answer, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "find_slots", Arguments: in})
 		if err == nil && !answer.IsError {
-			t.Errorf("find_slots with %s = %v was answered", field, value)
+			t.Errorf("find_slots with %s = %v succeeded", field, value)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func TestMCPSpeaksOneLanguage(t *testing.T) {
 				message, _ := out["message"].(string)
 				if spoken, _ := out["spoken"].(string); failed || !strings.Contains(message, words[of]) ||
 					spoken == "" || !strings.Contains(message, spoken) {
-					t.Fatalf("%s says %q (%s), want %q with the time", name, message, text, words[of])
+					t.Fatalf("%s returns %q (%s), want %q with the time", name, message, text, words[of])
 				}
 				return out["manageToken"]
 			}

@@ -20,7 +20,7 @@ func TestLowMemoryIsLoggedOnce(t *testing.T) {
 		}
 	}
 	if !strings.Contains(said.String(), "what=heap megabytes=501 bound=500") {
-		t.Errorf("the warning does not say what is how large: %s", said.String())
+		t.Errorf("the warning does not contain the sizes: %s", said.String())
 	}
 }
 

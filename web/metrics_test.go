@@ -95,11 +95,11 @@ func TestMetricsCountEvents(t *testing.T) {
 	}
 	for _, series := range []string{"holdfast_write_seconds_count", "holdfast_fsync_seconds_count"} {
 		if metric(before, series) == metric(after, series) {
-			t.Errorf("%s stays %s although something was written", series, metric(after, series))
+			t.Errorf("%s remains %s after a write", series, metric(after, series))
 		}
 	}
 	if strings.Contains(strings.ToLower(after), "canary") || strings.Contains(after, client(2)) {
-		t.Error("the metrics name a person or a client")
+		t.Error("the metrics contain a person or a client")
 	}
 }
 

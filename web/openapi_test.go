@@ -45,12 +45,12 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	slices.Sort(described)
 	for _, r := range routes {
 		if !slices.Contains(described, r) {
-			t.Errorf("%s is a route and is not in docs/api/openapi.yaml", r)
+			t.Errorf("%s is a route, but not in docs/api/openapi.yaml", r)
 		}
 	}
 	for _, r := range described {
 		if !slices.Contains(routes, r) {
-			t.Errorf("%s is in docs/api/openapi.yaml and is no route", r)
+			t.Errorf("%s is in docs/api/openapi.yaml, but not a route", r)
 		}
 	}
 	if len(routes) < 30 {
@@ -78,16 +78,16 @@ func (r *reply) conforms(method, path string) {
 		answer = operation.Responses.Default()
 	}
 	if answer == nil {
-		r.t.Errorf("%s %s answers %d, which is not described", method, path, r.status)
+		r.t.Errorf("%s %s answers %d, which the description does not have", method, path, r.status)
 		return
 	}
 	content := answer.Value.Content.Get(r.header.Get("Content-Type"))
 	if content == nil {
-		r.t.Errorf("%s %s answers %d as %s, which is not described", method, path, r.status, r.header.Get("Content-Type"))
+		r.t.Errorf("%s %s answers %d as %s, which the description does not have", method, path, r.status, r.header.Get("Content-Type"))
 		return
 	}
 	if err := content.Schema.Value.VisitJSON(r.body); err != nil {
-		r.t.Errorf("%s %s answers %d otherwise than described: %v\n%s", method, path, r.status, err, r.raw)
+		r.t.Errorf("%s %s answers %d in another form than described: %v\n%s", method, path, r.status, err, r.raw)
 	}
 }
 
@@ -146,24 +146,24 @@ func TestOpenAPIDescribesAccess(t *testing.T) {
 		who := func(column string) string { return line.want[slices.Index(roleColumns, column)] }
 		needs := who("nobody") == "401"
 		if needs == (len(schemes) == 0 || schemes["none"]) && line.path != "/metrics" { // which this machine may read
-			t.Errorf("%s: described as needing %v; nobody in particular is answered %s", name, schemes, who("nobody"))
+			t.Errorf("%s: the description requires %v; a caller without a credential got %s", name, schemes, who(roleColumns[0]))
 		}
 		if !needs {
 			continue
 		}
 		if opens := who("link") != "401"; opens != schemes["manageLink"] {
-			t.Errorf("%s: described as needing %v; a manage link is answered %s", name, schemes, who("link"))
+			t.Errorf("%s: the description requires %v; a manage link got %s", name, schemes, who("link"))
 		}
 		staff := who("owner") != "401" && who("owner") != "403"
 		if staff != schemes["session"] {
-			t.Errorf("%s: described as needing %v; an owner who is signed in is answered %s", name, schemes, who("owner"))
+			t.Errorf("%s: the description requires %v; a signed-in owner got %s", name, schemes, who("owner"))
 		}
 		program := false
 		for _, column := range []string{"agent", "presence", "admin"} {
 			program = program || who(column) != "401" && who(column) != "403"
 		}
 		if program != schemes["apiKey"] {
-			t.Errorf("%s: described as needing %v; keys are answered %s, %s, %s", name, schemes, who("agent"), who("presence"), who("admin"))
+			t.Errorf("%s: the description requires %v; keys got %s, %s, %s", name, schemes, who("agent"), who("presence"), who("admin"))
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestOpenAPIDescribesIdempotency(t *testing.T) {
 		}
 		takes := slices.ContainsFunc(item.Post.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.Name == "Idempotency-Key" })
 		if want := notRemembered[path] == ""; takes != want {
-			t.Errorf("POST %s: described with the header Idempotency-Key: %t, want %t", path, takes, want)
+			t.Errorf("POST %s: the description has the header Idempotency-Key: %t, want %t", path, takes, want)
 		}
 	}
 }

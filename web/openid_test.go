@@ -41,7 +41,7 @@ func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 			return c
 		}
 	}
-	t.Fatalf("no cookie %s among %q", name, got.header["Set-Cookie"])
+	t.Fatalf("the cookie %s is not in %q", name, got.header["Set-Cookie"])
 	return nil
 }
 
@@ -55,7 +55,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 		c := cookieOf(t, got, "holdfast_openid")
 		if c.Name != "__Host-holdfast_openid" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode ||
 			c.MaxAge != 600 || c.Path != "/" {
-			t.Errorf("the cookie of a sign-in is %+v", c)
+			t.Errorf("the cookie of a started sign-in is %+v", c)
 		}
 		return c, got.text("url")
 	}
@@ -63,7 +63,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	if u, err := url.Parse(address); err != nil || strings.Contains(address, "canarysecret") ||
 		u.Query().Get("redirect_uri") != "https://book.example.org/v1/auth/openid/callback" ||
 		u.Query().Get("code_challenge_method") != "S256" {
-		t.Errorf("the browser is sent to %s", address)
+		t.Errorf("the browser is redirected to %s", address)
 	}
 	back := p.Follow(t, address)
 	with := header{"Cookie": cookie.Name + "=" + cookie.Value}
@@ -81,7 +81,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	} {
 		got := h.do(x.method, "/v1/auth/openid/callback?"+x.query, nil, x.header).want(303)
 		if at := got.header.Get("Location"); at != x.want {
-			t.Errorf("%s: sent on to %q, want %q", x.name, at, x.want)
+			t.Errorf("%s: redirected to %q, want %q", x.name, at, x.want)
 		}
 		if x.want == "/staff" {
 			s := cookieOf(t, got, "holdfast_sign_in")
@@ -91,7 +91,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 				t.Errorf("signed in is %s", me.raw)
 			}
 			if gone := cookieOf(t, got, "holdfast_openid"); gone.MaxAge >= 0 {
-				t.Errorf("the cookie of the sign-in stays: %+v", gone)
+				t.Errorf("the cookie of the sign-in remains: %+v", gone)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	got := h.do("GET", "/v1/auth/openid/callback?"+p.Follow(t, address).RawQuery, nil,
 		header{"Cookie": cookie.Name + "=" + cookie.Value}).want(303)
 	if at := got.header.Get("Location"); at != "/staff?openid=denied" {
-		t.Errorf("who said no there is sent on to %q", at)
+		t.Errorf("after a refusal there, the redirect goes to %q", at)
 	}
 
 	all := h.log.String()
@@ -121,7 +121,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	for _, secret := range []string{"canarysecret", "canarysubject", "seal1.", back.Query().Get("code"),
 		back.Query().Get("state"), cookie.Value} {
 		if strings.Contains(all, secret) {
-			t.Errorf("an answer or the log has %q in it", secret)
+			t.Errorf("an answer or the log contains %q", secret)
 		}
 	}
 }
@@ -140,11 +140,11 @@ func TestUnreachableIdentityProvider(t *testing.T) {
 	got := h.do("GET", "/v1/auth/openid/callback?code=x&state="+state.Query().Get("state"), nil,
 		header{"Cookie": cookie.Name + "=" + cookie.Value}).want(303)
 	if at := got.header.Get("Location"); at != "/staff?openid=away" {
-		t.Errorf("sent on to %q", at)
+		t.Errorf("redirected to %q", at)
 	}
 	owner := h.signedIn("third@clinic.example", "owner", "")
 	h.do("DELETE", "/v1/settings/openid", nil, owner).want(200)
 	if got := h.do("POST", "/v1/auth/openid", nil).want(404); got.text("reason") != "openid_off" {
-		t.Errorf("after it was taken back: %s", got.raw)
+		t.Errorf("after the removal: %s", got.raw)
 	}
 }

@@ -60,10 +60,10 @@ func TestTimeslotsAreCompressedOnRequest(t *testing.T) {
 	plain, body := h.raw("GET", path)
 	small, zipped := h.raw("GET", path, asGzip)
 	if got := unzipped(t, zipped); got != string(body) {
-		t.Errorf("unzipped it is another answer:\n%.300s\n%.300s", got, body)
+		t.Errorf("the decompressed answer differs:\n%.300s\n%.300s", got, body)
 	}
 	if len(zipped)*8 > len(body) {
-		t.Errorf("%d bytes came to %d; want an eighth at most", len(body), len(zipped))
+		t.Errorf("%d bytes became %d; want at most an eighth", len(body), len(zipped))
 	}
 	if small.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 		t.Errorf("Content-Encoding: %q and %q", small.Header.Get("Content-Encoding"),
@@ -76,11 +76,11 @@ func TestTimeslotsAreCompressedOnRequest(t *testing.T) {
 		}
 	}
 	if plain.Header.Get("Etag") == small.Header.Get("Etag") {
-		t.Error("the two representations have one tag")
+		t.Error("the two representations have the same ETag")
 	}
 	if head, none := h.raw("HEAD", path, asGzip); len(none) > 0 || head.ContentLength != small.ContentLength ||
 		head.Header.Get("Etag") != small.Header.Get("Etag") {
-		t.Errorf("HEAD says %v, GET %v", head.Header, small.Header)
+		t.Errorf("HEAD returns %v, GET %v", head.Header, small.Header)
 	}
 	// A list of three slots is too short to compress.
 	tiny, _ := h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+h.day(0)+"&to="+h.day(1),
@@ -88,11 +88,11 @@ func TestTimeslotsAreCompressedOnRequest(t *testing.T) {
 	if h.do("PUT", "/v1/specialists/ada/weekly-hours",
 		[]map[string]any{{"weekday": "monday", "start": "09:00", "end": "10:00"}},
 		asAdmin).want(200); tiny.Header.Get("Content-Encoding") != "gzip" {
-		t.Error("a whole day was not compressed")
+		t.Error("a list of a whole day was not compressed")
 	}
 	if tiny, _ = h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada",
 		asGzip); tiny.Header.Get("Content-Encoding") != "" {
-		t.Error("a handful of slots was compressed")
+		t.Error("a list of a few slots was compressed")
 	}
 }
 

@@ -24,7 +24,7 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 	} {
 		r := h.do(x.method, x.path, x.body, asAdmin).problem(http.StatusServiceUnavailable, "storage_unavailable")
 		if r.header.Get("Retry-After") == "" {
-			t.Errorf("%s %s: the caller is not told when to try again", x.method, x.path)
+			t.Errorf("%s %s: the refusal has no Retry-After", x.method, x.path)
 		}
 	}
 }
@@ -37,6 +37,6 @@ func TestStartedWriteIsAwaited(t *testing.T) {
 	h.written.slow.Store(true)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "cleo", "name": "Cleo"}, asAdmin).want(201)
 	if r := h.do("GET", "/v1/specialists", nil, asAdmin).want(200); !strings.Contains(r.raw, "cleo") {
-		t.Errorf("the specialist is not there: %s", r.raw)
+		t.Errorf("the specialist is missing: %s", r.raw)
 	}
 }

@@ -42,7 +42,7 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	}
 	north, south, both := starts("north"), starts("south"), starts("")
 	if len(north) == 0 || len(south) == 0 || len(both) < len(south) {
-		t.Fatalf("north %v, south %v, both %v", north, south, both)
+		t.Fatalf("north %v, south %v, both places %v", north, south, both)
 	}
 	for _, slot := range north {
 		if slot[:5] >= "14:00" || !strings.HasSuffix(slot, " ada") {
@@ -81,7 +81,7 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	id := booked.text("appointment", "id")
 	ics := h.do("GET", "/v1/appointments/"+id+"/ics", nil, asAdmin).want(200)
 	if !strings.Contains(ics.raw, `LOCATION:South\, Quay 2`) {
-		t.Errorf("the calendar file says\n%s", ics.raw)
+		t.Errorf("the calendar file is\n%s", ics.raw)
 	}
 	moved := h.do("POST", "/v1/appointments/"+id+"/reschedule",
 		map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, asAdmin).want(200)
@@ -91,7 +91,7 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	// A later change of the hours does not change the place of the booking.
 	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{}, asAdmin).want(200)
 	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); got.text("appointment", "place") != "north" {
-		t.Errorf("after its hours were taken away: %s", got.raw)
+		t.Errorf("after its hours were removed: %s", got.raw)
 	}
 }
 
@@ -104,13 +104,13 @@ func TestSeriesHasPlaceOfHours(t *testing.T) {
 	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1),
 		"times": times}, asAdmin).want(201)
 	if n := strings.Count(made.raw, `"place":"north"`); n != 2 {
-		t.Errorf("%d of 2 are in the north: %s", n, made.raw)
+		t.Errorf("%d of 2 places are in the north: %s", n, made.raw)
 	}
 	first := made.get("appointments").([]any)[0].(map[string]any)["id"].(string)
 	moved := h.do("POST", "/v1/appointments/"+first+"/series/reschedule",
 		map[string]any{"slotStartDate": h.at(0), "specialistId": "bea"}, asAdmin).want(200)
 	if n := strings.Count(moved.raw, `"place":"south"`); n != 2 {
-		t.Errorf("%d of 2 are in the south: %s", n, moved.raw)
+		t.Errorf("%d of 2 places are in the south: %s", n, moved.raw)
 	}
 }
 
@@ -146,13 +146,13 @@ func TestPlacesAreValidated(t *testing.T) {
 	}
 	ada := h.do("GET", "/v1/specialists/ada", nil).want(200)
 	if !reflect.DeepEqual(ada.get("specialist", "places"), []any{"north", "south"}) {
-		t.Errorf("ada works at %v", ada.get("specialist", "places"))
+		t.Errorf("the places of ada are %v", ada.get("specialist", "places"))
 	}
 	file := h.do("GET", "/v1/export", nil, asAdmin).want(200)
 	other := newHouse(t)
 	other.do("POST", "/v1/import", file.raw, asAdmin).want(200)
 	if again := other.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != file.raw {
-		t.Errorf("another clinic exports\n%s\nafter the import of\n%s", again.raw, file.raw)
+		t.Errorf("another clinic's export is\n%s\nafter the import of\n%s", again.raw, file.raw)
 	}
 }
 

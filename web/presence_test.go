@@ -59,11 +59,11 @@ func TestPresenceOverHTTP(t *testing.T) {
 	p := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200)
 	if want := map[string]any{"specialistId": "ada", "online": false, "deactivated": false, "load": 0.0,
 		"maxSessions": 2.0}; !sameFields(p.get("presence").(map[string]any), want) {
-		t.Errorf("before anything: got %s, want exactly %v", p.raw, want)
+		t.Errorf("at first: got %s, want exactly %v", p.raw, want)
 	}
 	if r := h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).problem(409,
 		"not_bookable"); r.text("reason") != "not_online" || r.text("title") == "This time cannot be booked" {
-		t.Errorf("a heartbeat of somebody offline: got %s", r.raw)
+		t.Errorf("a heartbeat of an offline specialist: got %s", r.raw)
 	}
 	p = h.do("POST", "/v1/specialists/ada/online", nil, key).want(200)
 	if p.get("presence", "online") != true || p.text("presence", "lastOnlineAt") == "" ||
@@ -93,11 +93,11 @@ func TestPresenceOverHTTP(t *testing.T) {
 	lines, days, spans := log.body["log"].([]any), log.body["days"].([]any), log.body["spans"].([]any)
 	// none: the session ended within a millisecond
 	if len(spans) > 1 || len(spans) == 1 && spans[0].(map[string]any)["ended"] != "offline" {
-		t.Errorf("when it was: got %s", log.raw)
+		t.Errorf("the presence log: got %s", log.raw)
 	}
 	if len(lines) != 2 || lines[0].(map[string]any)["change"] != "online" ||
 		lines[1].(map[string]any)["change"] != "offline" || len(days) != 7 {
-		t.Errorf("the log of the last seven days: got %s", log.raw)
+		t.Errorf("the presence log of the last seven days: got %s", log.raw)
 	}
 	if today := time.Now().UTC().Format(time.DateOnly); days[6].(map[string]any)["date"] != today &&
 		days[5].(map[string]any)["date"] != today {
@@ -154,7 +154,7 @@ func TestPresenceNeedsScope(t *testing.T) {
 	for _, act := range []string{"online", "heartbeat", "offline"} {
 		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403,
 			"forbidden"); !strings.Contains(r.text("detail"), "yourself") {
-			t.Errorf("a colleague's switch: got %q", r.text("detail"))
+			t.Errorf("the refusal to change a colleague's presence is %q", r.text("detail"))
 		}
 		h.do("POST", "/v1/specialists/bea/"+act, nil, desk).want(200)
 	}
@@ -183,16 +183,16 @@ func TestHeartbeatOfDeactivatedSpecialistIsRefused(t *testing.T) {
 func TestPresenceSnapshot(t *testing.T) {
 	h, key := onCall(t, 1)
 	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
-		t.Errorf("nobody is there: got %s", r.raw)
+		t.Errorf("without available specialists: got %s", r.raw)
 	}
 	h.online(key, "ada")
 	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
-		t.Errorf("within ten seconds: got %s, want the same again", r.raw)
+		t.Errorf("within ten seconds: got %s, want the same answer", r.raw)
 	}
 	other, key := onCall(t, 1)
 	other.online(key, "ada", "bea")
 	if r := other.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":true,"count":2}` {
-		t.Errorf("two are there: got %s", r.raw)
+		t.Errorf("with two available specialists: got %s", r.raw)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	}
 	session := "/v1/sessions/" + r.text("session", "id")
 	if again := h.request(1); again != session {
-		t.Errorf("asking again gave %s, want %s", again, session)
+		t.Errorf("a second request returned %s, want %s", again, session)
 	}
 	refused := func(r *reply, reason string) {
 		t.Helper()
@@ -260,20 +260,20 @@ func TestSessionsOverHTTP(t *testing.T) {
 	} {
 		got := h.do("GET", session, nil, c.header).want(c.status)
 		if strings.Contains(got.raw, client(1)) || strings.Contains(got.raw, "helped") != c.outcome {
-			t.Errorf("%s is answered %s; want no client, and the outcome: %v", c.who, got.raw, c.outcome)
+			t.Errorf("%s got %s; want no client, and the outcome: %v", c.who, got.raw, c.outcome)
 		}
 		if c.status != 200 || c.who == "its client" {
 			continue
 		}
 		if got := h.do("GET", "/v1/sessions?status=ended", nil, c.header).want(200); strings.Contains(got.raw,
 			"helped") != c.outcome {
-			t.Errorf("%s lists %s; want the outcome: %v", c.who, got.raw, c.outcome)
+			t.Errorf("the list for %s is %s; want the outcome: %v", c.who, got.raw, c.outcome)
 		}
 	}
 	h.do("POST", second+"/cancel", nil).problem(422, "validation_failed").field("clientId")
 	if r := h.do("POST", second+"/cancel", map[string]any{"clientId": client(1)}).problem(403,
 		"not_owner"); strings.Contains(r.raw, "hold") {
-		t.Errorf("a session's refusal speaks of holds: %s", r.raw)
+		t.Errorf("an error about a session mentions holds: %s", r.raw)
 	}
 	if r := h.do("POST", second+"/cancel", nil, header{"Holdfast-Client": client(2)}).want(200); r.text("session",
 		"status") != "cancelled" {
@@ -282,18 +282,18 @@ func TestSessionsOverHTTP(t *testing.T) {
 
 	list := h.do("GET", "/v1/sessions?status=ended&status=cancelled", nil, key).want(200).body["sessions"].([]any)
 	if len(list) != 2 {
-		t.Errorf("two are over, the list has %v", list)
+		t.Errorf("two sessions have ended, the list has %v", list)
 	}
 	if list := h.do("GET", "/v1/sessions?specialistId=bea", nil,
 		key).want(200).body["sessions"].([]any); len(list) != 1 {
-		t.Errorf("one was with bea, the list has %v", list)
+		t.Errorf("one session belongs to bea, the list has %v", list)
 	}
 	h.do("GET", "/v1/sessions?status=open", nil, key).problem(422, "validation_failed").field("status")
 	h.do("GET", "/v1/sessions?limit=5&limit=6", nil, key).problem(422, "validation_failed").field("limit")
 	repeated := h.do("GET", "/v1/sessions?status=ended"+strings.Repeat("&status=cancelled&status=ended", 500), nil,
 		key).want(200)
 	if got := len(repeated.body["sessions"].([]any)); got != len(list) {
-		t.Errorf("statuses repeated a thousand times list %d sessions, want %d", got, len(list))
+		t.Errorf("the same status a thousand times lists %d sessions, want %d", got, len(list))
 	}
 	h.do("GET", "/v1/sessions?limit=501", nil, key).problem(422, "validation_failed").field("limit")
 	for _, path := range []string{"/v1/sessions/unknown", "/v1/sessions/a%20b"} {
@@ -339,7 +339,7 @@ func TestSessionsAreIdempotentByKey(t *testing.T) {
 	h.do("POST", "/v1/sessions/"+first.text("session", "id")+"/cancel", map[string]any{"clientId": client(1)}).want(200)
 	again := h.do("POST", "/v1/sessions", map[string]any{"clientId": client(1)}, once).want(201)
 	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("a repeat: got %s, want the first answer", again.raw)
+		t.Errorf("second request: got %s, want the first answer", again.raw)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestSessionShowsPatientToStaffOnly(t *testing.T) {
 	}
 	for _, as := range []header{ada, bea, key, asAdmin} {
 		if r := h.do("GET", "/v1/sessions?status=requested", nil, as).want(200); !shows(r) {
-			t.Errorf("a request without its patient: %s", r.raw)
+			t.Errorf("the request misses its patient: %s", r.raw)
 		}
 	}
 	if r := h.do("POST", path+"/decline", nil, bea).want(200); shows(r) || r.text("session", "status") != "requested" {
@@ -381,7 +381,7 @@ func TestSessionShowsPatientToStaffOnly(t *testing.T) {
 	}
 	h.do("POST", path+"/decline", map[string]any{"specialistId": "ada"}, bea).problem(403, "forbidden")
 	if r := h.do("POST", path+"/accept", map[string]any{}, ada).want(200); shows(r) {
-		t.Errorf("the stored answer has personal data: %s", r.raw)
+		t.Errorf("the stored answer contains personal data: %s", r.raw)
 	}
 	if !shows(h.do("GET", path, nil, ada).want(200)) || shows(h.do("GET", path, nil, bea).want(200)) {
 		t.Error("the session's specialist must see the patient, and a colleague must not")
@@ -389,7 +389,7 @@ func TestSessionShowsPatientToStaffOnly(t *testing.T) {
 	h.do("POST", path+"/decline", nil, bea).problem(409, "not_bookable")
 	h.do("POST", path+"/end", nil, ada).want(200)
 	if r := h.do("GET", "/v1/sessions", nil, asAdmin).want(200); shows(r) {
-		t.Errorf("a session that is over has its patient: %s", r.raw)
+		t.Errorf("a session that has ended has a patient: %s", r.raw)
 	}
 	h.do("POST", "/v1/sessions", map[string]any{"clientId": client(2), "appointmentTypeId": "unknown"}).
 		problem(422, "validation_failed").field("appointmentTypeId")

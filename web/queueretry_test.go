@@ -40,7 +40,7 @@ func TestFailedOperationIsRetried(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("waited in vain: %s\n%s", what, h.do("GET", "/v1/queue-status?kind=mail", nil, asAdmin).raw)
+				t.Fatalf("timeout: %s\n%s", what, h.do("GET", "/v1/queue-status?kind=mail", nil, asAdmin).raw)
 			}
 		}
 	}
@@ -49,21 +49,21 @@ func TestFailedOperationIsRetried(t *testing.T) {
 	})
 	if log := h.log.String(); strings.Count(log, "operation failed permanently") != 2 ||
 		!strings.Contains(log, "rejected the message permanently (550)") {
-		t.Errorf("the log has no line with the reason for each:\n%s", log)
+		t.Errorf("the log does not have a line with the reason of each failure:\n%s", log)
 	}
 	if got := h.do("GET", "/v1/queue-status?kind=mail&status=failed", nil,
 		asAdmin).want(200); got.get("failed") != 2.0 || !strings.Contains(got.raw, "(550)") {
-		t.Errorf("the desk reads %s", got.raw)
+		t.Errorf("the desk gets %s", got.raw)
 	}
 	takes.Store(true)
 	if got := h.do("POST", "/v1/queue-retry", nil, asAdmin).want(200); got.get("retried") != 2.0 ||
 		got.get("left") != 0.0 {
-		t.Errorf("all are tried again: %s", got.raw)
+		t.Errorf("all are retried: %s", got.raw)
 	}
 	until("both delivered", func() bool {
 		return strings.Contains(metrics(), `holdfast_operations_delivered_total{kind="email"} 2`)
 	})
 	if got := h.do("POST", "/v1/queue-retry", nil, asAdmin).want(200); got.get("retried") != 0.0 {
-		t.Errorf("what is delivered was tried again: %s", got.raw)
+		t.Errorf("a delivered operation was retried: %s", got.raw)
 	}
 }

@@ -174,13 +174,13 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 			continue
 		}
 		if got := h.written.alone.Load() - alone; got != 0 {
-			t.Errorf("%s: the answer was written by itself", x.name)
+			t.Errorf("%s: the answer was stored in its own transaction", x.name)
 		}
 		if got := h.written.beside.Load()-beside == 1; got != x.durable {
-			t.Errorf("%s: the answer was written with the change: %v, want %v", x.name, got, x.durable)
+			t.Errorf("%s: the answer was stored with the change: %v, want %v", x.name, got, x.durable)
 		}
 		if again := x.do(key(x.name)); again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("%s: the repeat got %s, want %s again", x.name, again.raw, first.raw)
+			t.Errorf("%s: the repeat got %s, want %s", x.name, again.raw, first.raw)
 		}
 	}
 }
@@ -217,9 +217,9 @@ func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
 	restarted.Handler().ServeHTTP(w, r)
 	if got := w.Body.String(); w.Code != 201 || !strings.Contains(got, first.text("apiKey", "id")) ||
 		strings.Contains(got, first.text("key")) {
-		t.Errorf("repeated after a restart: got %d %s, want the key of before without its secret", w.Code, got)
+		t.Errorf("repeated after a restart: got %d %s, want the same key without its secret", w.Code, got)
 	}
 	if list := h.do("GET", "/v1/api-keys", nil, asAdmin).want(200).body["apiKeys"].([]any); len(list) != 1 {
-		t.Errorf("%d keys were made, want 1: %v", len(list), list)
+		t.Errorf("%d keys were created, want 1: %v", len(list), list)
 	}
 }

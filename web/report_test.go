@@ -23,17 +23,17 @@ func TestReportCountsWithoutPatients(t *testing.T) {
 	booked := p["booked"].(map[string]any)
 	if len(r.body["periods"].([]any)) != 1 || p["appointments"] != 1.0 || p["cancelled"] != 1.0 || p["started"] != 0.0 ||
 		booked["web"] != 1.0 || len(booked) != 2 || p["leadHours"].(float64) <= 0 {
-		t.Errorf("got %v, want one appointment online and one that was cancelled", p)
+		t.Errorf("got %v, want one online appointment and one cancelled appointment", p)
 	}
 	for _, x := range p["specialists"].([]any) {
 		use := x.(map[string]any)
 		if isAda := use["specialistId"] == "ada"; (use["bookedMinutes"].(float64) > 0) != isAda || use["openMinutes"].(float64) <= 0 {
-			t.Errorf("the time of a specialist: got %v", use)
+			t.Errorf("the report of one specialist: got %v", use)
 		}
 	}
 	name := patient(1)["name"].(string)
 	if strings.Contains(r.raw, name) || strings.Contains(r.raw, id) {
-		t.Errorf("the report names a patient or an appointment: %s", r.raw)
+		t.Errorf("the report contains a patient or an appointment: %s", r.raw)
 	}
 	h.do("GET", "/v1/reports?by=day", nil, asAdmin).want(422)
 	h.do("GET", "/v1/reports?from=2020-01-01&to=2026-01-01", nil, asAdmin).want(422)

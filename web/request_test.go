@@ -23,7 +23,7 @@ func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 	r := book(10).problem(429, "rate_limited")
 	if r.text("reason") != "public_bookings" || r.header.Get("Retry-After") == "" ||
 		r.get("retryAfterSeconds").(float64) < 3500 {
-		t.Errorf("past the limit: got %s (Retry-After %q), want the reason public_bookings and most of an hour", r.raw,
+		t.Errorf("over the limit: got %s (Retry-After %q), want the reason public_bookings and almost an hour", r.raw,
 			r.header.Get("Retry-After"))
 	}
 	book(11, asAdmin).want(201) // a program with a key does not count as the public
@@ -47,12 +47,12 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 	}
 	if asked.get("appointment") != nil || asked.get("request", "manageUrl") != nil ||
 		asked.get("request", "patient") != nil {
-		t.Errorf("the one who asks is told %s; the link is for the mail alone", asked.raw)
+		t.Errorf("the requester gets %s; only the email may contain the link", asked.raw)
 	}
 	h.do("GET", "/v1/appointments/"+id, nil, asAdmin).problem(404, "not_found")
 	list := h.do("GET", "/v1/requests", nil, asAdmin).want(200).get("requests").([]any)
 	if len(list) != 1 || list[0].(map[string]any)["patient"].(map[string]any)["name"] != "Patient 1" {
-		t.Errorf("the desk sees %v, want the one request with its patient", list)
+		t.Errorf("the desk gets %v, want one request with its patient", list)
 	}
 	link := header{"Holdfast-Manage": h.requestLink(id)}
 	h.do("GET", "/v1/appointments/managed", nil, link).problem(401, "unauthorized")
@@ -69,7 +69,7 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 	h.do("POST", "/v1/requests/"+declined+"/decline", nil, asAdmin).want(200)
 	if r := h.do("POST", "/v1/requests/"+declined+"/confirm", nil, asAdmin).problem(410,
 		"hold_expired"); r.text("reason") != "declined" {
-		t.Errorf("confirming a declined one: got %s", r.raw)
+		t.Errorf("confirming a declined request: got %s", r.raw)
 	}
 }
 

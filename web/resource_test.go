@@ -23,11 +23,11 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 
 	for _, path := range []string{"/v1/specialists", "/v1/appointment-types", "/v1/specialists/ada"} {
 		if list := h.do("GET", path, nil).want(200); strings.Contains(list.raw, "room-1") {
-			t.Errorf("%s tells the public of a room: %s", path, list.raw)
+			t.Errorf("the public answer of %s contains a room: %s", path, list.raw)
 		}
 		if list := h.do("GET", path, nil, asAdmin).want(200); path != "/v1/specialists/ada" &&
 			!strings.Contains(list.raw, "room-1") {
-			t.Errorf("%s tells the desk of no room: %s", path, list.raw)
+			t.Errorf("the desk's answer of %s contains no room: %s", path, list.raw)
 		}
 	}
 	h.do("GET", "/v1/specialists/room-1", nil).problem(404, "not_found")
@@ -36,12 +36,12 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(0),
 		"clientId": client(1), "patient": person}).want(201)
 	if strings.Contains(booked.raw, "room-1") {
-		t.Errorf("the patient is told of the room: %s", booked.raw)
+		t.Errorf("the patient's answer contains the room: %s", booked.raw)
 	}
 	id := booked.text("appointment", "id")
 	if seen := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); !strings.Contains(seen.raw,
 		`"resourceIds":["room-1"]`) {
-		t.Errorf("the desk is not told of the room: %s", seen.raw)
+		t.Errorf("the desk's answer misses the room: %s", seen.raw)
 	}
 	if of := h.do("GET", "/v1/appointments?specialistId=room-1", nil, asAdmin).want(200); !strings.Contains(of.raw,
 		id) {
@@ -93,13 +93,13 @@ func TestStreamReportsSharedRoom(t *testing.T) {
 					t.Fatalf("%s: the stream ended", what)
 				}
 				if strings.Contains(line, `"type":"hold"`) {
-					t.Errorf("%s: it is told of a hold of somebody whom it does not show: %s", what, line)
+					t.Errorf("%s: the stream has a hold of a specialist that it must not contain: %s", what, line)
 				}
 				if strings.Contains(line, word) {
 					return
 				}
 			case <-late:
-				t.Fatalf("%s: nothing was heard", what)
+				t.Fatalf("%s: no event arrived", what)
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func TestMetricsKeyReadsMetricsAlone(t *testing.T) {
 			}
 		case got/100 == 2 && (line.method != "GET" && !isSearch(line.path) && !strings.HasPrefix(line.path, "/v1/auth/") || asNobody != "ok" &&
 			asNobody != "422"):
-			t.Errorf("%s %s by a metrics key: got %d; nobody gets %s", line.method, line.path, got, asNobody)
+			t.Errorf("%s %s with a metrics key: got %d; without a key %s", line.method, line.path, got, asNobody)
 		}
 	}
 	proxied := header{"X-Forwarded-For": "203.0.113.9"}

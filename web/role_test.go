@@ -280,7 +280,7 @@ func (c *cell) make(name string) string {
 		found := c.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup", "from": c.day(50), "count": 1}, asAdmin).want(200)
 		return found.get("slots").([]any)[0].(map[string]any)["bookingToken"].(string)
 	}
-	c.t.Fatalf("line %d names %q, which nobody knows how to make", c.line.number, name)
+	c.t.Fatalf("line %d contains %q, for which the test creates no object", c.line.number, name)
 	return ""
 }
 
@@ -368,7 +368,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		again := c.send(body, once)
 		if notRemembered[line.path] != "" {
 			if again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("%s: its answer was kept; want it not to be: %s", line.path, notRemembered[line.path])
+				t.Errorf("%s: the answer was stored; want it not stored: %s", line.path, notRemembered[line.path])
 			}
 			continue
 		}
@@ -393,12 +393,12 @@ func TestEveryRouteHasARole(t *testing.T) {
 	for _, line := range readRoleTable(t) {
 		listed[line.method+" "+line.path] = true
 		if !slices.Contains(routes, line.method+" "+line.path) {
-			t.Errorf("line %d: %s %s is no route", line.number, line.method, line.path)
+			t.Errorf("line %d: %s %s is not a route", line.number, line.method, line.path)
 		}
 	}
 	for _, route := range routes {
 		if !listed[route] {
-			t.Errorf("%s has no line in testdata/role/routes.txt: who may call it?", route)
+			t.Errorf("%s has no line in testdata/role/routes.txt with its allowed callers", route)
 		}
 	}
 }

@@ -27,12 +27,12 @@ func TestEveryGetAnswersHead(t *testing.T) {
 		}
 		for _, name := range []string{"Content-Type", "Content-Length"} {
 			if got, want := head.header.Get(name), get.header.Get(name); got != want {
-				t.Errorf("HEAD %s: %s is %q, GET says %q", path, name, got, want)
+				t.Errorf("HEAD %s: %s is %q, and %q for GET", path, name, got, want)
 			}
 		}
 	}
 	if r := h.do("HEAD", "/v1/appointment-types/nobody", nil).want(404); r.raw != "" {
-		t.Error("a HEAD that finds nothing has a body")
+		t.Error("a HEAD with the status 404 has a body")
 	}
 }
 
@@ -54,7 +54,7 @@ func TestWrongMethodHasAllowHeader(t *testing.T) {
 		r := h.do("PUT", path, "{}").problem(405, "method_not_allowed")
 		for _, method := range want {
 			if !strings.Contains(r.header.Get("Allow"), method) {
-				t.Errorf("PUT %s: Allow is %q and lacks %s", path, r.header.Get("Allow"), method)
+				t.Errorf("PUT %s: Allow is %q and misses %s", path, r.header.Get("Allow"), method)
 			}
 		}
 	}
@@ -81,12 +81,12 @@ func TestAnswersHaveSecurityHeaders(t *testing.T) {
 			t.Errorf("the policy is %q", policy)
 		}
 		if r.header.Get("X-Request-Id") == "" {
-			t.Error("the answer does not name its request")
+			t.Error("the answer has no request id")
 		}
 	}
 	for _, path := range []string{"/v1/appointments", "/v1/settings", "/v1/api-keys", "/v1/audit", "/v1/export"} {
 		if got := h.do("GET", path, nil, asAdmin).want(200).header.Get("Cache-Control"); got != "no-store" {
-			t.Errorf("%s, which a credential opens: Cache-Control is %q, want no-store", path, got)
+			t.Errorf("%s, which requires a credential: Cache-Control is %q, want no-store", path, got)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestBodiesAreStrict(t *testing.T) {
 			if c.status == 422 {
 				r.field(c.says)
 			} else if !strings.Contains(r.text("detail"), c.says) {
-				t.Errorf("the detail is %q and does not say %q", r.text("detail"), c.says)
+				t.Errorf("the detail is %q and does not contain %q", r.text("detail"), c.says)
 			}
 		})
 	}

@@ -112,7 +112,7 @@ func TestBookingRuleAllows(t *testing.T) {
 	h.do("POST", bookCheckup, h.booking(1), asAdmin).want(201)
 	h.do("POST", "/v1/appointments", with(h.booking(2), "appointmentTypeId", "checkup"), h.signedIn("desk@clinic.example", "reception", "")).want(201)
 	if n, _, _ := p.heard(); n != 1 {
-		t.Errorf("a repeat, a program and the desk made %d calls, want none", n-1)
+		t.Errorf("a repeat, a program and the desk caused %d calls, want none", n-1)
 	}
 	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"sendPatient": true}}, asAdmin).want(200)
 	h.do("POST", bookCheckup, h.booking(3)).want(201)
@@ -121,7 +121,7 @@ func TestBookingRuleAllows(t *testing.T) {
 	}
 	h.do("POST", bookCheckup, with(h.booking(4), "patient", map[string]any{})).problem(422, "validation_failed")
 	if n, _, _ := p.heard(); n != 2 {
-		t.Errorf("an invalid booking made %d calls, want none", n-2)
+		t.Errorf("an invalid booking caused %d calls, want none", n-2)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestBookingRuleRefusesPrivateAddress(t *testing.T) {
 	for _, address := range []string{p.URL, byName} {
 		tried := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": address, "timeoutMillis": 2000}, asAdmin).want(200)
 		if tried.text("decision") != "failed" || !strings.Contains(tried.text("detail"), "private address") {
-			t.Errorf("%s: got %s, want it refused as a private address", address, tried.raw)
+			t.Errorf("%s: got %s, want an error for a private address", address, tried.raw)
 		}
 	}
 	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"url": p.URL, "onFailure": "refuse"}}, asAdmin).want(200)

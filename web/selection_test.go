@@ -68,14 +68,14 @@ func TestSelectAndPoll(t *testing.T) {
 	want := map[string]any{"success": true, "clientId": client(1), "specialistId": "ada", "locked": false,
 		"storage": "memory", "ttl": 10.0}
 	if !sameFields(r.body, want) {
-		t.Errorf("select answers %s, want exactly %v", r.raw, want)
+		t.Errorf("select returns %s, want exactly %v", r.raw, want)
 	}
 	p := h.poll(2, "").want(200)
 	p.wantTimes("activeSelections", h.clock(30))
 	p.wantTimes("bookedSlots")
 	p.wantTimes("lockedSlots")
 	if p.text("redisStatus") != "disabled" || p.text("storageMode") != "memory" || p.text("timezone") != "UTC" {
-		t.Errorf("without Redis the poll says %s", p.raw)
+		t.Errorf("without Redis, the poll returns %s", p.raw)
 	}
 	if p.get("cacheInfo", "redisEnabled") != false || p.get("cacheInfo", "healthCheckUsed") != false {
 		t.Errorf("cacheInfo: got %v", p.get("cacheInfo"))
@@ -85,10 +85,10 @@ func TestSelectAndPoll(t *testing.T) {
 		t.Errorf("the timestamp is %v, %v", at, err)
 	}
 	if strings.Contains(p.raw, client(1)) {
-		t.Errorf("the poll names another client: %s", p.raw)
+		t.Errorf("the poll contains another client: %s", p.raw)
 	}
 	if own := h.poll(1, "").want(200); own.header.Get("ETag") != p.header.Get("ETag") {
-		t.Errorf("the client that looks is told %s, everybody else %s", own.raw, p.raw)
+		t.Errorf("the selecting client gets %s, other clients %s", own.raw, p.raw)
 	}
 
 	for _, id := range []string{"ada", "bea"} {
@@ -102,10 +102,10 @@ func TestSelectAndPoll(t *testing.T) {
 	h.poll(6, "").want(200).wantTimes("lockedSlots", h.clock(60)) // also for the client that holds it
 
 	if r := h.deselects(1, h.at(30)).want(200); r.get("success") != true || r.get("released") != true {
-		t.Errorf("deselect answers %s", r.raw)
+		t.Errorf("deselect returns %s", r.raw)
 	}
 	if r := h.deselects(1, h.at(30)).want(200); r.get("success") != true || r.get("released") != false {
-		t.Errorf("a second deselect answers %s", r.raw)
+		t.Errorf("a second deselect returns %s", r.raw)
 	}
 	h.poll(2, "").want(200).wantTimes("activeSelections")
 }
@@ -114,11 +114,11 @@ func TestSelectWithLock(t *testing.T) {
 	h := newHouse(t)
 	r := h.selects(1, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).want(200)
 	if r.get("locked") != true || r.get("ttl") != 600.0 {
-		t.Errorf("a lock answers %s, want 600 s", r.raw)
+		t.Errorf("a lock returns %s, want 600 s", r.raw)
 	}
 	ends, err := time.Parse("2006-01-02T15:04:05.000Z", r.text("holdExpiresAt"))
 	if left := time.Until(ends); err != nil || left < 590*time.Second || left > 600*time.Second {
-		t.Errorf("the lock ends in %v, %v", left, err)
+		t.Errorf("the lock expires in %v, %v", left, err)
 	}
 	// it is a hold
 	h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(1)}).want(200)
@@ -134,29 +134,29 @@ func TestPollHonoursETag(t *testing.T) {
 	first := h.poll(1, "").want(200)
 	tag := first.header.Get("ETag")
 	if len(tag) < 4 || tag[0] != '"' || first.header.Get("Cache-Control") != "private, no-cache" {
-		t.Fatalf("got the tag %q and Cache-Control %q", tag, first.header.Get("Cache-Control"))
+		t.Fatalf("got the ETag %q and Cache-Control %q", tag, first.header.Get("Cache-Control"))
 	}
 	time.Sleep(2 * time.Millisecond) // so that the timestamps differ
 	if again := h.poll(1, "").want(200).header.Get("ETag"); again != tag {
-		t.Errorf("the time is in the tag: %s, then %s", tag, again)
+		t.Errorf("the ETag depends on the time: %s, then %s", tag, again)
 	}
 	for _, sent := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
 		r := h.poll(1, "", header{"If-None-Match": sent}).want(304)
 		if r.raw != "" || r.header.Get("ETag") != tag {
-			t.Errorf("If-None-Match %s: got the body %q and the tag %q", sent, r.raw, r.header.Get("ETag"))
+			t.Errorf("If-None-Match %s: got the body %q and the ETag %q", sent, r.raw, r.header.Get("ETag"))
 		}
 	}
 	h.poll(1, "", header{"If-None-Match": `"other"`}).want(200)
 	h.selects(2, h.at(0), nil).want(200)
 	changed := h.poll(1, "", header{"If-None-Match": tag}).want(200).header.Get("ETag")
 	if changed == tag {
-		t.Error("a selection does not change the tag")
+		t.Error("a selection does not change the ETag")
 	}
 	h.poll(2, "", header{"If-None-Match": changed}).want(304) // the state is the same for all clients
 	h.book(3, "checkup", map[string]any{"slotStartDate": h.at(60)}).want(201)
 	h.poll(2, "", header{"If-None-Match": tag}).want(200) // the generation of the timeslots has changed
 	if r := h.do("HEAD", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200); r.header.Get("ETag") == "" {
-		t.Error("HEAD has no tag")
+		t.Error("HEAD has no ETag")
 	}
 }
 
@@ -181,7 +181,7 @@ func TestPollUsesLocalTime(t *testing.T) {
 	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
 	if day := h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup",
 		nil).want(200); len(day.times("activeSelections")) != 0 {
-		t.Errorf("without a date the day is today, and it has %s", day.raw)
+		t.Errorf("without a date, the poll is for today and has %s", day.raw)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestPollReportsStorageMode(t *testing.T) {
 		if p.text("storageMode") != c.mode || p.text("redisStatus") != c.status ||
 			p.get("cacheInfo", "redisEnabled") != c.redis ||
 			p.get("cacheInfo", "healthCheckUsed") != c.redis {
-			t.Errorf("in %s the poll says %s", c.mode, p.raw)
+			t.Errorf("in %s, the poll returns %s", c.mode, p.raw)
 		}
 		r := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200)
 		if r.text("storageMode") != c.mode || r.get("enabled") != c.redis || r.text("redisStatus") != c.status ||
@@ -225,22 +225,22 @@ func TestPollByDateMergesTypes(t *testing.T) {
 	all := h.do("GET", day, nil, header{"Holdfast-Client": client(1)}).want(200)
 	all.wantTimes("activeSelections", h.clock(30))
 	if all.text("timezone") != "UTC" || all.get("generation").(float64) <= empty.get("generation").(float64) {
-		t.Errorf("after a booking the poll says %s, before it %s", all.raw, empty.raw)
+		t.Errorf("after a booking, the poll returns %s, before it %s", all.raw, empty.raw)
 	}
 	ada := h.do("GET", day+"&specialistId=ada", nil).want(200)
 	ada.wantTimes("activeSelections")
 	if booked := ada.times("bookedSlots"); !slices.Contains(booked, india(0)) || slices.Contains(booked, india(60)) {
-		t.Errorf("booked of ada: got %v, want %s in it and not %s", booked, india(0), india(60))
+		t.Errorf("booked starts of ada: got %v, want %s in it and not %s", booked, india(0), india(60))
 	}
 	if locked := ada.times("lockedSlots"); !slices.Contains(locked, india(60)) || slices.Contains(locked, india(0)) {
-		t.Errorf("locked of ada: got %v, want %s in it and not %s", locked, india(60), india(0))
+		t.Errorf("locked starts of ada: got %v, want %s in it and not %s", locked, india(60), india(0))
 	}
 	if ada.text("timezone") != "Asia/Kolkata" {
 		t.Errorf("the zone of ada's poll: got %s", ada.text("timezone"))
 	}
 	for _, name := range []string{"bookedSlots", "lockedSlots"} {
 		if got := ada.times(name); !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
-			t.Errorf("%s is not each start once, in order: %v", name, got)
+			t.Errorf("%s does not have each start once and in order: %v", name, got)
 		}
 	}
 	tag := ada.header.Get("ETag")
@@ -311,7 +311,7 @@ func TestDebugHidesSecrets(t *testing.T) {
 	for _, one := range list {
 		lock := one.(map[string]any)
 		if len(lock) != 5 {
-			t.Errorf("a lock says %v", lock)
+			t.Errorf("a lock returns %v", lock)
 		}
 		if ttl := lock["ttlSeconds"].(float64); ttl < 1 || ttl > 30 {
 			t.Errorf("ttlSeconds: got %v", ttl)
@@ -328,7 +328,7 @@ func TestDebugHidesSecrets(t *testing.T) {
 	}
 	for n := range 4 {
 		if all := fmt.Sprint(storage.raw, locks.raw); strings.Contains(all, client(n)) {
-			t.Errorf("a client is named in %s", all)
+			t.Errorf("%s contains a client", all)
 		}
 	}
 	for _, path := range []string{"/v1/debug/storage", "/v1/debug/locks"} {

@@ -75,7 +75,7 @@ func TestDeskUndoesSeries(t *testing.T) {
 	cancelled()
 	if got := h.do("POST", path+"/series/undo", nil, asAdmin).problem(409,
 		"not_bookable"); got.text("reason") != "undo_late" {
-		t.Errorf("a program is answered %s", got.raw)
+		t.Errorf("a program gets %s", got.raw)
 	}
 	h.do("POST", path+"/series/undo", nil, reception, header{"If-Match": `"1"`}).problem(412, "version_mismatch")
 	back := h.do("POST", path+"/series/undo", nil, reception, header{"If-Match": `"2"`}).want(200)

@@ -97,13 +97,13 @@ func TestServeShutsDownInOrder(t *testing.T) {
 	}
 	rest, err := io.ReadAll(answers)
 	if err != nil || !strings.Contains(string(rest), "201 Created") {
-		t.Errorf("the request under way was answered %q, %v", rest, err)
+		t.Errorf("the running request got %q, %v", rest, err)
 	}
 	if err := within(t, time.Minute, ended, "the end of Serve"); err != nil {
 		t.Errorf("Serve returned %v, want nil", err)
 	}
 	if _, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-		t.Error("connections are still taken")
+		t.Error("the server still accepts connections")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestRequestHeadsAreBounded(t *testing.T) {
 
 func TestNewNeedsEngine(t *testing.T) {
 	if _, err := web.New(nil, web.Options{}); err == nil {
-		t.Error("a server without an engine was made")
+		t.Error("New returned a server without an engine")
 	}
 }
 
@@ -219,7 +219,7 @@ func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 		for range c.closed {
 			r := within(t, time.Minute, reads, c.name+": the end of a connection that waited longest")
 			if delete(left, r.conn); r.alive {
-				t.Errorf("%s: connection %d was sent something", c.name, r.conn)
+				t.Errorf("%s: connection %d received data", c.name, r.conn)
 			}
 		}
 		for i := range left {
@@ -227,7 +227,7 @@ func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 		}
 		for range left {
 			if r := within(t, time.Minute, reads, c.name+": an answer"); !r.alive {
-				t.Errorf("%s: connection %d was closed, and there was room for %d of %d", c.name, r.conn, len(left),
+				t.Errorf("%s: connection %d was closed, but only %d of %d are open", c.name, r.conn, len(left),
 					len(open))
 			}
 		}

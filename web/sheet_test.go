@@ -51,12 +51,12 @@ func TestImportDryRunChangesNothing(t *testing.T) {
 	same := h.do("POST", "/v1/import/plan", exported.raw, asAdmin).want(200)
 	if strings.Contains(same.raw, "new") || strings.Contains(same.raw, "changed") ||
 		same.get("import", "clinic") != "same" {
-		t.Errorf("its own file: %s", same.raw)
+		t.Errorf("the clinic's own file: %s", same.raw)
 	}
 	changed := strings.Replace(exported.raw, `"id":"ada"`, `"id":"newcomer"`, 1)
 	if got := h.do("POST", "/v1/import/plan", changed, asAdmin).want(200); !strings.Contains(got.raw,
 		`{"id":"newcomer","name":"Dr ada","change":"new"}`) {
-		t.Errorf("somebody new: %s", got.raw)
+		t.Errorf("a new patient: %s", got.raw)
 	}
 	bad := h.do("POST", "/v1/import/plan", `{"specialists":[{"id":"x","name":"","timezone":"Moon"}]}`,
 		asAdmin).problem(422, "validation_failed")

@@ -47,7 +47,7 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 		}
 		if s["available"] != available || s["held"] != held || s["ownHold"] != own ||
 			fmt.Sprint(s["specialistIds"]) != fmt.Sprint(who) {
-			t.Errorf("client %d sees %v, want available %v, held %v, own %v, %v", n, s, available, held, own, who)
+			t.Errorf("client %d gets %v, want available %v, held %v, own %v, %v", n, s, available, held, own, who)
 		}
 	}
 	expect(1, "", h.at(0), 2, 0, false, "ada", "bea")
@@ -103,11 +103,11 @@ func TestBookingBumpsGeneration(t *testing.T) {
 	before := h.do("GET", path, nil).want(200)
 	h.hold(1, "checkup", h.at(0)).want(201)
 	if held := h.do("GET", path, nil).want(200); held.body["generation"] != before.body["generation"] {
-		t.Error("a hold moved the generation")
+		t.Error("a hold changed the generation")
 	}
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	if booked := h.do("GET", path, nil).want(200); booked.body["generation"] == before.body["generation"] {
-		t.Error("a booking did not move the generation")
+		t.Error("a booking did not change the generation")
 	}
 }
 
@@ -169,7 +169,7 @@ func TestNextAvailableSkipsHeldSlots(t *testing.T) {
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	h.hold(2, "checkup", h.at(30), map[string]any{"specialistId": "ada"}).want(201)
 	if got := next(h.at(0)); got != h.at(60) {
-		t.Errorf("got %s, want %s, past the booked and the held one", got, h.at(60))
+		t.Errorf("got %s, want %s, after the booked and the held one", got, h.at(60))
 	}
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"active": false}, asAdmin).want(200)
 	h.do("GET", "/v1/appointment-types/checkup/next-available", nil).problem(404, "no_slots")

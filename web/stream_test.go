@@ -81,15 +81,15 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 		got := ask().want(201)
 		if ends, err := time.Parse("2006-01-02T15:04:05.000Z", got.text("expiresAt")); err != nil ||
 			time.Until(ends) > 30*time.Second || time.Until(ends) < 25*time.Second {
-			t.Errorf("%s: the ticket ends at %s, want in 30 s", name, got.text("expiresAt"))
+			t.Errorf("%s: the ticket expires at %s, want in 30 s", name, got.text("expiresAt"))
 		}
 		path := "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + got.text("ticket")
 		h.do("HEAD", path, nil).want(200) // does not use the ticket up
 		if status, _ := h.opens(path, header{"Last-Event-ID": "replaced-1"}); status != 204 {
-			t.Errorf("%s: a replaced stream that comes back is answered %d, want 204", name, status)
+			t.Errorf("%s: a replaced stream that reconnects got %d, want 204", name, status)
 		}
 		if status, lines := h.opens(path); status != 200 || !strings.Contains(strings.Join(lines, "\n"), own) {
-			t.Errorf("%s: the stream is %d and does not know its client's hold: %q", name, status, lines)
+			t.Errorf("%s: the stream got %d and does not mark its client's hold: %q", name, status, lines)
 		}
 		h.do("GET", path, nil).problem(401, "unauthorized")
 	}
@@ -97,7 +97,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 	first, second := h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201),
 		h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201)
 	if first.text("ticket") == second.text("ticket") {
-		t.Error("a ticket was kept and given again")
+		t.Error("the same ticket was returned again")
 	}
 	for _, path := range []string{"/v1/holds/stream?appointmentTypeId=checkup&ticket=made-up",
 		"/v1/holds/stream?appointmentTypeId=checkup&ticket=" + strings.Repeat("A", 9000)} {
@@ -106,7 +106,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 	both := "/v1/holds/stream?appointmentTypeId=checkup&clientId=" + client(1) + "&ticket=" + first.text("ticket")
 	h.do("GET", both, nil).problem(422, "validation_failed").field("ticket")
 	if status, _ := h.opens("/v1/staff/stream?ticket="+first.text("ticket"), asAdmin); status != 200 {
-		t.Errorf("the desk's stream with a ticket is answered %d", status)
+		t.Errorf("the desk's stream with a ticket got %d", status)
 	}
 	// a ticket is not a credential of staff
 	h.do("GET", "/v1/staff/stream?ticket="+second.text("ticket"), nil).problem(401, "unauthorized")
@@ -114,7 +114,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 		"validation_failed").field("clientId")
 	h.do("POST", "/v1/holds/stream-ticket", nil).problem(422, "validation_failed").field("clientId")
 	if strings.Contains(h.log.String(), first.text("ticket")) || strings.Contains(h.log.String(), client(1)) {
-		t.Error("a ticket or a client is in the log")
+		t.Error("the log contains a ticket or a client")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestSearchEqualsList(t *testing.T) {
 		want, got := h.do("GET", "/v1/appointments?"+c.query.Encode(), nil, asAdmin).want(200),
 			h.do("POST", "/v1/appointments/search", c.body, asAdmin).want(200)
 		if got.raw != want.raw {
-			t.Errorf("%s: the search answers %s, the list %s", what, got.raw, want.raw)
+			t.Errorf("%s: the search returns %s, the list %s", what, got.raw, want.raw)
 		}
 	}
 	if found := h.do("POST", "/v1/appointments/search", map[string]any{"q": name},
@@ -174,6 +174,6 @@ func TestSearchEqualsList(t *testing.T) {
 	h.do("GET", "/v1/appointments/search", nil, asAdmin).problem(404, "not_found")
 	h.do("DELETE", "/v1/appointments/search", nil, asAdmin).problem(405, "method_not_allowed")
 	if strings.Contains(h.log.String(), name) {
-		t.Error("the words of a search are in the log")
+		t.Error("the log contains the words of a search")
 	}
 }

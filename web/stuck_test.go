@@ -51,7 +51,7 @@ func TestPersonActsOnStuckDelivery(t *testing.T) {
 		}
 		list := h.do("GET", "/v1/queue-status?status=processing", nil, asAdmin).want(200)
 		if list.get("processing") != 1.0 {
-			t.Fatalf("while the disk is full: got %s, want one operation processing", list.raw)
+			t.Fatalf("on the full disk: got %s, want one operation processing", list.raw)
 		}
 		op, _ := list.get("operations").([]any)[0].(map[string]any)
 		path = "/v1/queue/" + op["id"].(string)
@@ -75,6 +75,6 @@ func TestPersonActsOnStuckDelivery(t *testing.T) {
 		t.Errorf("after giving up: got %s, want no operation waiting", got.raw)
 	}
 	if n := fake.Score().Appointments; n != 1 {
-		t.Errorf("upstream: got %d appointments, want only the one that was retried", n)
+		t.Errorf("practice system: got %d appointments, want only the one that was retried", n)
 	}
 }

@@ -37,7 +37,7 @@ func TestWritesPerAddressAreLimited(t *testing.T) {
 		}
 	}
 	if last.want(429).header.Get("Retry-After") == "" || !strings.Contains(last.raw, "rate_limited") {
-		t.Errorf("the refusal does not say when to come again: %s", last.raw)
+		t.Errorf("the refusal has no Retry-After: %s", last.raw)
 	}
 	if got := last.header.Get("RateLimit-Remaining"); got != "0" {
 		t.Errorf("remaining after the refusal: got %s, want 0", got)

@@ -47,7 +47,7 @@ func TestTypePageRoundTrips(t *testing.T) {
 	other := newHouse(t)
 	other.do("POST", "/v1/import", file.raw, asAdmin).want(200)
 	if again := other.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != file.raw {
-		t.Errorf("another clinic exports\n%s\nafter the import of\n%s", again.raw, file.raw)
+		t.Errorf("another clinic's export is\n%s\nafter the import of\n%s", again.raw, file.raw)
 	}
 	h.do("PUT", "/v1/settings", map[string]any{}, asAdmin).problem(422, "validation_failed").field("typeGroups")
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"group": "",
@@ -84,7 +84,7 @@ func TestTypePageIsValidated(t *testing.T) {
 	made := h.do("PATCH", "/v1/appointment-types/checkup",
 		question(map[string]any{"kind": "yesno", "label": "First time?"}), asAdmin).want(200)
 	if q := made.get("appointmentType", "questions").([]any)[0].(map[string]any); q["id"] != "q01" {
-		t.Errorf("a question without an id got %v", q)
+		t.Errorf("a question without an id: got %v", q)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"deskOnly": true}, asAdmin).want(200)
 	if strings.Contains(h.do("GET", "/v1/appointment-types", nil).want(200).raw, `"checkup"`) ||
 		strings.Contains(h.do("GET", "/", nil).want(200).raw, `"id":"checkup"`) {
-		t.Error("the public is told of it")
+		t.Error("the public answer contains it")
 	}
 	h.do("GET", "/v1/appointment-types/checkup", nil).problem(404, "not_found")
 	slot := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}
@@ -124,7 +124,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	unknown := of("nowhere")
 	for name, got := range of("checkup") {
 		if want := unknown[name]; got.status != want.status || got.text("detail") != want.text("detail") {
-			t.Errorf("%s: got %d %s\nof a type that does not exist: %d %s", name, got.status, got.raw, want.status,
+			t.Errorf("%s: got %d %s\nbut an unknown type: %d %s", name, got.status, got.raw, want.status,
 				want.raw)
 		}
 	}
@@ -216,7 +216,7 @@ func TestSpecialistHasAPicture(t *testing.T) {
 	where := public.text("specialist", "picture")
 	if public.text("specialist", "line") != "Children" || public.text("specialist", "lines", "de") != "Kinder" ||
 		!strings.HasPrefix(where, path+"?v=") {
-		t.Errorf("the public reads %s", public.raw)
+		t.Errorf("the public gets %s", public.raw)
 	}
 	got := h.do("GET", where, nil).want(200)
 	if raw, _ := base64.StdEncoding.DecodeString(pixel); got.raw != string(raw) {
@@ -236,6 +236,6 @@ func TestSpecialistHasAPicture(t *testing.T) {
 	h.do("DELETE", path, nil, asAdmin).want(200)
 	h.do("DELETE", path, nil, asAdmin).problem(404, "not_found")
 	if h.do("GET", "/v1/specialists/ada", nil, asAdmin).want(200).get("specialist", "picture") != nil {
-		t.Error("the picture is still named")
+		t.Error("the picture is still in the answer")
 	}
 }

@@ -32,7 +32,7 @@ func TestPageEmbedsItsData(t *testing.T) {
 		t.Errorf("Cache-Control is %q, want no-store", got)
 	}
 	if strings.Contains(page.raw, "{{") || strings.Contains(page.raw, "<img src=x>") {
-		t.Errorf("the page has a placeholder or somebody's markup in it:\n%s", page.raw)
+		t.Errorf("the page contains a placeholder or a user's markup:\n%s", page.raw)
 	}
 	m := bootBlock.FindStringSubmatch(page.raw)
 	if m == nil {
@@ -58,7 +58,7 @@ func TestPageEmbedsItsData(t *testing.T) {
 		t.Errorf("got %s", m[1])
 	}
 	if strings.Contains(page.raw, "clinic.example") {
-		t.Error("the page tells the public a specialist's address")
+		t.Error("the page contains a specialist's email address")
 	}
 	// The policy allows the one inline script by a nonce that is new on every request.
 	nonce := nonceOf.FindStringSubmatch(page.raw)
@@ -66,11 +66,11 @@ func TestPageEmbedsItsData(t *testing.T) {
 		t.Errorf("the policy %q does not have the page's nonce", page.header.Get("Content-Security-Policy"))
 	}
 	if again := nonceOf.FindStringSubmatch(h.do("GET", "/", nil).raw); again[1] == nonce[1] {
-		t.Error("two pages have one nonce")
+		t.Error("two pages have the same nonce")
 	}
 	// Pages detect a change of the clinic by this text, so the same clinic must give the same text.
 	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
-		t.Errorf("another page of the same clinic has %s, want %s", again[1], m[1])
+		t.Errorf("a second page of the same clinic has %s, want %s", again[1], m[1])
 	}
 	// Every file that it loads exists, and can be cached forever.
 	for _, asset := range assetPath.FindAllStringSubmatch(page.raw, -1) {
@@ -117,7 +117,7 @@ func TestPagesAreNamedInLog(t *testing.T) {
 		}
 	}
 	if strings.Contains(log, "wp-login") || strings.Contains(log, "BREW") {
-		t.Error("the log says what somebody made up")
+		t.Error("the log contains an unknown path or method")
 	}
 }
 
@@ -143,7 +143,7 @@ func TestAssetsAreCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body, err := io.ReadAll(unzipped); err != nil || string(body) != plain.raw {
-		t.Errorf("the compressed file is another one: %v", err)
+		t.Errorf("the compressed file differs: %v", err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestEmbeddingIsOffByDefault(t *testing.T) {
 	}
 	if policy := h.do("GET", "/", nil).header.Get("Content-Security-Policy"); !strings.Contains(policy,
 		"frame-ancestors 'none'") {
-		t.Errorf("the whole page may be framed: %q", policy)
+		t.Errorf("other sites can embed the whole page: %q", policy)
 	}
 	h.do("GET", "/embed.js", nil).want(200)
 }
@@ -182,7 +182,7 @@ func TestPageWithoutScriptShowsPhone(t *testing.T) {
 		asAdmin).want(200)
 	for _, page := range []string{"/", "/manage"} {
 		if raw := h.do("GET", page, nil).want(200).raw; !strings.Contains(raw, "Call 030 / 1234.") {
-			t.Errorf("%s does not say whom to call without JavaScript", page)
+			t.Errorf("%s has no phone number for browsers without JavaScript", page)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(sizes)), func(name string) bool {
 				return strings.HasSuffix(name, must)
 			}) {
-				t.Errorf("%s is not among the files that were counted: %v", must, slices.Sorted(maps.Keys(sizes)))
+				t.Errorf("%s is not among the counted files: %v", must, slices.Sorted(maps.Keys(sizes)))
 			}
 		}
 		if total > c.most {
@@ -294,7 +294,7 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 			}
 		}
 		if more < 500 || more > 5<<10 {
-			t.Errorf("what only some have, %v, takes %d bytes more, want at most 5 KB", together, more)
+			t.Errorf("the optional files, %v, take %d bytes more, want at most 5 KB", together, more)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func TestDemoPageNeedsDemo(t *testing.T) {
 	real.do("GET", "/demo", nil).problem(404, "not_found")
 	if raw := real.do("GET", "/", nil).want(200).raw; strings.Contains(raw, web.DemoEmail) ||
 		strings.Contains(raw, web.DemoPassword) {
-		t.Error("a real clinic's page has the demo's sign-in in it")
+		t.Error("a real clinic's page contains the demo's sign-in")
 	}
 	demo := newHouse(t, func(o *web.Options) { o.Demo = true })
 	for method, path := range map[string]string{"PUT": "/v1/settings/mail-server",
@@ -328,6 +328,6 @@ func TestDemoPageNeedsDemo(t *testing.T) {
 	}
 	if raw := demo.do("GET", "/demo", nil).want(200).raw; !strings.Contains(raw, web.DemoEmail) ||
 		!strings.Contains(raw, web.DemoPassword) {
-		t.Error("the demo's page does not say how to sign in")
+		t.Error("the demo's page does not contain its sign-in")
 	}
 }

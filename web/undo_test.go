@@ -16,7 +16,7 @@ func TestDeskUndoes(t *testing.T) {
 	path := "/v1/appointments/" + id
 	h.do("POST", path+"/cancel", map[string]any{"undoable": true}, reception).want(200)
 	if got := h.do("POST", path+"/undo", nil, asAdmin).problem(409, "not_bookable"); got.text("reason") != "undo_late" {
-		t.Errorf("a program is answered %s", got.raw)
+		t.Errorf("a program gets %s", got.raw)
 	}
 	h.do("POST", path+"/undo", nil, reception, header{"If-Match": `"1"`}).problem(412, "version_mismatch")
 	if back := h.do("POST", path+"/undo", nil, reception, header{"If-Match": `"2"`}).want(200); back.text("appointment",
@@ -28,6 +28,6 @@ func TestDeskUndoes(t *testing.T) {
 		"specialistId": "ada"}, asAdmin).want(200)
 	if got := h.do("GET", "/v1/audit?action=appointment.undone", nil, asAdmin).want(200); !strings.Contains(got.raw,
 		"appointment:"+id) {
-		t.Errorf("the log does not say so: %s", got.raw)
+		t.Errorf("the log has no entry about the undo: %s", got.raw)
 	}
 }

@@ -87,7 +87,7 @@ func TestUnfinishedBodiesAreClosed(t *testing.T) {
 			_ = conn.SetReadDeadline(began.Add(5 * time.Minute))
 			answer, err := io.ReadAll(conn)
 			if !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
-				t.Errorf("%s: answer %q, want a refusal", name, answer)
+				t.Errorf("%s: answer %q, want an error", name, answer)
 			}
 			if errors.Is(err, io.ErrClosedPipe) {
 				err = nil

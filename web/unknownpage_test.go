@@ -76,7 +76,7 @@ func TestUnknownAddressHasOwnAccent(t *testing.T) {
 		got, body := h.raw("GET", "/nowhere", header{"Accept": "text/html"})
 		page, policy := string(body), got.Header.Get("Content-Security-Policy")
 		if has := strings.Contains(page, "--accent:"+accent); has != wants {
-			t.Errorf("accent %s: its colour is in the page: %v, want %v:\n%s", accent, has, wants, page)
+			t.Errorf("accent %s: the page contains its colour: %v, want %v:\n%s", accent, has, wants, page)
 		}
 		_, nonce, _ := strings.Cut(page, `<style nonce="`)
 		nonce, _, _ = strings.Cut(nonce, `"`)
@@ -108,7 +108,7 @@ func TestRootExplainsSetup(t *testing.T) {
 	}
 	if page := open(); !strings.Contains(page, invitation) || !strings.Contains(page, `href="/docs/install"`) ||
 		strings.Contains(page, "<script") {
-		t.Errorf("without types and owner: want the way to set up, got\n%s", page)
+		t.Errorf("without types and owner: want the link to the setup, got\n%s", page)
 	}
 	if _, body := h.raw("GET", "/", header{"Accept": "*/*"}); !strings.Contains(string(body), `id="boot"`) {
 		t.Error("a program: want the booking page")

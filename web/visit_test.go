@@ -85,7 +85,7 @@ func TestVisitOverHTTP(t *testing.T) {
 	shown, _ := h.do("GET", path, nil, link).want(200).get("visit").([]any)
 	if len(shown) != 3 || shown[0].(map[string]any)["name"] != "Lena Vogt" ||
 		shown[0].(map[string]any)["slotStartDate"] != h.at(120) {
-		t.Errorf("whoever has the link is shown %v, want all three", shown)
+		t.Errorf("a caller with the link gets %v, want all three", shown)
 	}
 	h.do("POST", path+"/visit/cancel", map[string]any{"reason": "ill"}, link).want(200)
 	h.do("POST", path+"/visit/cancel", nil, asAdmin).want(200)
@@ -130,14 +130,14 @@ func TestVisitLinkShowsOnePerson(t *testing.T) {
 			h.do("PATCH", path[0], map[string]any{"patient": x.own}, asAdmin).want(200)
 			named, _ := h.do("GET", path[1], nil, link[1]).want(200).get("visit").([]any)
 			if len(named) != x.named {
-				t.Errorf("the link names %v, want %d", named, x.named)
+				t.Errorf("the link shows %v, want %d", named, x.named)
 			}
 			h.do("POST", path[2]+"/cancel", map[string]any{"reason": "canary of the last"}, asAdmin).want(200)
 			for _, when := range []string{"it cancels all", "nothing is left to cancel"} {
 				said := h.do("POST", path[1]+"/visit/cancel", map[string]any{"reason": "ill"}, link[1]).want(200)
 				for _, secret := range []string{"anary", "1984", "030 9990001"} {
 					if strings.Contains(said.raw, secret) {
-						t.Errorf("%s: %q of somebody else is in %s", when, secret, said.raw)
+						t.Errorf("%s: %q of another person is in %s", when, secret, said.raw)
 					}
 				}
 				if strings.Count(said.raw, "manageUrl") > 1 || !strings.Contains(said.raw, "Mia Vogt") {

@@ -31,7 +31,7 @@ func TestWaitingListOnTheWire(t *testing.T) {
 		"patient": patient(1), "clientId": client(1)}
 	if r := h.do("POST", "/v1/appointment-types/checkup/waitlist", form).problem(403,
 		"forbidden"); r.text("reason") != "waitlist_closed" {
-		t.Errorf("a visitor where nobody can be written to: got %s", r.raw)
+		t.Errorf("a visitor where the server sends no email: got %s", r.raw)
 	}
 	h.do("POST", "/v1/appointment-types/checkup/waitlist", map[string]any{"patient": patient(1)}, asAdmin).problem(422,
 		"validation_failed")
@@ -42,7 +42,7 @@ func TestWaitingListOnTheWire(t *testing.T) {
 		t.Errorf("repeated under its key: got %s, want %s", again.raw, made.raw)
 	}
 	if made.get("waiting", "patient") != nil {
-		t.Errorf("the answer has the person: %s", made.raw)
+		t.Errorf("the answer contains the person: %s", made.raw)
 	}
 	id := made.text("waiting", "id")
 	link := header{"Holdfast-Manage": h.waitingToken(id)}
@@ -64,7 +64,7 @@ func TestWaitingListOnTheWire(t *testing.T) {
 	h.do("POST", "/v1/waitlist/managed/decline", nil, link).want(200) // a second click
 	if r := h.do("POST", "/v1/waitlist/managed/accept", nil, link).problem(410,
 		"hold_expired"); r.text("reason") != "declined" {
-		t.Errorf("taking what was declined: got %s", r.raw)
+		t.Errorf("accepting a declined offer: got %s", r.raw)
 	}
 	taken := h.do("POST", "/v1/waitlist/"+id+"/offer", map[string]any{"slotStartDate": h.at(60), "specialistId": "bea"},
 		asAdmin).want(200)
@@ -84,7 +84,7 @@ func TestWaitingListOnTheWire(t *testing.T) {
 	if len(lists.get("waiting").([]any)) != 0 || len(over) != 1 ||
 		over[0].(map[string]any)["status"] != string(store.WaitlistBooked) ||
 		len(over[0].(map[string]any)["offers"].([]any)) != 2 {
-		t.Errorf("the lists: got %s, want one who has booked at the second offer", lists.raw)
+		t.Errorf("the lists: got %s, want one entry that booked with its second offer", lists.raw)
 	}
 	h.do("GET", "/v1/waitlist/managed", nil, header{"Holdfast-Manage": link["Holdfast-Manage"][:40] +
 		"AAAA" + link["Holdfast-Manage"][44:]}).problem(401, "unauthorized")

@@ -161,7 +161,7 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 	if kind := answer.Header.Get("Content-Type"); strings.Contains(kind, "json") && !strings.Contains(kind, "ndjson") &&
 		len(raw) > 0 {
 		if err := json.Unmarshal(raw, &got.body); err != nil {
-			h.t.Fatalf("%s %s answered what is not JSON: %v\n%s", method, path, err, raw)
+			h.t.Fatalf("%s %s: the answer is not JSON: %v\n%s", method, path, err, raw)
 		}
 	}
 	got.conforms(method, path)

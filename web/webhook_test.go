@@ -35,7 +35,7 @@ func TestWebhookTestRoute(t *testing.T) {
 	answer := h.do("POST", "/v1/settings/webhook-test", map[string]any{"id": "crm"}, owner).want(200)
 	if answer.text("delivery") != "taken" || answer.get("detail") != nil || got == nil ||
 		got.Header.Get("webhook-id") != answer.text("webhookId") {
-		t.Fatalf("answered %s, and sent %+v", answer.raw, got)
+		t.Fatalf("the receiver answered %s and got %+v", answer.raw, got)
 	}
 	if !strings.Contains(string(body), `"type":"test"`) || strings.Contains(string(body), "appointment") {
 		t.Errorf("the message is %s", body)
@@ -57,7 +57,7 @@ func TestWebhookTestRoute(t *testing.T) {
 	receiver.Close()
 	answer = h.do("POST", "/v1/settings/webhook-test", map[string]any{"id": "crm"}, owner).want(200)
 	if answer.text("delivery") != "failed" || answer.text("detail") == "" {
-		t.Errorf("a receiver that is not there: %s", answer.raw)
+		t.Errorf("a receiver that does not exist: %s", answer.raw)
 	}
 	h.do("POST", "/v1/settings/webhook-test", map[string]any{"id": "another"}, owner).want(404)
 }
@@ -96,14 +96,14 @@ func TestWebhookDeliveriesSendAgain(t *testing.T) {
 		t.Fatalf("got %s, want the message %s", list.raw, first)
 	}
 	if body, _ := last["body"].(string); !strings.HasPrefix(body, "storedé") || !strings.HasSuffix(body, "é") || len(body) > 1000 {
-		t.Errorf("the answer is shown as %q, want its first 1,000 bytes, without bytes that are no text", body)
+		t.Errorf("the answer is shown as %q, want its first 1,000 bytes, without invalid bytes", body)
 	}
 	if body, _ := d["body"].(map[string]any); body["type"] != "appointment.created" {
 		t.Errorf("the body is %v", d["body"])
 	}
 	h.do("GET", "/v1/settings/webhooks/nothing/deliveries", nil, asAdmin).want(404)
 	if r := h.do("GET", "/v1/settings/webhooks/other/deliveries", nil, asAdmin).want(200); len(r.get("deliveries").([]any)) != 0 {
-		t.Errorf("another webhook has %s", r.raw)
+		t.Errorf("another webhook's list is %s", r.raw)
 	}
 
 	retry := "/v1/queue/" + first + "/retry"
@@ -112,7 +112,7 @@ func TestWebhookDeliveriesSendAgain(t *testing.T) {
 		t.Errorf("repeated: got %s, want %s", again.raw, once.raw)
 	}
 	if id := <-ids; id != first {
-		t.Errorf("sent again with the id %s, want %s", id, first)
+		t.Errorf("the repeated message has the id %s, want %s", id, first)
 	}
 	delivered()
 	if n := len(ids); n != 0 {

@@ -104,7 +104,7 @@ func TestRecordReplacesRow(t *testing.T) {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 	if err := record(page, "middle", "| a | 6 |"); err == nil {
-		t.Error("a form without a table was recorded")
+		t.Error("a form without a table was accepted")
 	}
 }
 
@@ -127,15 +127,15 @@ func TestLongRunResumes(t *testing.T) {
 		t.Errorf("got %q, want %q", problems.String(), want)
 	}
 	if got := open().done.of(r, "today a1"); got.Runs != 2 || got.Count != 20 {
-		t.Errorf("the next run: got %+v, want it after 2 runs and 20 histories", got)
+		t.Errorf("the next run: got %+v, want it to continue after 2 runs and 20 histories", got)
 	}
 	if got := open().done.of(r, "today b2"); got != (progress{Seen: "today b2"}) {
-		t.Errorf("another version: got %+v, want the beginning", got)
+		t.Errorf("another version: got %+v, want a start from zero", got)
 	}
 	p = open()
 	p.long = true
 	p.keep(r, progress{Seen: "today a1", Runs: 5, Count: 100, Seconds: 50})
 	if x := p.prove(r, "today a1"); x.count != 100 || x.bad != 0 || x.took != 50*time.Second {
-		t.Errorf("a row that has its count: got %+v, want it as it was, without another run", x)
+		t.Errorf("a row that has its count: got %+v, want it unchanged, without another run", x)
 	}
 }

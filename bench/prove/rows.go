@@ -11,7 +11,7 @@ var rows = []row{
 		counted: `(\d+) actions in`, args: []string{"-seed", "{seed}", "-seeds", "1"},
 		long: []string{"-seed", "{seed}", "-seeds", "1", "-days", "3"}, asked: 120_000, // a thousand clinics of a day
 		bug: &bug{
-			says: `has 4 holds, and 3 may be`,
+			says: `has 4 holds, and the maximum is 3`,
 			lines: []planted.Bug{
 				{In: "memory.Backend.Claim", Old: "= c.Quota", Wrong: " c.Quota"},
 			},
@@ -23,7 +23,7 @@ var rows = []row{
 		env: "HOLDFAST_KILLS=6 HOLDFAST_KILL_SEED={seed}", longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}",
 		asked: 10_000,
 		bug: &bug{ // the next start does not search for outbox rows that were not handed over before the kill
-			says: `is pending here and \d times upstream`,
+			says: `is pending here, and the practice system has it \d times`,
 			lines: []planted.Bug{
 				{In: "outbound.Outbound.recoverQueue",
 					Old: `out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)`, Wrong: "nil"},
@@ -49,7 +49,7 @@ var rows = []row{
 		run: "^TestPowerCutKeepsAcknowledged$", counted: `proved (\d+) power`, env: "HOLDFAST_POWER_CUTS=6",
 		longEnv: "HOLDFAST_POWER_CUTS=50", asked: 1_000, onDisk: true,
 		bug: &bug{
-			says: `was acknowledged and is gone`,
+			says: `was acknowledged and is missing`,
 			lines: []planted.Bug{
 				{In: "sqlite.dsn", Old: "synchronous(FULL)", Wrong: "synchronous(NORMAL)"},
 				{In: "sqlite.durable", Old: "sync != 2 {", Wrong: "sync != 1 {"},
@@ -79,7 +79,7 @@ var rows = []row{
 		name: "disk full during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine",
 		run: "^TestFullDiskLeavesNoOperationProcessing$", asked: 200,
 		bug: &bug{
-			says: `after the disk has room: got .*; want none processing`,
+			says: `after the disk has space: got .*; want none processing`,
 			lines: []planted.Bug{
 				{In: "outbound.Outbound.save", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
 			},
@@ -89,7 +89,7 @@ var rows = []row{
 		name: "an operation that stays processing is over the limit of its alert", unit: "passes", pkg: "./engine",
 		run: "^TestFullDiskLeavesNoOperationProcessing$", asked: 1,
 		bug: &bug{
-			says: `want over the limit of the alert`,
+			says: `want more than the alert's limit`,
 			lines: []planted.Bug{
 				{In: "outbound.Outbound.Measure", Old: "f.Attempt = max(f.Attempt, now.Sub(oldest[i].AttemptedAt))",
 					Wrong: "f.Attempt = max(f.Attempt, oldest[i].AttemptedAt.Sub(now))"},
@@ -142,7 +142,7 @@ var rows = []row{
 		run: "^TestErrorOfDatabaseCallLosesNoBooking$", counted: `(\d+) calls failed`, asked: 50,
 		longEnv: "HOLDFAST_TESTS=long",
 		bug: &bug{ // a failed commit is acknowledged
-			says: `acknowledged bookings are gone`, long: true,
+			says: `acknowledged bookings are missing`, long: true,
 			lines: []planted.Bug{
 				{In: "sqlite.writer.commit",
 					Old: `_, err = w.conn.exec("COMMIT")`, Wrong: `_, _ = w.conn.exec("COMMIT")`},
@@ -220,7 +220,7 @@ var rows = []row{
 		run: "^TestStreamIsCompleteAndUnique$", counted: `(\d+) readers`, env: "HOLDFAST_READERS=300",
 		longEnv: "HOLDFAST_READERS=5000",
 		bug: &bug{
-			says: `visitor \d+ (believes in|was never told of)`,
+			says: `visitor \d+ (has \d+ holds|did not receive)`,
 			lines: []planted.Bug{
 				{In: "memory.shard.end", Old: "s.b.log.Hold(kind, reason, now.wall, &r.Hold)",
 					Wrong: "_, _ = kind, reason"},
@@ -231,7 +231,7 @@ var rows = []row{
 		name: "readers that never read", unit: "passes", pkg: "./web/stream",
 		run: "^TestSlowReaderIsCutOff$|^TestReaderBehindRingIsEnded$", asked: 200,
 		bug: &bug{
-			says: `streams are left 5 s after the first event`,
+			says: `streams remain 5 s after the first event`,
 			lines: []planted.Bug{
 				{In: "stream.Hub.finishWrite", Old: "h.options.WriteTimeout", Wrong: "100*h.options.WriteTimeout"},
 			},
@@ -262,7 +262,7 @@ var rows = []row{
 		name: "nothing personal in logs, metrics and answers", unit: "passes", pkg: "./web",
 		run: "^TestNothingPersonalLeaks$",
 		bug: &bug{
-			says: `the log says`,
+			says: `the log contains`,
 			lines: []planted.Bug{
 				{In: "web.call.said", Old: "c.route.pattern", Wrong: "c.r.URL.String()"},
 			},
@@ -375,7 +375,7 @@ var rows = []row{
 		pkg: "./cli", run: "^TestStopUnderLoadLosesNothing$", counted: `(\d+) streams notified`,
 		env: "HOLDFAST_STREAMS=1000", longEnv: "HOLDFAST_STREAMS=1000", asked: 10_000,
 		bug: &bug{ // the streams end without a reason
-			says: `as its last event, want the server's stop`,
+			says: `as its last event, want the reason server-shutdown`,
 			lines: []planted.Bug{
 				{In: "stream.Hub.shutdown", Old: "h.stop(endShutdown)", Wrong: "_ = endShutdown"},
 			},
@@ -408,7 +408,7 @@ var rows = []row{
 	{
 		name: "fuzz: tokens", unit: "executions", pkg: "./engine/token", fuzz: "FuzzTokens",
 		bug: &bug{
-			says: `accepted must be only what was issued`,
+			says: `but only issued tokens may be accepted`,
 			lines: []planted.Bug{
 				{In: "token.Keyring.signedBookingAuth", Old: ":= false", Wrong: ":= true"},
 			},
@@ -417,7 +417,7 @@ var rows = []row{
 	{
 		name: "fuzz: mutations of a token", unit: "executions", pkg: "./engine/token", fuzz: "FuzzMutation",
 		bug: &bug{
-			says: `is accepted beside`,
+			says: `is accepted as well as`,
 			lines: []planted.Bug{
 				{In: "token.Keyring.open", Old: "signer.mac(p, body)[:macSize]", Wrong: "sum"},
 			},
@@ -426,7 +426,7 @@ var rows = []row{
 	{
 		name: "fuzz: key files", unit: "executions", pkg: "./engine/token", fuzz: "FuzzParseKeyring",
 		bug: &bug{
-			says: `does not survive writing and reading`,
+			says: `changes when it is written and read again`,
 			lines: []planted.Bug{
 				{In: "token.ParseKeyring", Old: "k.keys, each", Wrong: "[]key{each}, k.keys..."},
 			},
@@ -444,7 +444,7 @@ var rows = []row{
 	{
 		name: "fuzz: its times", unit: "executions", pkg: "./engine/upstream", fuzz: "FuzzParseTime",
 		bug: &bug{
-			says: `written and read again`,
+			says: `after writing and reading`,
 			lines: []planted.Bug{
 				{In: "upstream.FormatTime", Old: "01/02/2006", Wrong: "02/01/2006"},
 			},
@@ -481,7 +481,7 @@ var rows = []row{
 	{
 		name: "fuzz: dates", unit: "executions", pkg: "./store", fuzz: "FuzzParseDate",
 		bug: &bug{
-			says: `but is spelt`,
+			says: `but its String is`,
 			lines: []planted.Bug{
 				{In: "store.ParseDate", Old: "DateOf(t)", Wrong: "DateOf(t.AddDate(0, 0, 1))"},
 			},
@@ -490,7 +490,7 @@ var rows = []row{
 	{
 		name: "fuzz: times of day", unit: "executions", pkg: "./store", fuzz: "FuzzParseTimeOfDay",
 		bug: &bug{
-			says: `which is spelt`,
+			says: `whose String is`,
 			lines: []planted.Bug{
 				{In: "store.ParseTimeOfDay", Old: "m > 59 || h", Wrong: "h"},
 			},
@@ -499,7 +499,7 @@ var rows = []row{
 	{
 		name: "fuzz: cursors", unit: "executions", pkg: "./store", fuzz: "FuzzParseCursor",
 		bug: &bug{
-			says: `and made again`,
+			says: `and a second time`,
 			lines: []planted.Bug{
 				{In: "store.ParseCursor", Old: "time.UnixMilli(ms)", Wrong: "time.UnixMilli(ms + 1)"},
 			},
@@ -508,7 +508,7 @@ var rows = []row{
 	{
 		name: "fuzz: calendars of specialists", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzBusy",
 		bug: &bug{
-			says: `busy from .*, the \d+. of`,
+			says: `busy from .*, which is \d+ of`,
 			lines: []planted.Bug{
 				{In: "ical.join", Old: "!s.Start.After(out[last].End)", Wrong: "s.Start.Before(out[last].Start)"},
 			},
@@ -526,7 +526,7 @@ var rows = []row{
 	{
 		name: "fuzz: cells of tables", unit: "executions", pkg: "./engine/sheet", fuzz: "FuzzGuard",
 		bug: &bug{
-			says: `begins a formula at`,
+			says: `starts a formula at`,
 			lines: []planted.Bug{
 				{In: "sheet.Guarded", Old: "$1$2'$3", Wrong: "$1$2$3"},
 			},
@@ -550,7 +550,7 @@ func storm(name, env string) row {
 
 // unasked repeats an upstream write that may have arrived, without a look-up.
 var unasked = &bug{
-	says: `is there \d times|upstream there are [2-9], want [01]`,
+	says: `the practice system has \S+ [2-9] times|the practice system has [2-9], want [01]`,
 	lines: []planted.Bug{
 		{In: "practice.Practice.attemptWrite", Old: `patient != "" && (op.Unknown || pr.mayBeWritten(op, &p))`,
 			Wrong: "false"},
@@ -559,7 +559,7 @@ var unasked = &bug{
 
 // undoneBatch acknowledges writes that arrive eight at a time, and undoes them.
 var undoneBatch = &bug{
-	says: `was acknowledged and is gone`,
+	says: `was acknowledged and is missing`,
 	lines: []planted.Bug{
 		{In: "sqlite.writer.commit", Old: `"COMMIT"`, Wrong: `[]string{"COMMIT", "ROLLBACK"}[min(len(w.batch)/8, 1)]`},
 	},

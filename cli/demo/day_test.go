@@ -34,7 +34,7 @@ func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 			}
 			local := now.In(zone)
 			if local.Hour() < startHour-1 || local.Hour() > startHour+1 {
-				t.Errorf("at %s it is %s at the clinic in %s", now, local, zone)
+				t.Errorf("at %s the clinic's time is %s in %s", now, local, zone)
 			}
 			visits, pause, err := dayOf(now, f)
 			if err != nil {
@@ -52,11 +52,11 @@ func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 			}
 			if seen[store.Completed] < 6 || seen[store.InProgress] < 1 || seen[store.Arrived] < 1 ||
 				seen[store.Expected] < 6 || len(seats) != 2 {
-				t.Errorf("at %s: got %v and groups at %v; want a day in full swing", local, seen, seats)
+				t.Errorf("at %s: got %v and groups at %v; want the middle of the day", local, seen, seats)
 			}
 			if pause.Start.Before(now) || pause.End.Sub(now) > 4*time.Hour ||
 				store.DateOf(pause.Start.In(zone)) != today {
-				t.Errorf("at %s the break is %s to %s, want it soon", local, pause.Start, pause.End)
+				t.Errorf("at %s the break is %s to %s, want it to start soon", local, pause.Start, pause.End)
 			}
 			working := 0
 			for _, p := range f.Specialists {
@@ -71,7 +71,7 @@ func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 				}
 			}
 			if working < 3 {
-				t.Errorf("at %s only %d work in five hours", local, working)
+				t.Errorf("at %s only %d specialists work within five hours", local, working)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func TestClinicAlwaysHasFreeSlots(t *testing.T) {
 				}
 			}
 			if offered == 0 {
-				t.Errorf("at %s nothing can be booked on %s", now.In(zone), today.AddDays(day))
+				t.Errorf("at %s, no time can be booked on %s", now.In(zone), today.AddDays(day))
 			}
 		}
 	}
@@ -143,11 +143,11 @@ func TestVisitorsNeverFillTheCalendar(t *testing.T) {
 			t.Fatal(err)
 		}
 		if held == 0 || most < 5 || len(cancelled) < 5 {
-			t.Errorf("got %d holds seen, %d appointments at most, %d cancelled; want some of each; they said:\n%.2000s",
+			t.Errorf("got %d holds, at most %d appointments, %d cancelled; want some of each; they printed:\n%.2000s",
 				held, most, len(cancelled), said.String())
 		}
 		if limit := mostBooked + visitorCount; most > limit {
-			t.Errorf("got %d appointments at a time, want at most %d", most, limit)
+			t.Errorf("got %d concurrent appointments, want at most %d", most, limit)
 		}
 		stop()
 		serving.Wait()

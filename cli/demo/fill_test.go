@@ -133,7 +133,7 @@ func TestDemoLeavesContendedTimes(t *testing.T) {
 			}
 		}
 		if free < 3 {
-			t.Errorf("at %s, in %s, %d times are left", now, f.Clinic.Timezone, free)
+			t.Errorf("at %s, in %s, %d times are free", now, f.Clinic.Timezone, free)
 		}
 	}
 }

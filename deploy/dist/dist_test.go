@@ -63,7 +63,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 		}
 	}
 	if !bytes.Equal(content["sbom.cdx.json"], sold) {
-		t.Error("the bill in the archive is not the one beside it")
+		t.Error("the bill of materials in the archive differs from the one next to it")
 	}
 	t.Setenv("HOLDFAST_DATA", "/dev/null/private clinic") // the README must not read it
 	follow(t, content)
@@ -72,7 +72,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 		t.Fatal(err)
 	}
 	if root, err := os.Getwd(); err != nil || bytes.Contains(content["holdfast"], []byte(root+"/")) {
-		t.Errorf("the program knows where it was built: %v", err)
+		t.Errorf("the program contains its build directory: %v", err)
 	}
 	var b bill
 	if err := json.Unmarshal(sold, &b); err != nil {
@@ -82,7 +82,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	for _, m := range info.Deps {
 		want = append(want, "pkg:golang/"+m.Path+"@"+m.Version)
 		if !bytes.Contains(content["THIRD-PARTY-LICENSES.txt"], []byte("\n"+m.Path+" "+m.Version+": ")) {
-			t.Errorf("the licence of %s is not given along", m.Path)
+			t.Errorf("the archive misses the licence of %s", m.Path)
 		}
 	}
 	want = append(want, "pkg:npm/zxcvbn@4.4.2")
@@ -90,11 +90,11 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	for _, c := range b.Components {
 		listed = append(listed, c.PURL)
 		if len(c.Licences) == 0 {
-			t.Errorf("%s has no licence in the bill", c.Name)
+			t.Errorf("the bill of materials has no licence for %s", c.Name)
 		}
 	}
 	if !slices.Equal(listed, want) || len(want) < 20 {
-		t.Errorf("the bill lists %v, the program has %v", listed, want)
+		t.Errorf("the bill of materials lists %v, the program has %v", listed, want)
 	}
 	t.Logf("%d modules, %d bytes of licences", len(info.Deps), len(content["THIRD-PARTY-LICENSES.txt"]))
 }
@@ -129,7 +129,7 @@ func follow(t *testing.T, content map[string][]byte) {
 func TestUnknownLicenceIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := readLicences(dir); err == nil {
-		t.Error("a module without a licence is given along")
+		t.Error("a module without a licence causes no error")
 	}
 	path := filepath.Join(dir, "LICENSE")
 	for text, id := range map[string]string{

@@ -18,7 +18,7 @@ func TestPackagesInstallFiles(t *testing.T) {
 	clitest.Long(t, "nfpm is compiled")
 	dpkg, err := exec.LookPath("dpkg-deb")
 	if err != nil {
-		t.Skip("there is no dpkg-deb")
+		t.Skip("dpkg-deb is not installed")
 	}
 	t.Chdir("../..")
 	program := filepath.Join(t.TempDir(), "holdfast")
@@ -51,7 +51,7 @@ func TestPackagesInstallFiles(t *testing.T) {
 	}
 	if out, err := exec.Command(filepath.Join(root, "usr/bin/holdfast")).Output(); err != nil ||
 		string(out) != "made\n" {
-		t.Errorf("the program that was installed: %q, %v", out, err)
+		t.Errorf("the installed program: %q, %v", out, err)
 	}
 	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service",
 		"usr/share/doc/holdfast/copyright", "usr/share/man/man1/holdfast.1.gz"} {
@@ -70,7 +70,7 @@ func TestPackagesInstallFiles(t *testing.T) {
 	}
 
 	if _, err := exec.LookPath("rpm"); err != nil {
-		t.Skip("there is no rpm")
+		t.Skip("rpm is not installed")
 	}
 	out, err := exec.Command("rpm", "-qp", "--nosignature", "--queryformat",
 		"%{VERSION} %{ARCH}\n[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]", rpm).CombinedOutput()
@@ -81,7 +81,7 @@ func TestPackagesInstallFiles(t *testing.T) {
 		"-rw-r--r-- root " +
 			"/usr/lib/systemd/system/holdfast.service", "-rw-r--r-- root /usr/share/man/man1/holdfast.1.gz"} {
 		if !strings.Contains(string(out), want+"\n") {
-			t.Errorf("the RPM package lacks %q:\n%s", want, out)
+			t.Errorf("the RPM package misses %q:\n%s", want, out)
 		}
 	}
 }
@@ -99,13 +99,13 @@ func TestPackageVersionsAreOrdered(t *testing.T) {
 func TestUnitIsHardened(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("there is no systemd-analyze")
+		t.Skip("systemd-analyze is not installed")
 	}
 	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager",
 		"../systemd/holdfast.service").CombinedOutput()
 	m := regexp.MustCompile(`Overall exposure level for holdfast.service: ([0-9.]+)`).FindSubmatch(out)
 	if m == nil {
-		t.Skipf("this systemd-analyze does not look at files: %v %s", err, out)
+		t.Skipf("this systemd-analyze cannot check files: %v %s", err, out)
 	}
 	if exposure, err := strconv.ParseFloat(string(m[1]), 64); err != nil || exposure >= 3 {
 		t.Errorf("the exposure is %s, want less than 3\n%s", m[1], out)

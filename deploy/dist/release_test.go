@@ -37,17 +37,17 @@ func TestReleaseIsReproducible(t *testing.T) {
 		}
 		for name := range first {
 			if !bytes.Equal(first[name], made[name]) {
-				t.Errorf("%s is not the same twice", name)
+				t.Errorf("two builds of %s differ", name)
 			}
 		}
 		if len(made) != len(first) {
-			t.Errorf("made %d files, and then %d", len(first), len(made))
+			t.Errorf("the first build has %d files, the second %d", len(first), len(made))
 		}
 	}
 	name := "holdfast_v0.0.0-test_" + runtime.GOOS + "_" + runtime.GOARCH
 	for _, made := range []string{name + ".tar.gz", name + ".cdx.json"} {
 		if !strings.Contains(string(first["SHA256SUMS"]), fmt.Sprintf("%x  %s\n", sha256.Sum256(first[made]), made)) {
-			t.Errorf("SHA256SUMS has not the sum of %s:\n%s", made, first["SHA256SUMS"])
+			t.Errorf("SHA256SUMS misses the checksum of %s:\n%s", made, first["SHA256SUMS"])
 		}
 	}
 	checkArchive(t, name, first[name+".tar.gz"], first[name+".cdx.json"])

@@ -171,7 +171,7 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 		for i, a := range booked[4:] {
 			o := proposal(c, a)
 			if _, err := c.Hold(50, "checkup", o.SlotStart, o.SpecialistID); err == nil {
-				t.Errorf("row %d: another client could hold the proposed time", i+4)
+				t.Errorf("row %d: another client can hold the proposed time", i+4)
 			}
 		}
 		time.Sleep(time.Minute)
@@ -197,7 +197,7 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 		other := proposal(c, rebooked).SlotStart.Add(5 * 24 * time.Hour)
 		if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: rebooked.ID,
 			SlotStart: other, Actor: "manage", CutOff: true}); err != nil {
-			t.Errorf("another time: %v", err)
+			t.Errorf("the patient chooses another time: %v", err)
 		}
 		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: cancelled.ID,
 			Actor: "manage", CutOff: true}); err != nil {
@@ -205,7 +205,7 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if slot := c.Slot(50, "checkup", o.SlotStart, o.SpecialistID); slot == nil || slot.Available == 0 {
-			t.Errorf("the declined time is not free again: %+v", slot)
+			t.Errorf("the declined time is not free: %+v", slot)
 		}
 		wantStates(c, "after four answers", id, map[absence.State]int{
 			absence.StateMoved: 4, absence.StateAsked: 6, absence.StateCall: 2, absence.StateAccepted: 1,
@@ -309,10 +309,10 @@ func TestErasedPatientLeavesAbsence(t *testing.T) {
 		}
 		list, err := c.Store.DisplacedEntries(t.Context(), id, booked[8].ID)
 		if err != nil || len(list) > 0 {
-			t.Errorf("the entries of the erased person: got %+v, %v", list, err)
+			t.Errorf("the requests of the erased person: got %+v, %v", list, err)
 		}
 		if slot := c.Slot(50, "checkup", o.SlotStart, o.SpecialistID); slot == nil || slot.Available == 0 {
-			t.Errorf("the time of the erased person is not free again: %+v", slot)
+			t.Errorf("the time of the erased person is not free: %+v", slot)
 		}
 	})
 }

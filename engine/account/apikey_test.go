@@ -30,16 +30,16 @@ func TestRevokedKeyIsRefused(t *testing.T) {
 	told := 0
 	c.Account.OnRevoked(func() { told++ })
 	if err := c.Account.KeyStands(t.Context(), key.ID); err != nil || told != 0 {
-		t.Errorf("a key that stands: got %v, told %d times", err, told)
+		t.Errorf("a valid key: got %v, %d notifications", err, told)
 	}
 	if err := c.Account.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Account.KeyStands(t.Context(), key.ID); !errors.Is(err, record.ErrUnauthorized) || told != 1 {
-		t.Errorf("a revoked key: got %v, told %d times; want ErrUnauthorized, once", err, told)
+		t.Errorf("a revoked key: got %v, %d notifications; want ErrUnauthorized, one", err, told)
 	}
 	if _, err := c.Account.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
-		t.Errorf("revoked: got %v, want ErrUnauthorized", err)
+		t.Errorf("second use: got %v, want ErrUnauthorized", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestKeyRevokedAtOtherNodeIsRefused(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if _, err := c.Account.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
-			t.Errorf("revoked elsewhere: got %v, want ErrUnauthorized", err)
+			t.Errorf("revoked at another node: got %v, want ErrUnauthorized", err)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func TestSignInUsesCurrentAccount(t *testing.T) {
 			}
 			if list, err := c.Account.SignIns(context.Background(), u.ID); err != nil ||
 				slices.ContainsFunc(list, ofTheSignIn) != (x.want == nil) {
-				t.Errorf("open are %v, error %v; want one of this sign-in only if it succeeded", list, err)
+				t.Errorf("sessions are %v, error %v; want this sign-in's only if it succeeded", list, err)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestUsedOneTimeCodeIsRefused(t *testing.T) {
 	proof.Code = code(0)
 	if err := c.Account.EnableTOTP(context.Background(), signedIn(c, &u), proof, secret, code(0)); !errors.As(err,
 		&invalid) {
-		t.Errorf("the code that switched it on: got %v, want *ValidationError", err)
+		t.Errorf("the code that turned it on: got %v, want *ValidationError", err)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestUserChangesAreNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			if user(c, u.ID).Active {
-				t.Error("the account that was switched off meanwhile is on again")
+				t.Error("the deactivated account is active again")
 			}
 		})
 	}
@@ -287,7 +287,7 @@ func TestLastOwnersCannotBothStepDown(t *testing.T) {
 		}
 	}
 	if left != 1 {
-		t.Errorf("%d owners are left, want 1", left)
+		t.Errorf("%d owners remain, want 1", left)
 	}
 }
 
@@ -309,6 +309,6 @@ func TestConcurrentSignInsCountGuesses(t *testing.T) {
 	}
 	all.Wait()
 	if n := looked.Load(); n != 5 {
-		t.Errorf("%d of 40 guesses at once were looked at, want 5", n)
+		t.Errorf("%d of 40 concurrent guesses were checked, want 5", n)
 	}
 }

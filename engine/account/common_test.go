@@ -24,7 +24,7 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 	} {
 		var m record.Mistakes
 		if checkPassword(&m, password, about...); (m.Err() != nil) != want {
-			t.Errorf("%q: got %v, want it refused: %t", password, m.Err(), want)
+			t.Errorf("%q: got %v, want an error: %t", password, m.Err(), want)
 		}
 	}
 }
@@ -36,6 +36,6 @@ func TestCommonPasswordList(t *testing.T) {
 		t.Errorf("got %d words in %d bytes; want 12,000 in at most 40,000", len(words), len(triedWords))
 	}
 	if len(slices.Compact(slices.Clone(words))) != len(words) || slices.Contains(words, "") {
-		t.Error("a word is there twice, or one is empty")
+		t.Error("a word is listed twice, or one is empty")
 	}
 }

@@ -61,7 +61,7 @@ func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 		}
 		for range 20 {
 			if _, _, err := c.Account.SignIn(ctx, known); err != nil {
-				t.Errorf("from a browser that is known: %v", err)
+				t.Errorf("from a known browser: %v", err)
 			}
 		}
 		wrong := known
@@ -69,11 +69,11 @@ func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 		n := 0
 		for ; !errors.As(func() error { _, _, err := c.Account.SignIn(ctx, wrong); return err }(), &backoff); n++ {
 			if n > 100 {
-				t.Fatal("a browser that is known may guess without end")
+				t.Fatal("a known browser has no limit of guesses")
 			}
 		}
 		if n != 10 {
-			t.Errorf("a browser that is known made %d guesses at once, want 10", n)
+			t.Errorf("a known browser made %d concurrent guesses, want 10", n)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 				t.Errorf("entry %d: got %s %s, %v; want %+v", i, list[i].Subject, list[i].After, err, want)
 			}
 			if strings.Contains(fmt.Sprintf("%+v", list[i])+string(list[i].After), "secret") {
-				t.Errorf("what was typed is in the log: %+v", list[i])
+				t.Errorf("the log contains the entered password: %+v", list[i])
 			}
 		}
 	})

@@ -26,7 +26,7 @@ func TestFailedSignInsDoNotFillTheLog(t *testing.T) {
 		count("192.0.2.1")
 	}
 	if lines != 3 {
-		t.Errorf("999 failures from one network wrote %d lines, want 3: the first, the tenth and the hundredth", lines)
+		t.Errorf("999 failures from one network have %d log lines, want 3: the first, the tenth and the hundredth", lines)
 	}
 	if got := count("192.0.2.1"); got.Failures != 1000 || got.Network != "192.0.2.1" {
 		t.Errorf("the thousandth: got %+v", got)
@@ -35,11 +35,11 @@ func TestFailedSignInsDoNotFillTheLog(t *testing.T) {
 		count(fmt.Sprint("network ", n))
 	}
 	if lines != maxFailedEntries+1 || more != 1 || len(f.counts) > maxFailedEntries+1 {
-		t.Errorf("got %d lines (%d say that there are more) and %d counts, want %d, the last of which says so", lines,
+		t.Errorf("got %d lines (%d mention that there are more) and %d counts, want %d, and the mention in the last one", lines,
 			more, len(f.counts), maxFailedEntries+1)
 	}
 	now = now.Add(time.Hour)
 	if got := count("192.0.2.1"); got.Failures != 1 {
-		t.Errorf("in the next hour: got %+v, want it counted anew", got)
+		t.Errorf("in the next hour: got %+v, want a new count", got)
 	}
 }

@@ -27,7 +27,7 @@ func TestConcurrentGuessesAreCountedAlike(t *testing.T) {
 	}
 	all.Wait()
 	if n := made.Load(); n != freeByAccount {
-		t.Errorf("%d of 250 guesses at once were made, want %d", n, freeByAccount)
+		t.Errorf("%d of 250 concurrent guesses were allowed, want %d", n, freeByAccount)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestGuessesAreLimitedByNetwork(t *testing.T) {
 				}
 			}
 			if waits := !g.begin(now, guessOf("another account", c.other)).IsZero(); waits != c.same {
-				t.Errorf("the next one waits: %t, want %t", waits, c.same)
+				t.Errorf("the next one must wait: %t, want %t", waits, c.same)
 			}
 		})
 	}
@@ -67,22 +67,22 @@ func TestCorrectGuessIsNotCounted(t *testing.T) {
 			outcome = ErrCodeNeeded
 		}
 		if until := g.begin(now, x); !until.IsZero() {
-			t.Fatalf("after %d right ones the next waits until %s", i, until)
+			t.Fatalf("after %d correct ones, the next waits until %s", i, until)
 		}
 		g.end(x, outcome)
 	}
 	if len(g.all) != 0 {
-		t.Errorf("%d counts are left, want none", len(g.all))
+		t.Errorf("%d counts remain, want none", len(g.all))
 	}
 	for range freeByAccount {
 		g.begin(now, x)
 		g.end(x, ErrWrongPassword)
 	}
 	if g.begin(now, x).IsZero() {
-		t.Error("wrong ones are not counted")
+		t.Error("wrong guesses are not counted")
 	}
 	if until := g.begin(now.Add(time.Second), x); !until.IsZero() {
-		t.Errorf("after the wait: got %s, want it made", until)
+		t.Errorf("after the wait: got %s, want it allowed", until)
 	}
 }
 
@@ -104,10 +104,10 @@ func TestGuessesOutliveThoseOfOthers(t *testing.T) {
 			netip.AddrFrom16(from).String(), netip.AddrFrom16(from).String()))
 	}
 	if len(g.all) > maxGuessKeys+1 {
-		t.Errorf("%d keys are kept, want at most %d", len(g.all), maxGuessKeys+1)
+		t.Errorf("%d keys are stored, want at most %d", len(g.all), maxGuessKeys+1)
 	}
 	if g.begin(now.Add(2*time.Millisecond), victim(100)).IsZero() {
-		t.Error("the account may be guessed at again")
+		t.Error("the account's limit of guesses was lost")
 	}
 }
 
@@ -117,6 +117,6 @@ func TestCancelledGuessIsNoGuess(t *testing.T) {
 	g.begin(time.Now(), x)
 	g.end(x, errors.New("the caller went away before the password was looked at"))
 	if len(g.all) != 0 {
-		t.Errorf("%d counts are left, want none", len(g.all))
+		t.Errorf("%d counts remain, want none", len(g.all))
 	}
 }

@@ -76,7 +76,7 @@ func finish(c *enginetest.TestClinic, r account.Return) (account.Staff, error) {
 	secret, staff, _, err := c.Account.Identity.Finish(c.T.Context(), r)
 	if err == nil {
 		if _, err := c.Account.SignedIn(c.T.Context(), secret); err != nil {
-			c.T.Errorf("the secret of the sign-in opens nothing: %v", err)
+			c.T.Errorf("the sign-in's secret works as a session: %v", err)
 		}
 	}
 	return staff, err
@@ -103,7 +103,7 @@ func TestSignInWithIdentityProvider(t *testing.T) {
 		seen = append(seen, e.Action+" "+e.Reason)
 	}
 	if !slices.Contains(seen, "user.linked Clinic account") || !slices.Contains(seen, "user.signed_in Clinic account") {
-		t.Errorf("the audit log has %q", seen)
+		t.Errorf("the audit log contains %q", seen)
 	}
 	// The client follows a change of the provider's key.
 	p.Rotate(openidtest.NewRSAKey(t, "second"))
@@ -208,7 +208,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 				t.Errorf("got %s, %v; want %v", staff.Email, err, x.want)
 			}
 			if _, err := finish(c, r); !errors.Is(err, account.ErrBegin) {
-				t.Errorf("a second time: got %v, want that it is finished once", err)
+				t.Errorf("second use of the code: got %v, want an error", err)
 			}
 		})
 	}
@@ -259,7 +259,7 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 			// that redirects a browser here cannot lock a user out.
 			if _, err := finish(c, account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err,
 				account.ErrBegin) {
-				t.Errorf("without a begun sign-in: got %v", err)
+				t.Errorf("without a started sign-in: got %v", err)
 			}
 			if _, err := finish(c, begin(c, p)); err != nil {
 				t.Errorf("after %d failures: %v", i, err)
@@ -271,11 +271,11 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 		}
 	}
 	if _, err := finish(c, begin(c, p)); !errors.As(err, &backoff) {
-		t.Errorf("a return after %d failures: got %v, want it to wait", free, err)
+		t.Errorf("a callback after %d failures: got %v, want *BackoffError", free, err)
 	}
 	by := account.Credentials{Email: olga.Email, Password: enginetest.GoodPassword, Address: "192.0.2.7"}
 	if _, _, err := c.Account.SignIn(ctx, by); !errors.As(err, &backoff) {
-		t.Errorf("a password from this network: got %v, want it to wait", err)
+		t.Errorf("a password from this network: got %v, want *BackoffError", err)
 	}
 	other := begin(c, p)
 	other.Address = "192.0.2.8"
@@ -312,7 +312,7 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	switchTo(false)
 	if err := signIn("otto"); !errors.Is(err, account.ErrStranger) {
-		t.Errorf("an account that is switched off: got %v", err)
+		t.Errorf("a deactivated account: got %v", err)
 	}
 	switchTo(true)
 
@@ -328,11 +328,11 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	nina, err := c.Account.UserByEmail(ctx, "nina@clinic.example")
 	if err != nil || nina.Role != store.RoleReception || nina.PasswordHash != "" {
-		t.Fatalf("somebody new is %+v, %v", nina, err)
+		t.Fatalf("the unknown user became %+v, %v", nina, err)
 	}
 	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: nina.Email, Password: ""}); !errors.Is(err,
 		account.ErrWrongPassword) {
-		t.Errorf("without a password, by password: got %v", err)
+		t.Errorf("a user without a password, by password: got %v", err)
 	}
 	if _, err := c.Account.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) {
 		u.Role = store.RoleOwner
@@ -343,7 +343,7 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	if _, err := c.Account.UpdateUser(ctx, "user:nina", olga.ID, func(u *store.User) {
 		u.Active = false
 	}, nil); !errors.As(err, &invalid) {
-		t.Errorf("the last owner who has a password was switched off: %v", err)
+		t.Errorf("the last owner with a password was deactivated: %v", err)
 	}
 
 	// If only owners may sign in by password, other users cannot. Owners can even while the provider is unreachable.
@@ -354,13 +354,13 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: olga.Email,
 		Password: enginetest.GoodPassword}); err != nil {
-		t.Errorf("an owner by password while the provider is away: %v", err)
+		t.Errorf("an owner by password while the provider is unreachable: %v", err)
 	}
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Who = false, claimsOf("otto") })
 	r := begin(c, p)
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
 	if _, err := finish(c, r); !errors.Is(err, openid.ErrUnavailable) {
-		t.Errorf("the provider went away in the middle: got %v", err)
+		t.Errorf("the provider became unreachable during the sign-in: got %v", err)
 	}
 }
 
@@ -376,7 +376,7 @@ func TestIdentitySecondFactor(t *testing.T) {
 		t.Fatalf("without a code: got %v", err)
 	}
 	if u := user(c, olga.ID); u.Identity != "" {
-		t.Error("the identity was linked before the code was shown")
+		t.Error("the identity was linked before the code was entered")
 	}
 	for _, x := range []struct {
 		name, cookie, code string
@@ -394,7 +394,7 @@ func TestIdentitySecondFactor(t *testing.T) {
 	}
 	p.Do(func(p *openidtest.Provider) { p.Who["amr"] = []string{"pwd", "mfa"} })
 	if _, err := finish(c, begin(c, p)); err != nil {
-		t.Errorf("the provider has asked for a second factor: %v", err)
+		t.Errorf("the provider has required a second factor: %v", err)
 	}
 }
 
@@ -453,7 +453,7 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	}
 	if now := c.Account.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID ||
 		now.Chosen.Issuer != kept.Chosen.Issuer {
-		t.Errorf("what was refused is kept: %+v", now.Chosen)
+		t.Errorf("a refused choice was stored: %+v", now.Chosen)
 	}
 	for field, change := range map[string]func(*account.ProviderWish){
 		"issuer":   func(w *account.ProviderWish) { w.Issuer = "http://id.example" },
@@ -476,10 +476,10 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	w := wishFor(p)
 	w.Secret, w.Domains = "", []string{"@Clinic.example", "other.example"}
 	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
-		t.Errorf("another domain while the provider is away: %v", err)
+		t.Errorf("another domain while the provider is unreachable: %v", err)
 	}
 	if s := c.Account.Identity.Setup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL ||
 		!slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
-		t.Errorf("it is shown as %+v", s)
+		t.Errorf("the stored choice is %+v", s)
 	}
 }

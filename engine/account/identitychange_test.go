@@ -55,7 +55,7 @@ func TestPasswordWorksWithoutProvider(t *testing.T) {
 		return err
 	}
 	if err := signIn(); !errors.Is(err, account.ErrPasswordOff) {
-		t.Errorf("while it can be used: got %v", err)
+		t.Errorf("while the provider works: got %v", err)
 	}
 	err = c.Clinic.OpenID(nil).Put(ctx, "system", func(p *openid.Provider) (*openid.Provider, string, error) {
 		after := *p

@@ -60,7 +60,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			}
 			for _, word := range words {
 				if all := strings.Join(got, ""); !strings.Contains(all, word) {
-					t.Errorf("%s: no mail says %q: %s", what, word, all)
+					t.Errorf("%s: no email contains %q: %s", what, word, all)
 				}
 			}
 			for _, text := range got {
@@ -80,7 +80,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 		want("codes switched on", "kim@example.org", app)
 		here := signedIn(c, &u)
 		if err := c.Account.ChangePassword(ctx, here, "not the right one", "another few words"); err == nil {
-			t.Fatal("a wrong password was taken")
+			t.Fatal("a wrong password was accepted")
 		}
 		want("a change that was refused", "")
 		if err := c.Account.ChangePassword(ctx, here, enginetest.GoodPassword, "another few words"); err != nil {

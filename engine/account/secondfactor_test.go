@@ -37,7 +37,7 @@ func TestSecondFactorNeedsPasswordAndCode(t *testing.T) {
 				t.Errorf("got %v, want %v", err, x.want)
 			}
 			if on := user(c, u.ID).TOTPSecret != nil; on != (x.want != nil) {
-				t.Errorf("codes are on: %t, want %t", on, x.want != nil)
+				t.Errorf("two-factor authentication is on: %t, want %t", on, x.want != nil)
 			}
 			open := make(map[string]bool)
 			list, err := c.Account.SignIns(ctx, u.ID)
@@ -48,11 +48,11 @@ func TestSecondFactorNeedsPasswordAndCode(t *testing.T) {
 				open[s.ID] = true
 			}
 			if !open[here.SignIn.ID] || open[elsewhere.SignIn.ID] != (x.want != nil) {
-				t.Errorf("open are %v; want this one, and the other only if nothing was changed", open)
+				t.Errorf("sessions are %v; want this one, and the other one only without a change", open)
 			}
 			if err := c.Account.DisableTOTP(ctx, elsewhere, proof); x.want == nil &&
 				!errors.Is(err, record.ErrUnauthorized) {
-				t.Errorf("from a sign-in that was ended: got %v, want ErrUnauthorized", err)
+				t.Errorf("from an ended session: got %v, want ErrUnauthorized", err)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	}
 	activate(false)
 	if _, err := c.Account.SignedIn(ctx, secret); !errors.Is(err, record.ErrUnauthorized) {
-		t.Errorf("the sign-in from before: got %v, want ErrUnauthorized", err)
+		t.Errorf("the earlier session: got %v, want ErrUnauthorized", err)
 	}
 	_, byPassword, byIdentity = signIns()
 	if !errors.Is(byPassword, account.ErrWrongPassword) {
@@ -56,7 +56,7 @@ func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	}
 	activate(true)
 	if _, byPassword, byIdentity = signIns(); byPassword != nil || byIdentity != nil {
-		t.Errorf("activated again: password %v, identity %v", byPassword, byIdentity)
+		t.Errorf("reactivated: password %v, identity %v", byPassword, byIdentity)
 	}
 }
 

@@ -21,10 +21,10 @@ func TestTOTPVectors(t *testing.T) {
 	now := time.Unix(1111111109, 0)
 	step, ok := checkTOTP(secret, "081804", 0, now)
 	if !ok {
-		t.Fatal("a right code is refused")
+		t.Fatal("a correct code is refused")
 	}
 	if _, ok := checkTOTP(secret, "081804", step, now); ok {
-		t.Error("a code works twice")
+		t.Error("a code works a second time")
 	}
 	if _, ok := checkTOTP(secret, "081804", 0, now.Add(2*time.Minute)); ok {
 		t.Error("a code works two minutes later")
@@ -50,7 +50,7 @@ func TestPasswordHash(t *testing.T) {
 	for _, bad := range []string{"", "$argon2id$v=19$m=19456,t=2,p=1$!!$AAAA", "$argon2i$v=19$m=1,t=1,p=1$AAAA$AAAA",
 		"plain"} {
 		if _, err := p.verify(ctx, bad, "x"); err == nil {
-			t.Errorf("%q was read as a hash", bad)
+			t.Errorf("%q was parsed as a hash", bad)
 		}
 	}
 }

@@ -38,10 +38,10 @@ func TestSetupHappensOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.Clinic.Schedule().Clinic.Name; got != "Set up" {
-			t.Errorf("the clinic is called %q", got)
+			t.Errorf("the clinic has the name %q", got)
 		}
 		if got := c.Clinic.Settings().ReminderHours; got != clinic.SetupReminderHours {
-			t.Errorf("reminders after the setup: got %d hours before, want %d, as the setup says", got,
+			t.Errorf("reminders after the setup: %d hours before, want the %d of the setup", got,
 				clinic.SetupReminderHours)
 		}
 		if _, err := c.Account.Setup(ctx, token, enginetest.Owner(), name); !errors.Is(err, account.ErrSetupDone) {
@@ -120,7 +120,7 @@ func TestLastOwnerIsKept(t *testing.T) {
 	if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
 		u.Active = false
 	}, nil); !errors.As(err, &invalid) {
-		t.Errorf("switching off the last owner: got %v, want *ValidationError", err)
+		t.Errorf("deactivating the last owner: got %v, want *ValidationError", err)
 	}
 	n := enginetest.Owner()
 	if _, err := c.Account.CreateUser(ctx, "system", n); !errors.As(err, &invalid) {

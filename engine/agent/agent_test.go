@@ -98,7 +98,7 @@ func TestAgentAnswers(t *testing.T) {
 					t.Errorf("it took %s, want %s", got, test.after.elapsed)
 				}
 				if strings.Contains(strings.Join(append(a.Guidance.Chain, a.Guidance.VoiceResponse), " "), "Canary") {
-					t.Errorf("the guidance has what people typed: %+v", a.Guidance)
+					t.Errorf("the guidance contains a caller's input: %+v", a.Guidance)
 				}
 				synctest.Wait()
 				n, _ := p.Queue.Counts(t.Context())
@@ -106,11 +106,11 @@ func TestAgentAnswers(t *testing.T) {
 					t.Errorf("the queue has %+v, want %d pending", n, test.after.pending)
 				}
 				if got := p.Upstream.Score().Appointments; got != test.after.upstream {
-					t.Errorf("upstream there are %d, want %d", got, test.after.upstream)
+					t.Errorf("the practice system has %d, want %d", got, test.after.upstream)
 				}
 				notes := p.Upstream.Comments(enginetest.PatientGUID(20))
 				if a.NoteAdded != test.after.noteThere || (len(notes) == 1) != test.after.noteThere {
-					t.Errorf("note added: %v, %d there; want %v", a.NoteAdded, len(notes), test.after.noteThere)
+					t.Errorf("note added: %v, and %d notes; want %v", a.NoteAdded, len(notes), test.after.noteThere)
 				}
 				if len(notes) == 1 && notes[0] != "Child: Mia Canary | DOB: 02/03/2015" {
 					t.Errorf("the note is %q", notes[0])
@@ -123,14 +123,14 @@ func TestAgentAnswers(t *testing.T) {
 				}
 				here := p.BookingOf()
 				if here.Status != test.after.status || here.UpstreamState != test.after.state {
-					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState,
+					t.Errorf("the appointment is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState,
 						test.after.status, test.after.state)
 				}
 				switch test.outcome {
 				case agent.Confirmed:
 					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID ||
 						a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
-						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message,
+						t.Errorf("confirmed as %q with message %q, the appointment is %q", a.AppointmentGUID, a.Message,
 							here.UpstreamID)
 					}
 					if want := "{childName} is booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."; a.Guidance.VoiceResponse != want {
@@ -147,7 +147,7 @@ func TestAgentAnswers(t *testing.T) {
 						t.Errorf("delivered: %+v, %v; want completed with a GUID", op, err)
 					}
 					if s := p.Upstream.Score(); s.Appointments != 1 || s.Duplicates != 0 {
-						t.Errorf("upstream %+v, want exactly one", s)
+						t.Errorf("practice system: %+v, want exactly one", s)
 					}
 					if got := p.Upstream.Comments(enginetest.PatientGUID(20)); len(got) != 1 {
 						t.Errorf("%d notes, want 1", len(got))
@@ -191,7 +191,7 @@ func TestLateTurnWritesNothing(t *testing.T) {
 		}
 		p.Until(10*time.Minute, "delivered", p.Settled)
 		if asked := p.Asked("SetAppointment"); len(asked) != 1 || turns != 2 {
-			t.Errorf("written %d times after %d turns; want once, in the second turn, which the queue took", len(asked),
+			t.Errorf("written %d times after %d turns; want once, by the queue in the second turn", len(asked),
 				turns)
 		}
 	})
@@ -209,10 +209,10 @@ func TestAgentWithoutUpstream(t *testing.T) {
 		here := p.BookingOf()
 		if a.Outcome != agent.Confirmed || a.AppointmentGUID != here.ID || !a.NoteAdded ||
 			here.UpstreamState != store.UpstreamNone {
-			t.Errorf("got %+v; here %s, upstream %s", a, here.ID, here.UpstreamState)
+			t.Errorf("got %+v; the appointment is %s, upstream %s", a, here.ID, here.UpstreamState)
 		}
 		if again := p.Ask(b); again.Outcome != agent.Confirmed || again.AppointmentGUID != here.ID {
-			t.Errorf("the same booking again: got %+v, want the first answer", again)
+			t.Errorf("the repeated booking: got %+v, want the first answer", again)
 		}
 		other := p.WishFor(21, 0, p.SlotAt(20))
 		if a := p.Ask(other); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" ||
@@ -224,7 +224,7 @@ func TestAgentWithoutUpstream(t *testing.T) {
 		var wrong *record.ValidationError
 		if _, err := p.Agent.Book(t.Context(), enginetest.AgentKey, b); !errors.As(err, &wrong) ||
 			wrong.Fields[0].Field != "minutes" {
-			t.Errorf("another length than the type's: got %v, want a mistake in minutes", err)
+			t.Errorf("a length other than the type's: got %v, want an error for minutes", err)
 		}
 	})
 }
@@ -245,7 +245,7 @@ func TestAuthorization(t *testing.T) {
 			agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100",
 				UUI: "call-1"})
 		if err != nil || again.PatientGUID != made.PatientGUID {
-			t.Errorf("the same person again is %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
+			t.Errorf("the same person is identified as %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
 		}
 		otherKey := record.Principal{KeyID: "other", Scope: store.ScopeAgent}
 		next := 20
@@ -270,18 +270,18 @@ func TestAuthorization(t *testing.T) {
 		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
 			b.PatientGUID = strings.ToUpper(made.PatientGUID)
 		}); a.Outcome != agent.Confirmed {
-			t.Errorf("by the session, in capitals: %+v", a)
+			t.Errorf("by the session id in capitals: %+v", a)
 		}
 		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
 			b.PatientGUID, b.UUI = "", "call-1"
 		}); a.Outcome != agent.Confirmed {
-			t.Errorf("by the call alone: %+v", a)
+			t.Errorf("by the call id alone: %+v", a)
 		}
 		if here := p.Bookings()[0]; here.Patient.Name != "Jane Roe" || here.Patient.BirthDate != "1980-02-03" {
-			t.Errorf("the appointment is for %+v, want Jane Roe of 1980-02-03", here.Patient)
+			t.Errorf("the appointment's patient is %+v, want Jane Roe of 1980-02-03", here.Patient)
 		}
 		if a := try(otherKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthMissing.Code() {
-			t.Errorf("another key's session: %+v, want %s", a, token.BookingAuthMissing)
+			t.Errorf("a session of another key: %+v, want %s", a, token.BookingAuthMissing)
 		}
 		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
 			b.PatientGUID, b.UUI = enginetest.PatientGUID(7), "call-1"
@@ -291,7 +291,7 @@ func TestAuthorization(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		if a := try(enginetest.AgentKey,
 			func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthExpired.Code() {
-			t.Errorf("a session that has lapsed: %+v, want %s", a, token.BookingAuthExpired)
+			t.Errorf("an expired session: %+v, want %s", a, token.BookingAuthExpired)
 		}
 	})
 }
@@ -364,12 +364,12 @@ func TestBookingTokens(t *testing.T) {
 		signed := slots.Slots[0].BookingToken
 		p.Upstream.Outcomes(upstreamtest.SlotTaken)
 		if a := with(1, signed); a.Outcome != agent.Refused {
-			t.Fatalf("refused upstream: got %+v", a)
+			t.Fatalf("refused by the practice system: got %+v", a)
 		}
 		time.Sleep(20 * time.Second)
 		a := with(1, signed)
 		if a.Outcome != agent.Confirmed || !p.Bookings()[1].SlotStart.Equal(slots.Slots[0].Start) {
-			t.Fatalf("after the fence was cancelled: got %+v", a)
+			t.Fatalf("after the blocking appointment was cancelled: got %+v", a)
 		}
 		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {
 			t.Errorf("the same token again: got %+v, want the first answer", b)
@@ -382,13 +382,13 @@ func TestBookingTokens(t *testing.T) {
 		}
 		time.Sleep(15 * time.Minute)
 		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {
-			t.Errorf("the same token when it has lapsed: got %+v, want the first answer", b)
+			t.Errorf("the same token after its expiry: got %+v, want the first answer", b)
 		}
 		if b := with(2, slots.Slots[1].BookingToken); b.ErrorType != "BOOKING_TOKEN_EXPIRED" {
-			t.Errorf("one that has lapsed: got %+v", b)
+			t.Errorf("an expired token: got %+v", b)
 		}
 		if s := p.Upstream.Score(); s.Appointments != 1 {
-			t.Errorf("upstream %+v, want one appointment", s)
+			t.Errorf("practice system: %+v, want one appointment", s)
 		}
 	})
 }
@@ -427,7 +427,7 @@ func TestConcurrentRepeatBooksOnce(t *testing.T) {
 		}
 		p.Until(time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 1 || len(p.Bookings()) != 1 {
-			t.Errorf("upstream %+v, here %d; want one", s, len(p.Bookings()))
+			t.Errorf("practice system: %+v, here %d; want one", s, len(p.Bookings()))
 		}
 	})
 }
@@ -455,7 +455,7 @@ func TestQueuedBookingKeepsSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a := p.Ask(p.Wish(21)); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" {
-			t.Errorf("an agent books what a visitor holds: got %+v", a)
+			t.Errorf("an agent books the slot that a visitor holds: got %+v", a)
 		}
 	})
 }

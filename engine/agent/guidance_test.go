@@ -26,13 +26,13 @@ func TestGuidanceHasSentences(t *testing.T) {
 				t.Errorf("%s in %s: nothing to say", of, lang)
 			}
 			if strings.Contains(strings.ReplaceAll(say, "{date}", ""), "{") {
-				t.Errorf("%s in %s: something else than the date is filled in: %q", of, lang, say)
+				t.Errorf("%s in %s: the text has a placeholder other than the date: %q", of, lang, say)
 			}
 		}
 		says := strings.ToLower(all.Find("en").Text("agent." + of))
 		if strings.Contains(says, "confirmed") && !strings.Contains(says, "not yet confirmed") &&
 			!strings.Contains(says, "whether it is confirmed") {
-			t.Errorf("%s: promises a confirmation: %q", of, says)
+			t.Errorf("%s: the text promises a confirmation: %q", of, says)
 		}
 	}
 }

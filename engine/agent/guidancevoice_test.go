@@ -66,11 +66,11 @@ func TestConfirmationNamesClinic(t *testing.T) {
 				if strings.Contains(c.want, " at ") != strings.Contains(chain, "and the place: ") &&
 					!strings.Contains(name, "in ") ||
 					(c.child != "") != strings.Contains(chain, "the child's name") {
-					t.Errorf("the steps do not have the place and the child of %q: %q", c.want, chain)
+					t.Errorf("the steps miss the place and the child of %q: %q", c.want, chain)
 				}
 				if before, after := strings.Index(chain, "address"),
 					strings.Index(chain, "Ask whether another member"); before > after {
-					t.Errorf("the address comes after the question for another appointment: %q", chain)
+					t.Errorf("the address comes after the question about another appointment: %q", chain)
 				}
 				if !strings.HasSuffix(chain,
 					"Ask whether the caller needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
@@ -78,7 +78,7 @@ func TestConfirmationNamesClinic(t *testing.T) {
 				}
 				said, _ := json.Marshal(a.Guidance)
 				if strings.Contains(string(said), "Canary") {
-					t.Errorf("somebody's words are in it: %s", said)
+					t.Errorf("the guidance contains a caller's input: %s", said)
 				}
 				for _, step := range []struct{ words, of string }{{c.texts.Address, "address"},
 					{c.texts.Directions, "way"}} {
@@ -114,7 +114,7 @@ func TestQueuedAnswerHidesDetails(t *testing.T) {
 			for _, word := range []string{"confirmed", "failed", "rate limits", "system issues", "errors",
 				"same booking again"} {
 				if !strings.Contains(never, word) {
-					t.Errorf("%s: never_do does not name %q: %q", g.CurrentState, word, g.NeverDo)
+					t.Errorf("%s: never_do does not contain %q: %q", g.CurrentState, word, g.NeverDo)
 				}
 			}
 			for _, word := range []string{"limit", "system", "fail", "error", "queue"} {

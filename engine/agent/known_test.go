@@ -27,7 +27,7 @@ func TestKnownPatientIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if said, _ := json.Marshal(a.Guidance); strings.Contains(string(said), "Canary") {
-				t.Errorf("the guidance names somebody: %s", said)
+				t.Errorf("the guidance contains a name: %s", said)
 			}
 			return a
 		}
@@ -40,7 +40,7 @@ func TestKnownPatientIsFound(t *testing.T) {
 				}
 			}
 			if n != want {
-				t.Errorf("the practice system was asked to add %d patients, want %d", n, want)
+				t.Errorf("the practice system received %d requests to add a patient, want %d", n, want)
 			}
 		}
 		jane := agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100",
@@ -113,7 +113,7 @@ func TestKnownPatientIsFound(t *testing.T) {
 			"only a common name": {FirstName: "Jane", LastName: "Canary-Roe"},
 		} {
 			if a := identify(r); !a.Success || a.PatientGUID == first.PatientGUID {
-				t.Errorf("%s: got %+v, want a patient of their own", name, a)
+				t.Errorf("%s: got %+v, want a new patient", name, a)
 			}
 		}
 		added(5)
@@ -147,19 +147,19 @@ func TestPatientsOfOneName(t *testing.T) {
 		}
 		one, two := identify("one@example.org", "1"), identify("two@example.org", "2") // before either has a booking
 		if one.PatientGUID == two.PatientGUID {
-			t.Fatal("two keys at once added one patient")
+			t.Fatal("two concurrent sessions of two keys added one patient")
 		}
 		book(20, "1", one)
 		book(21, "2", two)
 		p.Restart()
 		if a := identify("", "3"); a.Success || a.Guidance.Action != "ask_for_email" {
-			t.Errorf("without an address: got %+v, want it asked for", a)
+			t.Errorf("without an email address: got %+v, want a request for it", a)
 		}
 		if a := identify("TWO@example.org", "4"); a.PatientGUID != two.PatientGUID {
 			t.Errorf("with the second's address: got %+v, want %s", a, two.PatientGUID)
 		}
 		if a := identify("three@example.org", "5"); a.Success || a.Guidance.Action != "hand_over_to_person" {
-			t.Errorf("with a third address: got %+v, want a person to see to it", a)
+			t.Errorf("with a third address: got %+v, want the action for a person", a)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestMissingPatientIsAddedAgain(t *testing.T) {
 		}
 		second := identify()
 		if second.PatientGUID == first.PatientGUID {
-			t.Error("identified again it is the patient that is gone")
+			t.Error("the second identification returns the deleted patient")
 		}
 		if a := book(22, second); a.Outcome != agent.Confirmed {
 			t.Errorf("got %+v", a)

@@ -92,14 +92,14 @@ func TestExistingChartIsFound(t *testing.T) {
 					}
 				default:
 					if !a.Success || added != 1 {
-						t.Errorf("got %+v with %d added, want a patient of their own", a, added)
+						t.Errorf("got %+v with %d added, want a new patient", a, added)
 					}
 				}
 				if said, _ := json.Marshal([]any{a.Guidance, a.Message}); strings.Contains(string(said), "Canary") || strings.Contains(string(said), "@") {
-					t.Errorf("the answer names somebody: %s", said)
+					t.Errorf("the answer contains a name: %s", said)
 				}
 				if strings.Contains(p.Log.String(), "Canary") {
-					t.Errorf("the log names a patient: %s", p.Log.String())
+					t.Errorf("the log contains a patient's name: %s", p.Log.String())
 				}
 				if a.Success { // the token is valid for the patient found
 					b := p.Wish(20)
@@ -134,15 +134,15 @@ func TestPatientIsAddedWithoutLookup(t *testing.T) {
 					began := time.Now()
 					a, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{FirstName: first, LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "5550100123"})
 					if err != nil || !a.Success || procedures(p)["SetPatient"] != n+1 {
-						t.Errorf("%s: got %+v, %v; want a patient of their own", first, a, err)
+						t.Errorf("%s: got %+v, %v; want a new patient", first, a, err)
 					}
 					if took := time.Since(began); took > practice.DefaultAgentBound {
-						t.Errorf("%s: it took %v, longer than the bound", first, took)
+						t.Errorf("%s: it took %v, more than the bound", first, took)
 					}
 					time.Sleep(time.Minute)
 				}
 				if n := procedures(p)["GetPortalPatientLookup"]; n != c.asked {
-					t.Errorf("the practice system was asked %d times, want %d", n, c.asked)
+					t.Errorf("the practice system received %d requests, want %d", n, c.asked)
 				}
 			})
 		})
@@ -182,12 +182,12 @@ func TestLookupsArePaced(t *testing.T) {
 				continue
 			}
 			if gap := c.At.Sub(last); asked > 0 && gap < time.Second {
-				t.Errorf("two look-ups came %v apart, want a second at least", gap)
+				t.Errorf("two look-ups were %v apart, want at least one second", gap)
 			}
 			last, asked = c.At, asked+1
 		}
 		if asked < 5 || asked > 8 || procedures(p)["SetPatient"] != 12 {
-			t.Errorf("got %d look-ups and %d patients added, want about six, in half of the bound, and twelve", asked, procedures(p)["SetPatient"])
+			t.Errorf("got %d look-ups and %d patients added, want about six (half of the bound) and twelve", asked, procedures(p)["SetPatient"])
 		}
 	})
 }

@@ -49,14 +49,14 @@ func TestAgentSlotsNeedFreeRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := ask(); !left[0].Start.Equal(open[1].Start) {
-			t.Errorf("with the room booked the first time is %s, want %s", left[0].Start, open[1].Start)
+			t.Errorf("with the room booked, the first time is %s, want %s", left[0].Start, open[1].Start)
 		}
 		if _, err := p.Booking.HoldForRequest(t.Context(), booking.RequestedSlot{AppointmentTypeID: "cleaning",
 			SpecialistID: "chair1", Start: open[1].Start}, record.NewOwner(), time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if left := ask(); !left[0].Start.Equal(open[2].Start) {
-			t.Errorf("with the room held the first time is %s, want %s", left[0].Start, open[2].Start)
+			t.Errorf("with the room held, the first time is %s, want %s", left[0].Start, open[2].Start)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestSecondChildIsConfirmed(t *testing.T) {
 		}
 		p.Until(5*time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 5 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second {
-			t.Errorf("upstream %+v, want five, ten seconds apart", s)
+			t.Errorf("practice system: %+v, want five, ten seconds apart", s)
 		}
 	})
 }
@@ -76,7 +76,7 @@ func TestSiblings(t *testing.T) {
 		}
 		p.Until(time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 3 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second {
-			t.Errorf("upstream %+v, want three, ten seconds apart", s)
+			t.Errorf("practice system: %+v, want three, ten seconds apart", s)
 		}
 		if notes := p.Upstream.Comments(enginetest.PatientGUID(1)); len(notes) != 3 || notes[1] != "Child: Ben" {
 			t.Errorf("the notes are %q", notes)
@@ -99,7 +99,7 @@ func TestSiblings(t *testing.T) {
 		p.Until(5*time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second ||
 			count[agent.Queued] < 2 {
-			t.Errorf("four at once: answers %v, upstream %+v", count, s)
+			t.Errorf("four concurrent bookings: answers %v, practice system %+v", count, s)
 		}
 	})
 }

@@ -25,11 +25,11 @@ func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 			c.Slot(9, "checkup", c.Start.Add(time.Hour), "") // the whole day is in memory now
 			list, err := c.Booking.Explain(t.Context(), "checkup", "", c.Start)
 			if err != nil || len(list) != 3 {
-				t.Fatalf("why not: got %+v, %v; want three answers", list, err)
+				t.Fatalf("explanation: got %+v, %v; want three answers", list, err)
 			}
 			for _, x := range list {
 				if x.Bookable != (x.SpecialistID == free) {
-					t.Errorf("why not: got %+v, want that %s alone can be booked", x, free)
+					t.Errorf("explanation: got %+v, want only %s bookable", x, free)
 				}
 			}
 			offered := func() (found string) {
@@ -53,7 +53,7 @@ func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 			r.SlotStart, r.SpecialistID = c.Start, free
 			c.MustBook(r)
 			if got := offered(); got != "" {
-				t.Errorf("an agent is offered %q at a time at which all are taken", got)
+				t.Errorf("an agent is offered %q, although all specialists are booked then", got)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func TestAssignVectors(t *testing.T) {
 	for _, c := range vectors.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			if got := c.AppointmentTypeID + ":" + c.Start.UTC().Format(time.RFC3339); got != c.Hashed {
-				t.Errorf("the text that is hashed is %q, want %q", got, c.Hashed)
+				t.Errorf("the hashed text is %q, want %q", got, c.Hashed)
 			}
 			if got := fmt.Sprintf("%08x", assignHash(c.AppointmentTypeID, c.Start)); got != c.FNV1a {
 				t.Errorf("hash %s, want %s", got, c.FNV1a)
@@ -75,12 +75,12 @@ func TestAssignPicksTheHighestPriorityInAnyOrder(t *testing.T) {
 		before := slices.Clone(candidates)
 		got, ok := Assign("checkup", start, candidates)
 		if !slices.Equal(candidates, before) {
-			t.Fatalf("the candidates were changed: %v", candidates)
+			t.Fatalf("the candidates changed: %v", candidates)
 		}
 		other, _ := Assign("checkup", start.In(time.FixedZone("", 19800)),
 			rapid.Permutation(candidates).Draw(t, "order"))
 		if !ok || got != other {
-			t.Fatalf("assigned %q, in another order %q", got, other)
+			t.Fatalf("assigned %q, but %q in another order", got, other)
 		}
 		for _, c := range candidates {
 			picked := candidates[slices.IndexFunc(candidates, func(a store.Assignment) bool {

@@ -53,7 +53,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 		free := make(map[int64]int)
 		for i, o := range openings {
 			if i > 0 && o.Start <= openings[i-1].Start {
-				t.Fatalf("starts out of order or doubled: %v", openings)
+				t.Fatalf("starts out of order or duplicate: %v", openings)
 			}
 			free[o.Start] = o.Free
 		}
@@ -76,11 +76,11 @@ func TestListingAndBookingAgree(t *testing.T) {
 			case listed == 0 && reason == "":
 				t.Fatalf("%s is not listed, but bookable", start.In(zone))
 			case !inRange && reason != ReasonTooSoon && reason != ReasonTooFar && reason != ReasonInactive:
-				t.Fatalf("%s is outside notice and horizon, but the answer is %q", start.In(zone), reason)
+				t.Fatalf("%s is outside notice and horizon, but the reason is %q", start.In(zone), reason)
 			case listed > 0 && listed != seats:
 				t.Fatalf("%s is listed with %d free seats, the guarantee leaves %d", start.In(zone), listed, seats)
 			case reason == ReasonTaken && seats > 0:
-				t.Fatalf("%s is said to be taken, the guarantee leaves %d seats", start.In(zone), seats)
+				t.Fatalf("%s is reported as taken, but the guarantee leaves %d seats", start.In(zone), seats)
 			}
 			if got := FreeSeats(kind, SpanOf(kind, listedSpecialist, start), taken); len(got) != seats {
 				t.Fatalf("%s has the free seats %v, the guarantee leaves %d", start.In(zone), got, seats)
@@ -117,7 +117,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 			return !slot && !busy
 		})
 		if got := calendar.Open(nil, kind, from, to, near); !slices.Equal(got, openings) {
-			t.Fatalf("with the appointments of Around only:\n got %v\nwant %v", got, openings)
+			t.Fatalf("with only the appointments of Around:\n got %v\nwant %v", got, openings)
 		}
 	})
 }
@@ -283,7 +283,7 @@ func TestPoolIsTheUnionOfItsCalendars(t *testing.T) {
 		previous := int64(-1)
 		for _, s := range Pool(calendars, kind, from, to, taken) {
 			if s.Start.UnixMilli() <= previous || len(s.Free) == 0 {
-				t.Fatalf("slot %s with %v: out of order, doubled or empty", s.Start, s.Free)
+				t.Fatalf("slot %s with %v: out of order, duplicate or empty", s.Start, s.Free)
 			}
 			previous = s.Start.UnixMilli()
 			for _, f := range s.Free {

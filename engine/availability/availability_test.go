@@ -120,7 +120,7 @@ func (c availabilityCase) run(t *testing.T) {
 			t.Errorf("%s is listed, but not bookable: %s", start.In(calendar.Zone()), reason)
 		}
 		if seats := FreeSeats(&kind, SpanOf(&kind, listedSpecialist, start), taken); len(seats) != o.Free {
-			t.Errorf("%s is listed with %d free seats, but these are free: %v", start.In(calendar.Zone()), o.Free,
+			t.Errorf("%s is listed with %d free seats, but the free seats are %v", start.In(calendar.Zone()), o.Free,
 				seats)
 		}
 	}
@@ -320,7 +320,7 @@ func TestPoolListsWhoIsFree(t *testing.T) {
 		t.Errorf("pooled\n got %q\nwant %q", got, want)
 	}
 	if got := Pool(nil, &kind, StartOfDay(zone, monday), StartOfDay(zone, monday.AddDays(1)), taken); len(got) != 0 {
-		t.Errorf("nobody to pool: got %v", got)
+		t.Errorf("without specialists: got %v", got)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestEveryZoneAtEveryChangeOfClocks(t *testing.T) {
 		}
 	}
 	if changes < 500 {
-		t.Errorf("%d changes of clocks seen, want the world's", changes)
+		t.Errorf("only %d clock changes, want those of the whole world", changes)
 	}
 	t.Logf("%d changes of clocks", changes)
 }
@@ -181,7 +181,7 @@ func zoneNames(t testing.TB) []string {
 		}
 	}
 	if len(names) < 400 {
-		t.Fatalf("%d zones, want all of them", len(names))
+		t.Fatalf("only %d zones, want all of them", len(names))
 	}
 	return names
 }

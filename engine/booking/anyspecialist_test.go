@@ -80,7 +80,7 @@ func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 			var held *holds.HeldError
 			if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
 				SlotStart: to, Client: enginetest.Client(1), Actor: "client"}); !errors.As(err, &held) {
-				t.Errorf("all are held: got %v, want a HeldError", err)
+				t.Errorf("with all held: got %v, want a HeldError", err)
 			}
 		})
 	}

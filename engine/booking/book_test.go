@@ -29,7 +29,7 @@ func TestBookWithLiveHold(t *testing.T) {
 		t.Errorf("booked %s at %s (%s), want ada at %s", a.SpecialistID, a.SlotStart, a.Status, c.Start)
 	}
 	if held, _ := c.Booking.Holds(context.Background()); len(held) != 0 {
-		t.Errorf("%d holds are left after the booking, want none", len(held))
+		t.Errorf("%d holds remain after the booking, want none", len(held))
 	}
 	if slot := c.Slot(2, "checkup", c.Start, "ada"); slot != nil {
 		t.Errorf("the booked slot is still listed: %+v", slot)
@@ -48,18 +48,18 @@ func TestBookWithExpiredHold(t *testing.T) {
 		r := enginetest.BookingOf(1, "checkup")
 		r.HoldID = free.ID
 		if a := c.MustBook(r); !a.SlotStart.Equal(c.Start) {
-			t.Errorf("a lapsed hold booked %s, want its own slot %s", a.SlotStart, c.Start)
+			t.Errorf("an expired hold booked %s, want its own slot %s", a.SlotStart, c.Start)
 		}
 		r = enginetest.BookingOf(2, "checkup")
 		r.HoldID = lost.ID
 		var held *holds.HeldError
 		if _, err := c.Book(r); !errors.As(err, &held) {
-			t.Errorf("a lapsed hold whose slot somebody else holds: got %v, want *HeldError", err)
+			t.Errorf("an expired hold whose slot another client holds: got %v, want *HeldError", err)
 		}
 		r = enginetest.BookingOf(4, "checkup")
 		r.HoldID = free.ID
 		if _, err := c.Book(r); !errors.Is(err, holds.ErrNotOwner) {
-			t.Errorf("another client's lapsed hold: got %v, want ErrNotOwner", err)
+			t.Errorf("another client's expired hold: got %v, want ErrNotOwner", err)
 		}
 		r.HoldID = "unknown"
 		if _, err := c.Book(r); !errors.Is(err, holds.ErrNotFound) {
@@ -83,7 +83,7 @@ func TestBookWithoutHold(t *testing.T) {
 	r.SlotStart = c.Start.Add(time.Hour)
 	var held *holds.HeldError
 	if _, err := c.Book(r); !errors.As(err, &held) {
-		t.Errorf("another's live hold: got %v, want *HeldError", err)
+		t.Errorf("another client's live hold: got %v, want *HeldError", err)
 	}
 	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
 	c.MustBook(r)
@@ -104,7 +104,7 @@ func TestRefusedDeskBookingDisplacesNoHold(t *testing.T) {
 		t.Fatalf("got %v, want ErrSlotTaken", err)
 	}
 	if live, err := c.Booking.Holds(t.Context()); err != nil || len(live) != 1 || live[0].ID != h.ID {
-		t.Errorf("the holds are %+v, %v; want the one there was", live, err)
+		t.Errorf("the holds are %+v, %v; want the first one", live, err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestBookPooledIsAssigned(t *testing.T) {
 	r := enginetest.BookingOf(9, "checkup")
 	r.SlotStart = c.Start
 	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("with everybody booked: got %v, want ErrSlotTaken", err)
+		t.Errorf("with all specialists booked: got %v, want ErrSlotTaken", err)
 	}
 }
 
@@ -177,12 +177,12 @@ func TestGroupSession(t *testing.T) {
 	r := enginetest.BookingOf(4, "class")
 	r.SlotStart = c.Start
 	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("the seat past the capacity: got %v, want ErrSlotTaken", err)
+		t.Errorf("a seat above the capacity: got %v, want ErrSlotTaken", err)
 	}
 	r = enginetest.BookingOf(5, "checkup")
 	r.SlotStart = c.Start.Add(30 * time.Minute)
 	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("another type over a running group: got %v, want ErrSlotTaken", err)
+		t.Errorf("another type during a group session: got %v, want ErrSlotTaken", err)
 	}
 }
 
@@ -206,13 +206,13 @@ func TestCooldown(t *testing.T) {
 	if _, err := c.Book(r); !errors.As(err, &cooling) {
 		t.Fatalf("a second booking: got %v, want *CooldownError", err)
 	} else if want := a.CreatedAt.Add(24 * time.Hour); !cooling.Until.Equal(want) {
-		t.Errorf("cooling until %s, want %s", cooling.Until, want)
+		t.Errorf("the cooldown ends at %s, want %s", cooling.Until, want)
 	}
 	if _, err := c.Hold(1, "cooling", r.SlotStart, "ada"); !errors.As(err, &cooling) {
-		t.Errorf("a hold while cooling: got %v, want *CooldownError", err)
+		t.Errorf("a hold during the cooldown: got %v, want *CooldownError", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
-		t.Errorf("%d holds are left behind by refusals, want none", len(held))
+		t.Errorf("%d holds remain after refusals, want none", len(held))
 	}
 	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	r.SlotStart, r.Once = c.Start, &record.Once{Scope: "s", Key: "k2", Answer: once.Answer}
 	_, _ = c.Book(r)
 	if got, err := c.Record.Recall(ctx, r.Once); got != nil || err != nil {
-		t.Errorf("a refused booking is remembered: %+v %v", got, err)
+		t.Errorf("a refused booking has a stored answer: %+v %v", got, err)
 	}
 }
 
@@ -285,19 +285,19 @@ func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
 	over := enginetest.BookingOf(2, "checkup")
 	over.SlotStart, over.SpecialistID, over.Source, over.OverbookReason = c.Start, "ada", store.SourceStaff, "pain"
 	if a := c.MustBook(over); !a.Overbook {
-		t.Error("the appointment is not marked as an overbook")
+		t.Error("the appointment is not marked as overbooked")
 	}
 	// An overbook at a free time occupies it like any other appointment.
 	over.SlotStart = c.Start.Add(2 * time.Hour)
 	c.MustBook(over)
 	if slot := c.Slot(3, "checkup", over.SlotStart, ""); slot != nil {
-		t.Errorf("a slot under an overbook is listed: %+v", slot)
+		t.Errorf("a slot that overlaps an overbooked appointment is listed: %+v", slot)
 	}
 	for n, specialist := range []string{"", "ada"} {
 		r := enginetest.BookingOf(4+n, "checkup")
 		r.SlotStart, r.SpecialistID = over.SlotStart, specialist
 		if a, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
-			t.Errorf("booking of %q under an overbook: got %s and %v, want ErrSlotTaken", specialist, a.ID, err)
+			t.Errorf("booking of %q over an overbooked appointment: got %s and %v, want ErrSlotTaken", specialist, a.ID, err)
 		}
 	}
 }

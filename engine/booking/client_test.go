@@ -48,18 +48,18 @@ func TestDeskAppointmentHasNoClient(t *testing.T) {
 		}
 		kept, err := c.Store.Appointment(t.Context(), made.ID)
 		if err != nil || kept.Owner != x.want.Owner().String() || made.Owner != x.want.Owner().String() {
-			t.Errorf("%s: the owner is %q, and %q in the database (%v); want that of %q", name, made.Owner, kept.Owner,
+			t.Errorf("%s: the owner is %q, and %q in the database (%v); want %q", name, made.Owner, kept.Owner,
 				err, x.want)
 		}
 	}
 	booked := booking.Booked(c.Store)
 	if !booked(held) {
-		t.Error("the booking of the desk's hold is not known as its booking")
+		t.Error("the booking of the desk's hold does not count as its own")
 	}
 	other := held
 	other.Owner, other.SlotStart = holds.ClientID("a-patient-who-books").Owner(), c.Start.Add(4*time.Hour)
 	other.SlotEnd = other.SlotStart.Add(30 * time.Minute)
 	if booked(other) {
-		t.Error("the booking of another client is taken for that of the hold")
+		t.Error("the booking of another client counts as that of the hold")
 	}
 }

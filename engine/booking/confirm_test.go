@@ -53,10 +53,10 @@ func TestConfirmsWaitForTheEvent(t *testing.T) {
 			test.happens(bk)
 			if list, wait := bk.confirms.overdue(time.Now().Add(-time.Minute)); len(list) != 0 ||
 				(wait > 0) != (test.overdue > 0) {
-				t.Errorf("before a second: got %d overdue, %v to wait", len(list), wait)
+				t.Errorf("within the first second: got %d overdue, %v to wait", len(list), wait)
 			}
 			if list, wait := bk.confirms.overdue(time.Now().Add(time.Hour)); len(list) != test.overdue || wait >= 0 {
-				t.Errorf("after a second: got %d overdue, %v to wait; want %d and none", len(list), wait, test.overdue)
+				t.Errorf("after one second: got %d overdue, %v to wait; want %d and none", len(list), wait, test.overdue)
 			}
 			if list, _ := bk.confirms.overdue(time.Now().Add(time.Hour)); len(list) != 0 {
 				t.Errorf("got %d a second time, want none", len(list))

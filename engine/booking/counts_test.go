@@ -89,7 +89,7 @@ func TestCountsSeparateActsAndReasons(t *testing.T) {
 	}
 	counts := c.Booking.Counts()
 	if counts.Bookings[0] != 2 || counts.Bookings[2] != 0 || counts.Holds != 4 || counts.Conflicts != 0 {
-		t.Errorf("got %+v, want 2 bookings of the public, 4 holds and no conflict", counts)
+		t.Errorf("got %+v, want 2 public bookings, 4 holds and no conflict", counts)
 	}
 }
 
@@ -118,11 +118,11 @@ func TestConflictIsCounted(t *testing.T) {
 	r = enginetest.BookingOf(2, "checkup")
 	r.SlotStart = b.SlotStart
 	if _, err := c.Book(r); err == nil {
-		t.Error("a slot that another program booked was booked")
+		t.Error("Book succeeded for a slot that another program booked")
 	}
 	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
 		SlotStart: b.SlotStart, Actor: "system"}); err == nil {
-		t.Error("an appointment was moved to a slot that another program booked")
+		t.Error("Move succeeded to a slot that another program booked")
 	}
 	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
 		SlotStart: a.SlotStart.Add(time.Hour), Actor: "system"}); err != nil {
@@ -130,6 +130,6 @@ func TestConflictIsCounted(t *testing.T) {
 	}
 	if got := c.Booking.Counts(); got.Conflicts != 2 || got.Moves != 1 || got.Bookings[2] != 1 ||
 		refusalsOf(got, booking.ActMove, "slot_taken") != 1 {
-		t.Errorf("got %+v, want 2 conflicts, 1 move, 1 refused one, 1 booking of the desk", got)
+		t.Errorf("got %+v, want 2 conflicts, 1 move, 1 refused move, 1 booking by the desk", got)
 	}
 }

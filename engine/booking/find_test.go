@@ -31,7 +31,7 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	noon := store.TimeOfDay(12 * 60)
 	got := find(booking.FindRequest{Earliest: noon, Count: 3})
 	if len(got) != 3 || !got[0].Start.Equal(c.Start) || !slices.Equal(got[0].SpecialistIDs, []string{"ada", "bea"}) {
-		t.Fatalf("from noon on: %+v", got)
+		t.Fatalf("from noon: %+v", got)
 	}
 	// A time that is booked with one specialist is free with the other. A client that holds the other's time finds
 	// it.
@@ -47,7 +47,7 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 		t.Errorf("held with bea: %+v", got)
 	}
 	if got := find(booking.FindRequest{Earliest: noon, Client: enginetest.Client(2)}); !got[0].Start.Equal(c.Start) {
-		t.Errorf("held by the one who asks: %+v", got)
+		t.Errorf("held by the same client: %+v", got)
 	}
 	// Only ada, only in the morning, only on one weekday.
 	weekday := store.Weekday(c.Start.AddDate(0, 0, 6).Weekday())
@@ -59,14 +59,14 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 		}
 	}
 	if got := find(booking.FindRequest{Latest: noon, Weekdays: []store.Weekday{weekday}}); len(got) == 0 {
-		t.Error("nothing was found")
+		t.Error("found no time")
 	}
 	// Past times are not found, and an error names the wrong field.
 	if got := find(booking.FindRequest{From: day.AddDays(-400)}); len(got) == 0 || got[0].Start.Before(time.Now()) {
-		t.Errorf("from long ago on: %+v", got)
+		t.Errorf("from a past date: %+v", got)
 	}
 	for _, r := range []booking.FindRequest{
-		{AppointmentTypeID: "nothing", Count: 1}, {AppointmentTypeID: "checkup", SpecialistIDs: []string{"nobody"}, Count: 1},
+		{AppointmentTypeID: "nothing", Count: 1}, {AppointmentTypeID: "checkup", SpecialistIDs: []string{"unknown"}, Count: 1},
 		{AppointmentTypeID: "checkup", Earliest: noon, Latest: noon, Count: 1},
 	} {
 		if _, err := c.Booking.FreeTimes(t.Context(), r); err == nil {

@@ -48,18 +48,18 @@ func TestBookingOutlivesLostHold(t *testing.T) {
 	r.SlotStart = start
 	a, err := e.Booking.Book(t.Context(), r)
 	if err != nil {
-		t.Fatalf("booking: got %v, want it booked", err)
+		t.Fatalf("booking: got %v, want success", err)
 	}
 	live.left = 1
 	if _, err := e.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
 		SlotStart: start.Add(time.Hour), Actor: "system"}); err != nil {
-		t.Errorf("moving: got %v, want it moved", err)
+		t.Errorf("moving: got %v, want success", err)
 	}
 	live.left = 1000
 	r = enginetest.BookingOf(2, "checkup")
 	r.SlotStart = start
 	if _, err := e.Booking.Book(t.Context(), r); !errors.Is(err, holds.ErrUnavailable) {
-		t.Errorf("where nothing can be held: got %v, want ErrUnavailable", err)
+		t.Errorf("without live state: got %v, want ErrUnavailable", err)
 	}
 	live.left = 0
 }

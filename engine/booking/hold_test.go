@@ -46,7 +46,7 @@ func TestHoldBlocksEveryOverlappingType(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		if _, err := c.Hold(3, "checkup", c.Start, "ada"); err != nil {
-			t.Errorf("at the instant of the lapse: %v", err)
+			t.Errorf("at the instant of expiry: %v", err)
 		}
 	})
 }
@@ -56,15 +56,15 @@ func TestConcurrentHoldsHaveOneWinner(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "bea": 1})
 	first, second := c.MustHold(1, "checkup", c.Start, ""), c.MustHold(2, "checkup", c.Start, "")
 	if first.SpecialistID == second.SpecialistID {
-		t.Errorf("both were given %s", first.SpecialistID)
+		t.Errorf("both claims got %s", first.SpecialistID)
 	}
 	var held *holds.HeldError
 	if _, err := c.Hold(3, "checkup", c.Start, ""); !errors.As(err, &held) {
-		t.Errorf("the third: got %v, want *HeldError", err)
+		t.Errorf("the third claim: got %v, want *HeldError", err)
 	}
 	again := c.MustHold(2, "checkup", c.Start, "")
 	if again.ID != second.ID {
-		t.Errorf("a repeat gave hold %s with %s, want the one it has, %s with %s", again.ID, again.SpecialistID,
+		t.Errorf("the repeated claim got hold %s with %s, want the same one, %s with %s", again.ID, again.SpecialistID,
 			second.ID, second.SpecialistID)
 	}
 }
@@ -129,7 +129,7 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 	}
 	defer watch.Close()
 	if c.Slot(1, "checkup", c.Start, "ada") == nil {
-		t.Fatal("the slot is not listed to begin with")
+		t.Fatal("the slot is not listed at first")
 	}
 	o, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada",
 		Date: store.DateOf(c.Start), Closed: true}, nil)
@@ -149,7 +149,7 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Slot(1, "checkup", c.Start, "ada") == nil {
-		t.Error("the slot is not back")
+		t.Error("the slot is not listed again")
 	}
 }
 

@@ -34,7 +34,7 @@ func TestPollSeesTheHoldOfAVisit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := held(); got <= before {
-			t.Errorf("%d starts are marked after a visit was held, and %d before", got, before)
+			t.Errorf("%d starts are marked after the visit's hold, and %d before", got, before)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestHealthWaitsForTheFirstCheck(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-answers:
-			t.Fatalf("an answer before the first check: %v", err)
+			t.Fatalf("an answer came before the first check: %v", err)
 		default:
 		}
 		broken := errors.New("broken")

@@ -37,7 +37,7 @@ func TestReschedule(t *testing.T) {
 			t.Fatalf("to %s: %v, is at %s", to, err, moved.SlotStart)
 		}
 		if moved.Version != 2 {
-			t.Errorf("after %d moves to one time the version is %d, want 2: nothing more happened", n+1, moved.Version)
+			t.Errorf("after %d moves to one time, the version is %d, want 2: repeats change nothing", n+1, moved.Version)
 		}
 	}
 	// With a hold on the new time that only serves the move.
@@ -57,12 +57,12 @@ func TestReschedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
-		t.Errorf("the hold stands after a move to the same time: %+v", held)
+		t.Errorf("the hold remains after a move to the same time: %+v", held)
 	}
 	// A move to a taken slot changes nothing.
 	before, _ := c.Booking.Appointment(ctx, a.ID)
 	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
+		t.Errorf("to a taken slot: got %v, want ErrSlotTaken", err)
 	}
 	if after, _ := c.Booking.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
 		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
@@ -70,18 +70,18 @@ func TestReschedule(t *testing.T) {
 	// To another specialist, if the request names none and the appointment's own specialist is taken.
 	moved, err := move(other.SlotStart, "")
 	if err != nil || moved.SpecialistID != "bea" {
-		t.Errorf("across specialists: %v, with %s, want bea", err, moved.SpecialistID)
+		t.Errorf("to another specialist: %v, with %s, want bea", err, moved.SpecialistID)
 	}
 	// The old time is free again, and old manage links have stopped working.
 	book(3, c.Start.Add(30*time.Minute), "ada")
 	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
-		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
+		t.Errorf("the earlier manage link: got %v, want ErrUnauthorized", err)
 	}
 	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&moved)); err != nil {
-		t.Errorf("the manage link of after the move: %v", err)
+		t.Errorf("the new manage link: %v", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
-		t.Errorf("%d holds are left behind, want none", len(held))
+		t.Errorf("%d holds remain, want none", len(held))
 	}
 }
 
@@ -149,10 +149,10 @@ func TestConcurrentMoveIsRefused(t *testing.T) {
 				t.Fatalf("the move: got %v, want %v", err, x.want)
 			}
 			if err == nil && (moved.Attendance != store.Arrived || !moved.SlotStart.Equal(day.Add(time.Hour))) {
-				t.Errorf("after both it is at %s and %s", moved.SlotStart, moved.Attendance)
+				t.Errorf("after both moves it is at %s and %s", moved.SlotStart, moved.Attendance)
 			}
 			if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
-				t.Errorf("%d holds are left behind, want none", len(held))
+				t.Errorf("%d holds remain, want none", len(held))
 			}
 		})
 	}

@@ -30,11 +30,11 @@ func TestDeactivatedRoomIsNotBooked(t *testing.T) {
 	r.HoldID = h.ID
 	var not *availability.NotBookableError
 	if a, err := c.Book(r); !errors.As(err, &not) || not.Reason != availability.ReasonInactive {
-		t.Errorf("got %q, %v; want the room to be switched off", a.Resources, err)
+		t.Errorf("got %q, %v; want the room deactivated", a.Resources, err)
 	}
 	r.HoldID = c.MustHold(1, "peel", c.Start, "ada").ID
 	if a := c.MustBook(r); !slices.Equal(a.Resources, []string{"room-2"}) {
-		t.Errorf("held anew it takes %q, want the other room", a.Resources)
+		t.Errorf("the second hold has %q, want the other room", a.Resources)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestRequestTakesAnotherRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, err := c.Request.Confirm(context.Background(), asked.Request.ID, time.Time{}, enginetest.Jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
-		t.Errorf("confirmed it takes %q, %v; want the other room", a.Resources, err)
+		t.Errorf("the booking has %q, %v; want the other room", a.Resources, err)
 	}
 	c.WantNoHolds()
 }
@@ -66,25 +66,25 @@ func TestAppointmentTakesRoom(t *testing.T) {
 	c := enginetest.WithRooms(t)
 	first, second := c.MustBook(enginetest.Peels(1, c.Start, "ada")), c.MustBook(enginetest.Peels(2, c.Start, "ben"))
 	if !slices.Equal(first.Resources, []string{"room-1"}) || !slices.Equal(second.Resources, []string{"room-2"}) {
-		t.Errorf("got rooms %q and %q, want one each", first.Resources, second.Resources)
+		t.Errorf("got rooms %q and %q, want one for each", first.Resources, second.Resources)
 	}
 	if _, err := c.Book(enginetest.Peels(3, c.Start, "cleo")); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("a third, with two rooms: got %v, want ErrSlotTaken", err)
+		t.Errorf("a third booking, with two rooms: got %v, want ErrSlotTaken", err)
 	}
 	if slot := c.Slot(3, "peel", c.Start, ""); slot != nil {
-		t.Errorf("still listed: %+v", slot)
+		t.Errorf("the slot is still listed: %+v", slot)
 	}
 	if slot := c.Slot(3, "checkup", c.Start, ""); slot == nil || !slices.Equal(slot.SpecialistIDs, []string{"cleo"}) {
-		t.Errorf("what needs no room: got %+v, want cleo", slot)
+		t.Errorf("a type without a room: got %+v, want cleo", slot)
 	}
 	if slot := c.Slot(3, "peel", c.Start.Add(30*time.Minute), ""); slot == nil || slot.Available != 2 {
-		t.Errorf("half an hour later: got %+v, want room for two of three", slot)
+		t.Errorf("half an hour later: got %+v, want two of three specialists", slot)
 	}
 	if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: first.ID, Actor: "user:jo"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.MustBook(enginetest.Peels(3, c.Start, "cleo")); !slices.Equal(got.Resources, []string{"room-1"}) {
-		t.Errorf("after a cancellation: got %q, want the room that is free again", got.Resources)
+		t.Errorf("after a cancellation: got %q, want the freed room", got.Resources)
 	}
 }
 
@@ -96,10 +96,10 @@ func TestHoldTakesRoom(t *testing.T) {
 		t.Errorf("got %q, want the laser and the first room of its list", held.Resources)
 	}
 	if slot := c.Slot(2, "laser", c.Start, ""); slot == nil || slot.Available != 0 || len(slot.SpecialistIDs) != 0 || slot.Held == 0 {
-		t.Errorf("the laser is held: got %+v, want it listed as held and nobody free", slot)
+		t.Errorf("while the laser is held: got %+v, want the slot listed as held, without a free specialist", slot)
 	}
 	if slot := c.Slot(1, "laser", c.Start, ""); slot == nil || !slot.OwnHold || slot.Available == 0 {
-		t.Errorf("to whoever holds it: got %+v, want the own hold", slot)
+		t.Errorf("for the client that holds it: got %+v, want its own hold", slot)
 	}
 	var inTheWay *holds.HeldError
 	if _, err := c.Hold(2, "laser", c.Start, "ben"); !errors.As(err, &inTheWay) {
@@ -110,16 +110,16 @@ func TestHoldTakesRoom(t *testing.T) {
 		t.Errorf("an hour later: got %v, want a HeldError", err)
 	}
 	if got := c.MustHold(2, "peel", c.Start, "ben"); got.Resources != "room-1" {
-		t.Errorf("a peel beside it: got %q, want the other room", got.Resources)
+		t.Errorf("a peel at the same time: got %q, want the other room", got.Resources)
 	}
 	r := enginetest.BookingOf(1, "laser")
 	r.HoldID = held.ID
 	if a := c.MustBook(r); !slices.Equal(a.Resources, []string{"laser-1", "room-2"}) {
-		t.Errorf("booked: got %q, want what was held", a.Resources)
+		t.Errorf("booked: got %q, want the held resources", a.Resources)
 	}
 	explained, err := c.Booking.Explain(context.Background(), "laser", "", c.Start)
 	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x booking.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
-		t.Errorf("why not: got %+v, %v; want it taken for everybody", explained, err)
+		t.Errorf("explanation: got %+v, %v; want it taken for all specialists", explained, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestRescheduleMovesRoom(t *testing.T) {
 	c.MustBook(enginetest.Peels(2, c.Start, "ben"))
 	c.MustBook(enginetest.Peels(3, c.Start, "cleo"))
 	if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("undone with both rooms taken: got %v, want ErrSlotTaken", err)
+		t.Errorf("undo with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
 	// To a type without needs, and back.
 	plain, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
@@ -145,7 +145,7 @@ func TestRescheduleMovesRoom(t *testing.T) {
 	c.MustBook(enginetest.Peels(4, moved.SlotStart, "ben"))
 	c.MustBook(enginetest.Peels(5, moved.SlotStart, "cleo"))
 	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "peel", Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("back, with both rooms taken: got %v, want ErrSlotTaken", err)
+		t.Errorf("first type again, with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
 }
 
@@ -187,10 +187,10 @@ func TestRoomHoursAndBlocksApply(t *testing.T) {
 		}
 	}
 	if slot := c.Slot(1, "peel", at, ""); slot != nil {
-		t.Errorf("before the rooms open: still listed: %+v", slot)
+		t.Errorf("before the rooms open, the slot is listed: %+v", slot)
 	}
 	if slot := c.Slot(1, "peel", at.Add(30*time.Minute), ""); slot == nil {
-		t.Error("while the rooms are open: not listed")
+		t.Error("while the rooms are open, the slot is not listed")
 	}
 }
 
@@ -202,8 +202,8 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 		edit func(*store.AppointmentType)
 		want string
 	}{
-		"somebody":             {func(x *store.AppointmentType) { x.Needs = []store.Need{{"ada"}} }, "no room or device"},
-		"nobody":               {func(x *store.AppointmentType) { x.Needs = []store.Need{{"room-9"}} }, "no room or device"},
+		"a person":             {func(x *store.AppointmentType) { x.Needs = []store.Need{{"ada"}} }, "no room or device"},
+		"an unknown resource":  {func(x *store.AppointmentType) { x.Needs = []store.Need{{"room-9"}} }, "no room or device"},
 		"nothing of a group":   {func(x *store.AppointmentType) { x.Needs = []store.Need{{}} }, "1 to 50"},
 		"one twice":            {func(x *store.AppointmentType) { x.Needs = []store.Need{{"room-1"}, {"room-2", "room-1"}} }, "named twice"},
 		"a room for a group":   {func(x *store.AppointmentType) { x.Capacity = 3 }, "capacity must be 1"},
@@ -216,10 +216,10 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 		}
 	}
 	if err := c.Clinic.ArchiveSpecialist(ctx, "user:jo", "laser-1"); err == nil || !strings.Contains(err.Error(), "needs it") {
-		t.Errorf("archiving what is needed: got %v", err)
+		t.Errorf("archiving a room that a type needs: got %v", err)
 	}
 	if _, err := c.Clinic.UpdateSpecialist(ctx, "user:jo", "ada", func(p *store.Specialist) { p.Kind = store.ResourceKind }); err == nil || !strings.Contains(err.Error(), "cannot be changed") {
-		t.Errorf("a person who becomes a room: got %v", err)
+		t.Errorf("a change of kind from person to room: got %v", err)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestRoomIsNeverDoubleBooked(t *testing.T) {
 				}
 				shared++
 				if all[i].BusyStart.Before(other.SlotEnd) && other.SlotStart.Before(all[i].BusyEnd) {
-					t.Errorf("%s is taken by %s at %s and %s at %s", id, all[i].ID, all[i].SlotStart, other.ID, other.SlotStart)
+					t.Errorf("%s is in %s at %s and in %s at %s", id, all[i].ID, all[i].SlotStart, other.ID, other.SlotStart)
 				}
 			}
 		}
@@ -281,10 +281,10 @@ func TestRoomIsNeverDoubleBooked(t *testing.T) {
 		}
 	}
 	if shared == 0 {
-		t.Error("nobody shared anything")
+		t.Error("no two appointments used the same resource")
 	}
 	c.WantNoHolds()
 	if found, err := c.Differences(ctx); err != nil || len(found) > 0 {
-		t.Errorf("memory is not what the database is: %v, %v", found, err)
+		t.Errorf("memory differs from the database: %v, %v", found, err)
 	}
 }

@@ -74,7 +74,7 @@ func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 	}
 	p := poll(c, 2, "checkup", "ada", time.Time{})
 	if live.once != nil {
-		t.Fatal("the poll did not ask for the holds")
+		t.Fatal("the poll did not read the holds")
 	}
 	wantStarts(t, "booked", p.Booked, c.Start)
 	wantStarts(t, "locked", p.Locked, c.Start.Add(time.Hour))
@@ -139,7 +139,7 @@ func TestPollRenewsOwnSelection(t *testing.T) {
 			wantStarts(t, "for others", poll(c, 2, "checkup", "", time.Time{}).Looking, c.Start)
 		}
 		if got := enginetest.Kinds(events()); len(got) != 0 {
-			t.Errorf("renewing told the streams %v", got)
+			t.Errorf("after a renewal, the streams received %v", got)
 		}
 		p, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
 			Date: store.DateOf(c.Start)})
@@ -182,7 +182,7 @@ func TestClientHasOneSelection(t *testing.T) {
 	look(c, 1, later, "", false)
 	wantStarts(t, "looked at", poll(c, 2, "checkup", "", time.Time{}).Looking, later)
 	if gone, err := c.Booking.Deselect(t.Context(), looking(1, c.Start, "", false)); err != nil || gone {
-		t.Errorf("deselecting the one before: got %v, %v; want nothing to end", gone, err)
+		t.Errorf("ending the previous selection: got %v, %v; want false", gone, err)
 	}
 	for _, want := range []bool{true, false} {
 		if gone, err := c.Booking.Deselect(t.Context(), looking(1, later, "", false)); err != nil || gone != want {
@@ -215,7 +215,7 @@ func TestLock(t *testing.T) {
 		}
 		look(c, 2, c.Start, "ada", false) // a selection is always possible
 		if gone, err := c.Booking.Deselect(t.Context(), looking(2, c.Start, "", false)); err != nil || !gone {
-			t.Errorf("another's deselect: got %v, %v", gone, err)
+			t.Errorf("another client's deselect: got %v, %v", gone, err)
 		}
 		wantStarts(t, "after another's deselect", poll(c, 2, "checkup", "", time.Time{}).Locked, c.Start)
 		time.Sleep(time.Minute) // the selection expires, the lock remains
@@ -230,7 +230,7 @@ func TestLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x := look(c, 1, c.Start, "", true); time.Until(x.Hold.ExpiresAt) != 300*time.Second {
-			t.Errorf("the type's maximum is 300 s, the lock lives %v", time.Until(x.Hold.ExpiresAt))
+			t.Errorf("the type's maximum is 300 s, the lock lasts %v", time.Until(x.Hold.ExpiresAt))
 		}
 	})
 }
@@ -403,7 +403,7 @@ func TestBadSelections(t *testing.T) {
 		t.Errorf("an unknown type: got %v, want ErrNotFound", err)
 	}
 	if gone, err := c.Booking.Deselect(t.Context(), r); err != nil || gone {
-		t.Errorf("deselecting of an unknown type: got %v, %v", gone, err)
+		t.Errorf("deselecting an unknown type: got %v, %v", gone, err)
 	}
 	r = good
 	r.SlotStart = c.Start.Add(time.Minute)
@@ -415,10 +415,10 @@ func TestBadSelections(t *testing.T) {
 	var invalid *record.ValidationError
 	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
 		SpecialistID: "unknown"}); !errors.As(err, &invalid) {
-		t.Errorf("a poll of an unknown specialist: got %v", err)
+		t.Errorf("a poll for an unknown specialist: got %v", err)
 	}
 	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err,
 		store.ErrNotFound) {
-		t.Errorf("a poll of an unknown type: got %v", err)
+		t.Errorf("a poll for an unknown type: got %v", err)
 	}
 }

@@ -44,10 +44,10 @@ func TestUndoRestoresEverything(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !reflect.DeepEqual(enginetest.Same(back), enginetest.Same(a)) || back.Version != changed.Version+1 {
-					t.Errorf("it is\n%+v\nand was\n%+v", back, a)
+					t.Errorf("the appointment is\n%+v\nand was\n%+v", back, a)
 				}
 				if _, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&a)); err != nil {
-					t.Errorf("the link in the patient's mail is dead: %v", err)
+					t.Errorf("the link in the patient's email fails: %v", err)
 				}
 				time.Sleep(time.Minute)
 				for notice := range c.Mails(folder, a.ID) {
@@ -56,15 +56,15 @@ func TestUndoRestoresEverything(t *testing.T) {
 					}
 				}
 				if held, _ := c.Booking.Holds(t.Context()); len(held) != 0 {
-					t.Errorf("%d holds are left behind", len(held))
+					t.Errorf("%d holds remain", len(held))
 				}
 				if c.Slot(2, "checkup", a.SlotStart, "ada") != nil ||
 					c.Slot(2, "checkup", a.SlotStart.Add(time.Hour), "ada") == nil {
-					t.Error("the old time is listed, or the other one is not")
+					t.Error("the old time is listed, or the new one is not")
 				}
 				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID,
 					Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
-					t.Errorf("an undo of the undo: %v", err)
+					t.Errorf("second undo: %v", err)
 				}
 			})
 		})
@@ -128,7 +128,7 @@ func TestUndoRefusesHeldTime(t *testing.T) {
 	c.MustHold(2, "checkup", c.Start, "ada")
 	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); err == nil ||
 		errors.Is(err, booking.ErrUndoLate) {
-		t.Errorf("got %v, want that the time is held", err)
+		t.Errorf("got %v, want a HeldError", err)
 	}
 	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID,
 		Version: 1, Actor: enginetest.Jo}); !errors.Is(err, store.ErrVersion) {
@@ -149,7 +149,7 @@ func TestUndoRefusesChangeInSameInstant(t *testing.T) {
 		c.AnnSays(a.ID)
 		after, err := c.Booking.Appointment(t.Context(), a.ID)
 		if err != nil || !after.UpdatedAt.Equal(moved.UpdatedAt) || after.Version != moved.Version+1 {
-			t.Fatalf("%v: the changes at %s and %s are not of one instant", err, moved.UpdatedAt, after.UpdatedAt)
+			t.Fatalf("%v: the changes at %s and %s have different times", err, moved.UpdatedAt, after.UpdatedAt)
 		}
 		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err,
 			booking.ErrUndoLate) {
@@ -225,11 +225,11 @@ func TestUndoOverbooksAgain(t *testing.T) {
 		"in pain"
 	over := c.MustBook(r)
 	if moved := c.DeskMoves(over.ID, c.Start.Add(time.Hour)); moved.Overbook {
-		t.Fatal("it is still overbooked")
+		t.Fatal("the appointment is still overbooked")
 	}
 	back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: over.ID, Actor: enginetest.Jo})
 	if err != nil || !reflect.DeepEqual(enginetest.Same(back), enginetest.Same(over)) {
-		t.Errorf("%v; it is\n%+v\nand was\n%+v", err, back, over)
+		t.Errorf("%v; the appointment is\n%+v\nand was\n%+v", err, back, over)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if after := p.Upstream.Calls(); len(after) != before || !written() {
-			t.Errorf("the practice system heard %d calls: %v", len(after)-before, after[before:])
+			t.Errorf("the practice system received %d calls: %v", len(after)-before, after[before:])
 		}
 		// A change that is not undone is delivered after the undo period.
 		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
@@ -276,7 +276,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 		if !slices.ContainsFunc(p.Upstream.Appointments(), func(x upstreamtest.Appointment) bool {
 			return x.Cancelled
 		}) {
-			t.Errorf("upstream are %+v, want it cancelled", p.Upstream.Appointments())
+			t.Errorf("practice system: %+v, want it cancelled", p.Upstream.Appointments())
 		}
 	})
 }
@@ -301,14 +301,14 @@ func TestDeskCorrectsType(t *testing.T) {
 		t.Fatalf("%v: it is %+v", err, b)
 	}
 	if c.Slot(3, "checkup", a.SlotEnd, "ada") != nil {
-		t.Error("the time that the longer type takes is listed as free")
+		t.Error("the time that only the longer type covers is listed as free")
 	}
 	back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo})
 	if err != nil || !reflect.DeepEqual(enginetest.Same(back), enginetest.Same(a)) {
 		t.Errorf("undone: %v, %+v", err, back)
 	}
 	if _, err := become(other.ID, "nothing", other.SlotStart); err == nil {
-		t.Error("it became a type that there is not")
+		t.Error("the appointment changed to an unknown type")
 	}
 }
 

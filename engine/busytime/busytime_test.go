@@ -127,7 +127,7 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 		return state()
 	}
 	if s := state(); !s.IsSet || s.Host != "127.0.0.1" || !s.ReadAt.IsZero() || s.Blocks != 0 {
-		t.Errorf("before it was read: %+v", s)
+		t.Errorf("before the first read: %+v", s)
 	}
 	if s := read(); s.Blocks != 1 || s.Failure != "" || s.ReadAt.IsZero() || s.IsOld || len(s.Conflicts) != 1 ||
 		s.Conflicts[0].ID != booked.ID {
@@ -135,12 +135,12 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	}
 	if c.Slot(2, "checkup", at.Add(time.Hour), "ada") != nil ||
 		c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") == nil {
-		t.Error("what is listed is not what is free by both calendars")
+		t.Error("the listing differs from the free times of both calendars")
 	}
 	r = enginetest.BookingOf(2, "checkup")
 	r.SlotStart = at.Add(time.Hour)
 	if _, err := c.Book(r); err == nil {
-		t.Error("busy time was booked")
+		t.Error("a booking of busy time succeeded")
 	}
 	blocks, _ := e.Clinic.Blocks("ada")
 	if len(blocks) != 1 || blocks[0].Source != store.BlockCalendar || blocks[0].Reason != "" {
@@ -148,13 +148,13 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	}
 	if err := e.Clinic.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil ||
 		!strings.Contains(err.Error(), "external calendar") {
-		t.Errorf("a block of a calendar elsewhere was deleted here: %v", err)
+		t.Errorf("the block of an external calendar could be deleted: %v", err)
 	}
 
 	generation := func() any { return e.LastChange() }
 	before := generation()
 	if s := read(); s.Blocks != 1 || generation() != before {
-		t.Errorf("unchanged: %+v, and everybody was told of a change: %v, %v", s, before, generation())
+		t.Errorf("unchanged: %+v, and the feed has a change: %v, %v", s, before, generation())
 	}
 	for _, failing := range []struct {
 		status int
@@ -168,15 +168,15 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	}
 	far.has(200, busyFrom(at.Add(3*time.Hour), 30))
 	if s := read(); s.Failure != "" || s.Blocks != 1 || len(s.Conflicts) != 0 {
-		t.Errorf("as it is now: %+v", s)
+		t.Errorf("after the change: %+v", s)
 	}
 	if c.Slot(2, "checkup", at.Add(time.Hour), "ada") == nil ||
 		c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") != nil {
-		t.Error("what was taken back is not free, or what came is")
+		t.Error("a removed busy time is not free, or an added one is")
 	}
 	if got, err := e.Booking.Appointment(ctx, booked.ID); err != nil || got.Status != store.Confirmed ||
 		got.Version != booked.Version {
-		t.Errorf("the appointment in the way is %+v, %v", got, err)
+		t.Errorf("the conflicting appointment is %+v, %v", got, err)
 	}
 
 	// Neither the clinic file nor the database contains the calendar's text or its address.
@@ -199,7 +199,7 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 		t.Errorf("removed: %+v", s)
 	}
 	if c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") == nil {
-		t.Error("what a removed calendar kept is not free")
+		t.Error("the busy time of a removed calendar is not free")
 	}
 }
 
@@ -232,14 +232,14 @@ func TestCalendarIsFetchedOnce(t *testing.T) {
 			break
 		}
 		if s.Failure != "" {
-			t.Fatalf("it could not be read: %s", s.Failure)
+			t.Fatalf("the log about the failed read: %s", s.Failure)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	end()
 	all.Wait()
 	if far.asked != 1 {
-		t.Errorf("it was asked for %d times, want once", far.asked)
+		t.Errorf("%d requests for the calendar, want one", far.asked)
 	}
 
 	wait := make(chan struct{})
@@ -266,11 +266,11 @@ func TestCalendarIsFetchedOnce(t *testing.T) {
 	far.has(200, busyFrom(at, 90))
 	onItsWay(2, func() error { return one.BusyTime.Set(ctx, "user:olga", "ada", far.URL+"/another") })
 	if s, err := one.BusyTime.Of(ctx, "ada"); err != nil || !s.ReadAt.IsZero() {
-		t.Errorf("an address that was never asked has been read: %+v, %v", s, err)
+		t.Errorf("a calendar that was never requested has been read: %+v, %v", s, err)
 	}
 	onItsWay(3, func() error { return one.BusyTime.Remove(ctx, "user:olga", "ada") })
 	if blocks, _ := one.Clinic.Blocks("ada"); len(blocks) != 0 {
-		t.Errorf("a removed calendar keeps %+v", blocks)
+		t.Errorf("a removed calendar still has %+v", blocks)
 	}
 }
 
@@ -313,6 +313,6 @@ func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	defer far.mu.Unlock()
 	// on a new day the calendar is parsed again in any zone
 	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() {
-		t.Errorf("it was told %d times that nothing has changed, want once, in the zone it was read in", far.unchanged)
+		t.Errorf("%d answers \"not modified\", want one, in the zone in which it was read", far.unchanged)
 	}
 }

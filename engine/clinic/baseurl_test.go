@@ -21,7 +21,7 @@ func TestParseBaseURL(t *testing.T) {
 		"https://x:0", "https://x y", "https://x\r\nBcc: a@example.org", "https://*.example.org", "javascript:alert(1)",
 	} {
 		if got, err := ParseBaseURL(bad); err == nil {
-			t.Errorf("%q was taken as %q", bad, got)
+			t.Errorf("%q was accepted as %q", bad, got)
 		}
 	}
 }

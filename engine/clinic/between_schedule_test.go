@@ -102,7 +102,7 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !x.kept(e) {
-				t.Error("what was changed meanwhile is lost")
+				t.Error("a concurrent change is lost")
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestScheduleRefusesConcurrentConflict(t *testing.T) {
 		}
 	})
 	if _, err := e.Clinic.CreateAppointmentType(ctx, "system", xray("Another")); !errors.As(err, &invalid) {
-		t.Errorf("a type whose id was taken meanwhile: got %v, want *ValidationError", err)
+		t.Errorf("a type whose id was used in the meantime: got %v, want *ValidationError", err)
 	}
 	e = c.Beside(func() {
 		if err := c.Clinic.ArchiveSpecialist(ctx, "system", "bea"); err != nil {
@@ -134,7 +134,7 @@ func TestScheduleRefusesConcurrentConflict(t *testing.T) {
 	if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "bea", func(p *store.Specialist) {
 		p.Name = "Bea"
 	}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a specialist who was archived meanwhile: got %v, want ErrNotFound", err)
+		t.Errorf("a specialist who was archived in the meantime: got %v, want ErrNotFound", err)
 	}
 	e = c.Beside(nil)
 	o, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada",
@@ -143,6 +143,6 @@ func TestScheduleRefusesConcurrentConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := e.Clinic.DeleteOverride(ctx, "system", o.ID); err != nil {
-		t.Errorf("an override that another server made: %v", err)
+		t.Errorf("an override from another server: %v", err)
 	}
 }

@@ -72,26 +72,26 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 		t.Errorf("the event is %+v (%v), want availability of ada", events, err)
 	}
 	if slot := c.Slot(1, "checkup", early, "bea"); slot == nil {
-		t.Error("a colleague's slot is gone as well")
+		t.Error("the slot of a colleague disappeared as well")
 	}
 	if a, err := c.Store.Appointment(ctx, stays.ID); err != nil || a.Status != store.Confirmed {
-		t.Errorf("what was booked in it is %v, %v; want it to stay", a.Status, err)
+		t.Errorf("the appointment in the block is %v, %v; want it unchanged", a.Status, err)
 	}
 	r := enginetest.BookingOf(2, "checkup")
 	r.HoldID = begun.ID
 	var no *availability.NotBookableError
 	if _, err := c.Book(r); !errors.As(err, &no) || no.Reason != availability.ReasonOverrideClosed {
-		t.Errorf("booking a hold from before the block: got %v, want %s", err, availability.ReasonOverrideClosed)
+		t.Errorf("booking a hold that is older than the block: got %v, want %s", err, availability.ReasonOverrideClosed)
 	}
 
 	if err := c.Clinic.DeleteBlock(ctx, "key:test", first.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Clinic.DeleteBlock(ctx, "key:test", first.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("removing it again: got %v, want ErrNotFound", err)
+		t.Errorf("second removal: got %v, want ErrNotFound", err)
 	}
 	if slot := c.Slot(1, "checkup", early, "ada"); slot == nil {
-		t.Error("the time of the block that was removed is not back")
+		t.Error("the time of the removed block is not listed")
 	}
 	refused(c, "in the one that is left", late)
 	if got, _ := c.Clinic.Blocks("ada"); len(got) != 1 || got[0].ID != second.ID {
@@ -130,7 +130,7 @@ func TestBlockRefusals(t *testing.T) {
 		}
 	}
 	if _, err := c.Clinic.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "nobody", Start: at, End: at.Add(1)}, nil); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("of nobody: got %v, want ErrNotFound", err)
+		t.Errorf("of an unknown specialist: got %v, want ErrNotFound", err)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestClinicFileHasBlocks(t *testing.T) {
 	var invalid *record.ValidationError
 	if _, err := fresh.Clinic.Import(ctx, "system", file); !errors.As(err, &invalid) ||
 		invalid.Fields[0].Field != "specialists[0].blocks[1].id" {
-		t.Errorf("one block twice: got %v, want a mistake in specialists[0].blocks[1].id", err)
+		t.Errorf("the same block twice: got %v, want an error for specialists[0].blocks[1].id", err)
 	}
 	file.Specialists[0].Blocks = nil
 	if _, err := fresh.Clinic.Import(ctx, "system", file); err != nil {

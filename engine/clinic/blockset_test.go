@@ -40,19 +40,19 @@ func TestBlocksOfOneForm(t *testing.T) {
 		}
 		for _, b := range made {
 			if b.Start.Format(time.RFC3339) != "2000-03-23T23:00:00Z" || b.End.Format(time.RFC3339) != "2000-03-27T22:00:00Z" {
-				t.Errorf("whole days over the change are %s to %s", b.Start, b.End)
+				t.Errorf("whole days across the clock change are %s to %s", b.Start, b.End)
 			}
 		}
 		var no *availability.NotBookableError
 		if _, err := c.Hold(1, "checkup", time.Date(2000, 1, 20, 9, 0, 0, 0, time.UTC), "ben"); err != nil {
-			t.Errorf("beside the week: %v", err)
+			t.Errorf("blocks other than the week: %v", err)
 		}
 		if _, err := c.Book(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: time.Date(2000, 3, 26, 9, 0, 0, 0, time.UTC), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}}); !errors.As(err, &no) {
 			t.Errorf("in the week: %v", err)
 		}
 		list, more, err := c.Booking.InTheWay(t.Context(), made)
 		if err != nil || more || len(list) != 1 || list[0].ID != in.ID {
-			t.Errorf("in the way are %v, %v", list, err)
+			t.Errorf("the appointments in the blocks are %v, %v", list, err)
 		}
 		again := clinic.BlockForm{SpecialistIDs: []string{"ada"}, EveryWeeks: 2, Until: date("2000-04-05"),
 			Spans: []clinic.BlockSpan{{Title: "Course", From: date("2000-03-08"), To: date("2000-03-08"), Start: 13 * 60, End: 17 * 60}}}
@@ -64,7 +64,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 			starts = append(starts, b.Start.Format(time.RFC3339))
 		}
 		if !slices.Equal(starts, []string{"2000-03-08T12:00:00Z", "2000-03-22T12:00:00Z", "2000-04-05T11:00:00Z"}) {
-			t.Errorf("every second Wednesday at one: %v", starts)
+			t.Errorf("every second Wednesday at 13:00: %v", starts)
 		}
 		// One block is deleted alone, the others together. The week stays.
 		if err := c.Clinic.DeleteBlock(t.Context(), "user:jo", made[1].ID); err != nil {
@@ -80,12 +80,12 @@ func TestBlocksOfOneForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.Clinic.Current().Blocks["ada"]; len(got) != 1 || got[0].Reason != "Easter" {
-			t.Errorf("left are %v", got)
+			t.Errorf("remaining blocks: %v", got)
 		}
 		// A clinic file contains the sets.
 		file := c.Clinic.Export()
 		if _, err := c.Clinic.Import(t.Context(), "system", file); err != nil || c.Clinic.Current().Blocks["ben"][0].SetID == "" {
-			t.Errorf("imported again: %v", err)
+			t.Errorf("second import: %v", err)
 		}
 		for field, form := range map[string]clinic.BlockForm{
 			"specialistIds[0]":  {SpecialistIDs: []string{"nobody"}, Spans: week.Spans},
@@ -101,7 +101,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 			}
 		}
 		if BlocksOver(c, t, date) {
-			t.Error("a form of more than 2000 blocks is taken")
+			t.Error("a form with more than 2000 blocks is accepted")
 		}
 	})
 }

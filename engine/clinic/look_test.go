@@ -45,7 +45,7 @@ func TestSettingsCheckAccentAndLogo(t *testing.T) {
 			var m record.Mistakes
 			checkLook(&m, &Settings{Accent: c.accent, Logo: c.logo})
 			if got := m.Err(); (got != nil) != (c.wrong != "") || got != nil && !strings.Contains(got.Error(), c.wrong) {
-				t.Errorf("the check says %v, want a mistake in %q", got, c.wrong)
+				t.Errorf("the check returns %v, want an error for %q", got, c.wrong)
 			}
 		})
 	}

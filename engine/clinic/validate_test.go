@@ -30,7 +30,7 @@ func TestEmailAddressesHaveTheFormOfOne(t *testing.T) {
 			t.Errorf("%q: accepted %v, want %v", address, got, want)
 		}
 		if parsed, err := mail.ParseAddress(address); want && (err != nil || parsed.Address != address) {
-			t.Errorf("%q is accepted and a mail server would read %v (%v)", address, parsed, err)
+			t.Errorf("%q is accepted, and a mail server would parse it as %v (%v)", address, parsed, err)
 		}
 	}
 }

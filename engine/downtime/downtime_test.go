@@ -75,7 +75,7 @@ func TestKitListsWholeDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if kit.Clinic != "Harbour Clinic" || kit.From != day || kit.To != day.AddDays(1) || len(kit.Sheets) != 1 {
-		t.Fatalf("the kit of %q from %s to %s has %d sheets", kit.Clinic, kit.From, kit.To, len(kit.Sheets))
+		t.Fatalf("the plan of %q from %s to %s has %d sheets", kit.Clinic, kit.From, kit.To, len(kit.Sheets))
 	}
 	wantRows(t, "ada's day", rowsOf(&kit.Sheets[0]), []string{
 		"09:00-09:30 booked Rosa, checkup",
@@ -89,7 +89,7 @@ func TestKitListsWholeDay(t *testing.T) {
 	entries, _, err := c.Record.Audit(ctx, store.AuditFilter{Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Action != string(record.ActionAppointmentsDowntimeKit) ||
 		entries[0].Actor != string(enginetest.Jo) {
-		t.Errorf("the newest audit entry is %+v, %v; want the delivery of the kit", entries, err)
+		t.Errorf("the newest audit entry is %+v, %v; want the delivery of the plan", entries, err)
 	}
 }
 
@@ -275,6 +275,6 @@ func TestCheckLimitsRows(t *testing.T) {
 	}
 	if got, err := c.Downtime.Check(t.Context(), []downtime.Written{{AppointmentTypeID: "massage"}}); err != nil ||
 		got[0].Outcome != downtime.IsWrong {
-		t.Errorf("only a wrong row: got %+v, %v", got, err)
+		t.Errorf("an invalid row alone: got %+v, %v", got, err)
 	}
 }

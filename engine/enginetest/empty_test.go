@@ -21,7 +21,7 @@ func TestEmptyDatabasesHaveOwnIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again.ID() != one.ID() {
-		t.Errorf("opened again: got the id %q, want %q", again.ID(), one.ID())
+		t.Errorf("after a restart: got the id %q, want %q", again.ID(), one.ID())
 	}
 	if err := again.Close(); err != nil {
 		t.Error(err)

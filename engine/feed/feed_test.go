@@ -54,7 +54,7 @@ func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	}
 	text := read(anonymous)
 	if again := read(anonymous); again != text {
-		t.Errorf("read twice:\n%s\n%s", text, again)
+		t.Errorf("two reads differ:\n%s\n%s", text, again)
 	}
 	if n := strings.Count(text, "BEGIN:VEVENT"); n != 1 || !strings.Contains(text, "UID:"+mine.ID) {
 		t.Errorf("%d events, want the one of %s:\n%s", n, mine.ID, text)
@@ -73,7 +73,7 @@ func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	text = read(named)
 	if !strings.Contains(text, `SUMMARY:Rosa Fischer\, checkup`) || !strings.Contains(text, "030 77") ||
 		strings.Contains(text, "rosa@") || strings.Contains(text, "fear") {
-		t.Errorf("with names, it must have the name and the phone number only:\n%s", text)
+		t.Errorf("with names, it must contain only the name and the phone number:\n%s", text)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestFeedHasYearAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if in := bytes.Contains(text, []byte(a.ID)); in != x.in {
-			t.Errorf("read %s from the start: it is in the calendar: %t, want %t", x.read.Sub(a.SlotStart), in, x.in)
+			t.Errorf("an appointment %s from the start is in the calendar: %t, want %t", x.read.Sub(a.SlotStart), in, x.in)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (l *lostAnswers) Claim(ctx context.Context, c holds.Claim) (holds.Hold, err
 	}
 	h, err := l.Backend.Claim(ctx, c)
 	if l.left--; l.left < 0 && err == nil {
-		return holds.Hold{}, fmt.Errorf("%w: the answer is lost", holds.ErrUnavailable)
+		return holds.Hold{}, fmt.Errorf("%w: the answer was lost", holds.ErrUnavailable)
 	}
 	return h, err
 }
@@ -123,14 +123,14 @@ func TestRepeatTakesItsOwnHolds(t *testing.T) {
 				}
 				live.lost = true
 				if _, err := test.do(e, start, list, once("one")); !errors.Is(err, holds.ErrUnavailable) {
-					t.Fatalf("without answers: got %v, want ErrUnavailable", err)
+					t.Fatalf("with all answers lost: got %v, want ErrUnavailable", err)
 				}
 				live.lost = false
 				var held *holds.HeldError
 				var conflict *group.ConflictError
 				if _, err := test.do(e, start, list, once("two")); !errors.As(err, &held) &&
 					!errors.As(err, &conflict) {
-					t.Errorf("another key: got %v, want that the time is held", err)
+					t.Errorf("another key: got %v, want a HeldError", err)
 				}
 				if done, err := test.do(e, start, list, once("one")); err != nil || len(done) != test.want {
 					t.Errorf("the repeat: got %d, %v; want %d", len(done), err, test.want)

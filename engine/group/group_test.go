@@ -39,7 +39,7 @@ func clinicWith(t *testing.T, priorities map[string]int, wrap func(holds.Backend
 	// When a test ends, no hold is left, and the memory agrees with the database.
 	t.Cleanup(func() {
 		if held, err := e.Booking.Holds(context.Background()); err != nil || len(held) > 0 {
-			t.Errorf("%d holds are left, %v", len(held), err)
+			t.Errorf("%d holds remain, %v", len(held), err)
 		}
 		if d, err := e.Booking.Differences(context.Background()); err != nil || len(d) > 0 {
 			t.Errorf("memory differs from the database: %v, %v", d, err)
@@ -97,10 +97,10 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, want := plan[0].SpecialistIDs, []string{"ben", "cem", "ada"}; !slices.Equal(got, want) {
-			t.Errorf("first time: free are %v, want %v", got, want)
+			t.Errorf("first time: the free specialists are %v, want %v", got, want)
 		}
 		if got, want := plan[1].SpecialistIDs, []string{"ben"}; !slices.Equal(got, want) {
-			t.Errorf("second time: free are %v, want %v", got, want)
+			t.Errorf("second time: the free specialists are %v, want %v", got, want)
 		}
 	}
 	list, err := e.Group.Series.Book(t.Context(), weekly(start, 2))
@@ -117,7 +117,7 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 		t.Errorf("visit: got %v, %v; want %v", got, err, want)
 	}
 	if _, err := e.Group.Visit.Book(t.Context(), pair(third)); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("second visit: got %v, want ErrSlotTaken", err)
+		t.Errorf("second visit at that time: got %v, want ErrSlotTaken", err)
 	}
 	day := store.DateOf(third)
 	slots, err := e.Group.Visit.Slots(t.Context(), group.SlotsRequest{AppointmentTypeIDs: []string{"checkup",
@@ -134,7 +134,7 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 	list, err = e.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: jo},
 		SlotStart: start, SpecialistID: "cem"})
 	if !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("move onto the series: got %v, %v; want ErrSlotTaken", list, err)
+		t.Errorf("move to the time of the series: got %v, %v; want ErrSlotTaken", list, err)
 	}
 }
 

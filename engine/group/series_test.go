@@ -121,13 +121,13 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 			t.Errorf("%d: got %s %q %v, want %q %v", i, o.Start, o.Reason, o.SpecialistIDs, want.reason, want.who)
 		}
 		if (len(o.Nearest) > 0) != (want.reason != "") {
-			t.Errorf("%d: the nearest are %v", i, o.Nearest)
+			t.Errorf("time %d: the nearest free times are %v", i, o.Nearest)
 		}
 	}
 	near := plan[1].Nearest
 	if len(near) != 4 || !near[0].Start.Equal(day(1).Add(-30*time.Minute)) ||
 		!near[1].Start.Equal(day(1).Add(30*time.Minute)) {
-		t.Errorf("near what is taken are %v", near)
+		t.Errorf("the nearest free times of a taken one are %v", near)
 	}
 	for _, x := range plan[3].Nearest {
 		if x.Start.Before(day(3).Add(24*time.Hour)) && x.Start.After(day(3).Add(-30*time.Minute)) {
@@ -136,10 +136,10 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 	}
 	rule.Client = ""
 	if plan, _ = c.Group.Series.Plan(ctx, rule); plan[2].Reason != availability.ReasonHeld {
-		t.Errorf("what others hold is %q", plan[2].Reason)
+		t.Errorf("the reason of a held time is %q", plan[2].Reason)
 	}
 	if len(c.Confirmed()) != 3 {
-		t.Error("a plan wrote something")
+		t.Error("a plan changed the database")
 	}
 	for name, change := range map[string]func(*group.Rule){
 		"count":         func(r *group.Rule) { r.Count = 53 },
@@ -182,13 +182,13 @@ func TestSeriesBooksAllOrNone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := len(c.Confirmed()); got != 6 {
-		t.Errorf("%d appointments, want the 6 of the first series", got)
+		t.Errorf("%d appointments, want only the 6 of the first series", got)
 	}
 	c.WantNoHolds()
 	// Two times that overlap each other.
 	r.Times = []group.Time{{Start: c.Start.Add(24 * time.Hour)}, {Start: c.Start.Add(24*time.Hour + 10*time.Minute)}}
 	if _, err := c.Group.Series.Book(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
-		t.Errorf("two that overlap: %v", err)
+		t.Errorf("two times that overlap: %v", err)
 	}
 	c.WantNoHolds()
 }
@@ -222,7 +222,7 @@ func TestSeriesRaceHasOneWinner(t *testing.T) {
 	all.Wait()
 	// Two requests that begin at opposite ends may refuse each other, but a series is never half booked.
 	if got := len(c.Confirmed()); won > 1 || won+lost != 20 || got != 5*won {
-		t.Errorf("%d won, %d lost, and there are %d appointments", won, lost, got)
+		t.Errorf("%d succeeded, %d failed, and there are %d appointments", won, lost, got)
 	}
 	c.WantNoHolds()
 }
@@ -247,7 +247,7 @@ func TestSeriesRefusedByDatabaseChangesNothing(t *testing.T) {
 		t.Errorf("got %v, want the second of the request", err)
 	}
 	if got := len(c.Confirmed()); got != 1 {
-		t.Errorf("%d appointments, want the one there was", got)
+		t.Errorf("%d appointments, want only the first", got)
 	}
 	c.WantNoHolds()
 	r = weeklyFor(c, 2)
@@ -259,7 +259,7 @@ func TestSeriesRefusedByDatabaseChangesNothing(t *testing.T) {
 		t.Errorf("a move: got %v, want the second", err)
 	}
 	if got, _ := c.Booking.Appointment(t.Context(), list[0].ID); !got.SlotStart.Equal(c.Start) {
-		t.Errorf("half of the series was moved, to %s", got.SlotStart)
+		t.Errorf("a part of the series was moved, to %s", got.SlotStart)
 	}
 	c.WantNoHolds()
 }
@@ -295,17 +295,17 @@ func TestSeriesCancelsFromOneOn(t *testing.T) {
 		}
 	}
 	if slot := c.Slot(1, "checkup", list[3].SlotStart, "ada"); slot == nil {
-		t.Error("a cancelled time is not listed")
+		t.Error("the time of a cancelled appointment is not listed")
 	}
 	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[4].ID, Actor: "user:jo"},
 		Reason: ""}); !errors.Is(err, record.ErrNotConfirmed) {
-		t.Errorf("from a cancelled one: %v", err)
+		t.Errorf("from a cancelled appointment: %v", err)
 	}
 	alone := c.MustBook(booking.Request{AppointmentTypeID: "checkup", SlotStart: c.Start.Add(time.Hour),
 		Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: alone.ID, Actor: "user:jo"},
 		Reason: ""}); !errors.Is(err, group.ErrNoSeries) {
-		t.Errorf("one that stands alone: %v", err)
+		t.Errorf("an appointment without a series: %v", err)
 	}
 }
 
@@ -353,11 +353,11 @@ func TestSeriesMovesFromOneOn(t *testing.T) {
 	}
 	if kept, _ := c.Booking.Appointment(t.Context(), list[3].ID); kept.SpecialistID != "ada" ||
 		!kept.SlotStart.Equal(list[4].SlotStart) {
-		t.Errorf("what was to stay is %+v", kept)
+		t.Errorf("an earlier appointment changed: %+v", kept)
 	}
 	c.WantNoHolds()
 	if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
-		t.Errorf("memory is not the database: %v, %v", d, err)
+		t.Errorf("memory differs from the database: %v, %v", d, err)
 	}
 }
 
@@ -378,20 +378,20 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 		got := c.Mails(folder, list[0].ID)
 		text := got["series_confirmation"]
 		if len(got) != 1 || !strings.Contains(text, "6 appointments from") || strings.ContainsAny(text, "{}") {
-			t.Errorf("the first one's mails are %v", got)
+			t.Errorf("the emails of the first appointment are %v", got)
 		}
 		_, said := enginetest.Parts(t, c.Messages(folder, list[0].ID)["series_confirmation"])
 		if i := slices.IndexFunc(said, func(p enginetest.Part) bool {
 			return p.Kind == "text/calendar"
 		}); i < 0 || said[i].Method != "PUBLISH" || strings.Count(said[i].Text, "BEGIN:VEVENT") != 6 {
-			t.Errorf("the calendar of the mail is not six events: %v", said)
+			t.Errorf("the calendar file of the email does not have six events: %v", said)
 		}
 		for i, a := range list {
 			if !strings.Contains(text, "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) {
 				t.Errorf("the link of %d is missing", i)
 			}
 			if i > 0 && len(c.Mails(folder, a.ID)) != 0 {
-				t.Errorf("%d has a mail of its own", i)
+				t.Errorf("appointment %d has an email of its own", i)
 			}
 		}
 		if _, err := c.Group.Series.Cancel(t.Context(),
@@ -401,12 +401,12 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 		// One of three cannot be restored alone, because the email lists all of them.
 		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err,
 			booking.ErrUndoLate) {
-			t.Errorf("undone for one alone: %v, want ErrUndoLate", err)
+			t.Errorf("undo of one appointment: %v, want ErrUndoLate", err)
 		}
 		time.Sleep(time.Second)
 		if text := c.Mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text,
 			"Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
-			t.Errorf("the mail about the cancellation is %q", text)
+			t.Errorf("the cancellation email is %q", text)
 		}
 		if _, err := c.Group.Series.Move(t.Context(),
 			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"},
@@ -415,7 +415,7 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if text := c.Mails(folder, list[1].ID)["series_reschedule"]; strings.Count(text, "13:00 to 13:30") < 2 {
-			t.Errorf("the mail about the move is %q", text)
+			t.Errorf("the move email is %q", text)
 		}
 		// The reminder of the first appointment is sent the day before, as usual.
 		time.Sleep(3*24*time.Hour + 13*time.Hour)

@@ -30,7 +30,7 @@ func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 		t.Fatalf("got %v, want a conflict at the second time", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 1 || held[0].ID != theirs.ID {
-		t.Errorf("booked: the holds are %+v, want the patient's still", held)
+		t.Errorf("after the booking, the holds are %+v, want the patient's hold", held)
 	}
 
 	r.Times[0].Start, r.Times[1].Start = c.Start.Add(2*time.Hour), c.Start.AddDate(0, 0, 8).Add(2*time.Hour)
@@ -45,9 +45,9 @@ func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Group.Series.Move(ctx, move); !errors.As(err, &conflict) {
-		t.Fatalf("moved: got %v, want a conflict", err)
+		t.Fatalf("move: got %v, want a conflict", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 2 {
-		t.Errorf("moved: the holds are %+v, want both patients' still", held)
+		t.Errorf("after the move, the holds are %+v, want both patients' holds", held)
 	}
 }

@@ -78,7 +78,7 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 						t.Errorf("%d is\n%+v\nand was\n%+v", i, a, was)
 					}
 					if _, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&was)); err != nil {
-						t.Errorf("the link of %d is dead: %v", i, err)
+						t.Errorf("the manage link of %d fails: %v", i, err)
 					}
 				}
 				time.Sleep(time.Minute)
@@ -91,11 +91,11 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 				}
 				c.WantNoHolds()
 				if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
-					t.Errorf("memory is not the database: %v, %v", d, err)
+					t.Errorf("memory differs from the database: %v, %v", d, err)
 				}
 				if _, err := c.Group.Series.Undo(t.Context(),
 					group.Which{ID: list[1].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
-					t.Errorf("an undo of the undo: %v", err)
+					t.Errorf("second undo: %v", err)
 				}
 			})
 		})
@@ -117,7 +117,7 @@ func TestUndoRefusesOneOfSeries(t *testing.T) {
 		c.AnnSays(list[2].ID)
 		if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[1].ID,
 			Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
-			t.Errorf("undone alone: %v, want ErrUndoLate", err)
+			t.Errorf("undo of one appointment: %v, want ErrUndoLate", err)
 		}
 	})
 }
@@ -169,12 +169,12 @@ func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 				for _, a := range list[1:] {
 					if now, err := c.Booking.Appointment(t.Context(), a.ID); err != nil ||
 						now.Status != store.Cancelled {
-						t.Errorf("a refused undo brought back %+v, %v", now, err)
+						t.Errorf("a refused undo restored %+v, %v", now, err)
 					}
 				}
 				time.Sleep(time.Minute)
 				if _, told := c.Mails(folder, list[1].ID)["series_cancellation"]; !told {
-					t.Error("the patient was not told of the cancellation")
+					t.Error("the patient got no email about the cancellation")
 				}
 			})
 		})

@@ -38,13 +38,13 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	h, err := c.HoldVisit(1, c.Start, "ada", "checkup", "checkup", "checkup")
 	if err != nil || h.SlotEnd != c.Start.Add(90*time.Minute) {
-		t.Fatalf("held until %s, %v; want one hold of an hour and a half", h.SlotEnd, err)
+		t.Fatalf("held until %s, %v; want one hold of 90 minutes", h.SlotEnd, err)
 	}
 	for _, minutes := range []int{0, 30, 60} {
 		var held *holds.HeldError
 		if _, err := c.Hold(2, "checkup", c.Start.Add(time.Duration(minutes)*time.Minute), "ada"); !errors.As(err,
 			&held) {
-			t.Errorf("%d minutes in: another client got %v, want it held", minutes, err)
+			t.Errorf("%d minutes after the start: another client got %v, want a HeldError", minutes, err)
 		}
 	}
 	c.MustHold(2, "checkup", c.Start.Add(90*time.Minute), "ada")
@@ -55,13 +55,13 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	alone.HoldID = h.ID
 	var invalid *record.ValidationError
 	if _, err := c.Book(alone); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "group visit") {
-		t.Errorf("one person books with it: %v; want it refused", err)
+		t.Errorf("one person books with the visit's hold: %v; want an error", err)
 	}
 	two := r
 	two.People = r.People[:2]
 	if _, err := c.Group.Visit.Book(t.Context(), two); !errors.As(err, &invalid) ||
 		!strings.Contains(err.Error(), "hold the visit again") {
-		t.Errorf("two of three book with it: %v; want it refused", err)
+		t.Errorf("two of three people book with the visit's hold: %v; want an error", err)
 	}
 	list := c.MustVisit(r)
 	wantAt(c, "booked", list, 0, 30, 60)
@@ -72,10 +72,10 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 		}
 	}
 	if there, err := c.Group.Visit.Of(t.Context(), list[2].ID); err != nil || len(there) != 3 {
-		t.Errorf("the visit of the last: %d, %v", len(there), err)
+		t.Errorf("the visit of the last appointment: %d, %v", len(there), err)
 	}
 	if held, _ := c.Booking.Holds(t.Context()); len(held) != 1 {
-		t.Errorf("%d holds are left, want the one after it", len(held))
+		t.Errorf("%d holds remain, want only the later one", len(held))
 	}
 	if err := c.Store.Check(t.Context()); err != nil {
 		t.Error(err)
@@ -112,14 +112,14 @@ func TestVisitSlotsFitWholeVisit(t *testing.T) {
 		return minutes
 	}
 	if got := starts(3); !slices.Equal(got, []int{-120, -90, 30, 60}) {
-		t.Errorf("three fit at %v around noon, which is booked", got)
+		t.Errorf("the list offers %v to three people around noon, which is booked", got)
 	}
 	if got := starts(2); !slices.Equal(got, []int{-120, -90, -60, 30, 60}) {
-		t.Errorf("two fit at %v around noon, which is booked", got)
+		t.Errorf("the list offers %v to two people around noon, which is booked", got)
 	}
 	if _, err := c.Group.Visit.Book(t.Context(), enginetest.Family(noon.Add(-30*time.Minute),
 		"checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("where the second does not fit: %v", err)
+		t.Errorf("where the second appointment does not fit: %v", err)
 	}
 	c.WantNoHolds()
 }
@@ -176,7 +176,7 @@ func TestVisitTakesRoomForWholeTime(t *testing.T) {
 	c.MustBook(enginetest.Peels(2, c.Start, "ben"))
 	if _, err := c.Group.Visit.Book(t.Context(), enginetest.Family(c.Start, "peel", "peel")); !errors.Is(err,
 		store.ErrSlotTaken) {
-		t.Errorf("without a room for the first: %v", err)
+		t.Errorf("without a room for the first appointment: %v", err)
 	}
 	if _, err := c.Group.Visit.Move(t.Context(),
 		group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo},
@@ -209,7 +209,7 @@ func TestVisitRefusedByDatabaseReleasesHold(t *testing.T) {
 		t.Errorf("got %v, want ErrSlotTaken", err)
 	}
 	if there := c.Confirmed(); len(there) != 1 {
-		t.Errorf("%d appointments are there: half a visit", len(there)-1)
+		t.Errorf("%d appointments: a visit was booked only in part", len(there)-1)
 	}
 	c.WantNoHolds()
 }
@@ -228,13 +228,13 @@ func TestVisitHoldExpiresAsOne(t *testing.T) {
 		}
 		time.Sleep(29 * time.Second)
 		if slot := c.Slot(2, "checkup", c.Start.Add(30*time.Minute), "ada"); slot == nil || slot.Held != 1 {
-			t.Errorf("extended: the second one's time is %+v", slot)
+			t.Errorf("after the extension, the second time is %+v", slot)
 		}
 		time.Sleep(2 * time.Second)
 		for _, minutes := range []int{0, 30} {
 			if slot := c.Slot(2, "checkup", c.Start.Add(time.Duration(minutes)*time.Minute), "ada"); slot == nil ||
 				slot.Available != 1 {
-				t.Errorf("lapsed: %d minutes in it is %+v", minutes, slot)
+				t.Errorf("after the expiry, %d minutes after the start, the time is %+v", minutes, slot)
 			}
 		}
 		r := enginetest.Family(c.Start, "checkup", "checkup") // the time is claimed again
@@ -254,10 +254,10 @@ func TestVisitHoldReplacesOwnHold(t *testing.T) {
 		SpecialistID: "ada", Client: enginetest.Client(1), Replaces: one.ID}
 	var held *holds.HeldError
 	if _, err := c.Group.Visit.Hold(t.Context(), ask); !errors.As(err, &held) {
-		t.Errorf("with the third one's time taken: %v", err)
+		t.Errorf("with the third time taken: %v", err)
 	}
 	if slot := c.Slot(1, "checkup", c.Start, "ada"); slot == nil || !slot.OwnHold {
-		t.Errorf("the hold of one is gone: %+v", slot)
+		t.Errorf("the single hold was released: %+v", slot)
 	}
 	ask.AppointmentTypeIDs = ask.AppointmentTypeIDs[:2]
 	h, err := c.Group.Visit.Hold(t.Context(), ask)
@@ -265,12 +265,12 @@ func TestVisitHoldReplacesOwnHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := c.Group.Visit.Hold(t.Context(), ask); err != nil || again.ID != h.ID {
-		t.Errorf("asked again: %s, %v; want the same hold", again.ID, err)
+		t.Errorf("repeated claim: %s, %v; want the same hold", again.ID, err)
 	}
 	ask.Replaces, ask.Client = h.ID, enginetest.Client(3)
 	ask.SlotStart = c.Start.Add(2 * time.Hour)
 	if _, err := c.Group.Visit.Hold(t.Context(), ask); !errors.Is(err, holds.ErrNotOwner) {
-		t.Errorf("instead of another client's: %v", err)
+		t.Errorf("replacing another client's hold: %v", err)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestRefusedVisitHoldKeepsReplacedHold(t *testing.T) {
 				return h.Span == one.Span && h.Owner.Is(enginetest.Client(1).Owner()) &&
 					!h.ExpiresAt.After(one.ExpiresAt.Add(time.Second)) && (h.ID == one.ID) == test.sameID
 			}) {
-				t.Errorf("what was held is gone: %+v, %v", all, err)
+				t.Errorf("the earlier hold was released: %+v, %v", all, err)
 			}
 		})
 	}

@@ -42,18 +42,18 @@ func TestVisitMovesAsOne(t *testing.T) {
 	}
 	if there := c.Confirmed(); there[0].SpecialistID != "ben" || there[2].VisitID != id ||
 		there[0].Patient.Name != "Lena Vogt" {
-		t.Errorf("they are %+v", there)
+		t.Errorf("the moved appointments are %+v", there)
 	}
 	stay, err := move(0, "ben")
 	if err != nil || stay[0].Version != c.Confirmed()[0].Version || stay[0].ManageEpoch != 4 {
-		t.Errorf("where they are: %v, %+v", err, stay)
+		t.Errorf("to their current time: %v, %+v", err, stay)
 	}
 	// One of them would not fit, so none is moved.
 	other := enginetest.BookingOf(1, "checkup")
 	other.SlotStart, other.SpecialistID = c.Start.Add(5*time.Hour), "ben"
 	c.MustBook(other)
 	if _, err := move(180, "ben"); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("onto taken time: %v", err)
+		t.Errorf("to a taken time: %v", err)
 	}
 	if _, err := c.Group.Visit.Move(t.Context(),
 		group.VisitMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: enginetest.Jo},
@@ -73,7 +73,7 @@ func TestVisitMemberChangesAlone(t *testing.T) {
 	c.DeskCancels(list[1].ID)
 	alone := c.DeskMoves(list[3].ID, c.Start.Add(4*time.Hour))
 	if alone.VisitID != "" {
-		t.Error("the one that was moved is still of the visit")
+		t.Error("the appointment that moved alone is still part of the visit")
 	}
 	if back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: enginetest.Jo}); err != nil ||
 		back.VisitID != list[0].VisitID {
@@ -99,11 +99,11 @@ func TestVisitMemberChangesAlone(t *testing.T) {
 		}(),
 	} {
 		if !errors.Is(err, record.ErrVisit) {
-			t.Errorf("a patient %s one of them: %v", what, err)
+			t.Errorf("a patient's %s of one appointment: %v", what, err)
 		}
 	}
 	if _, err := c.Group.Visit.Of(t.Context(), alone.ID); !errors.Is(err, group.ErrNoVisit) {
-		t.Errorf("the visit of who comes alone: %v", err)
+		t.Errorf("visit of a single appointment: %v", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID,
 					Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
-					t.Errorf("one of them alone is undone: %v", err)
+					t.Errorf("undo of one appointment: %v", err)
 				}
 				if _, err := c.Group.Visit.Undo(t.Context(),
 					booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); err != nil {
@@ -158,7 +158,7 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 				c.WantNoHolds()
 				if _, err := c.Group.Visit.Undo(t.Context(),
 					booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
-					t.Errorf("an undo of the undo: %v", err)
+					t.Errorf("second undo: %v", err)
 				}
 			})
 		})
@@ -194,10 +194,10 @@ func TestVisitUndoRefusesPart(t *testing.T) {
 					if _, err := c.Group.Visit.Undo(t.Context(),
 						booking.UndoRequest{ID: list[0].ID, Actor: enginetest.Jo}); !errors.Is(err,
 						booking.ErrUndoLate) {
-						t.Errorf("undone: %v, want ErrUndoLate", err)
+						t.Errorf("undo: %v, want ErrUndoLate", err)
 					}
 					if after := at(c, c.Confirmed()); !slices.Equal(before, after) {
-						t.Errorf("they are at %v and were at %v", after, before)
+						t.Errorf("the appointments are at %v and were at %v", after, before)
 					}
 					c.WantNoHolds()
 				})
@@ -223,7 +223,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30",
 			"12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "call us"} {
 			if !strings.Contains(text, want) {
-				t.Errorf("the mail does not say %q: %s", want, text)
+				t.Errorf("the email does not contain %q: %s", want, text)
 			}
 		}
 		if n := strings.Count(text[:strings.Index(text, "<html")], "manage#"); n != 1 {
@@ -234,7 +234,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		for i, a := range list {
 			got := c.Mails(folder, a.ID)
 			if i > 0 && got["series_confirmation"] != "" {
-				t.Errorf("%s has a mail of their own", a.Patient.Name)
+				t.Errorf("%s has an email of its own", a.Patient.Name)
 			}
 			if got["reminder"] != "" {
 				reminders++
@@ -250,7 +250,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		time.Sleep(time.Minute)
 		if text := c.Mails(folder, list[0].ID)["series_cancellation"]; !strings.Contains(text,
 			"Cancelled: 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
-			t.Errorf("the mail about the cancellation is %q", text)
+			t.Errorf("the cancellation email is %q", text)
 		}
 	})
 }

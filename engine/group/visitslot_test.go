@@ -31,7 +31,7 @@ func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 			}
 			c.Slot(9, "checkup", c.Start.Add(time.Hour), "")
 			if h, err := c.HoldVisit(9, c.Start, "", "checkup", "checkup"); !errors.Is(err, store.ErrSlotTaken) {
-				t.Errorf("a visit at taken time: got %+v, %v; want %v", h, err, store.ErrSlotTaken)
+				t.Errorf("a visit at a taken time: got %+v, %v; want %v", h, err, store.ErrSlotTaken)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestVisitSlotsStopForGoneClient(t *testing.T) {
 		t.Fatalf("%d starts, %v", len(list.Slots), err)
 	}
 	if _, err := c.Group.Visit.Slots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
-		t.Errorf("gone at the third look: got %v, want it given up", err)
+		t.Errorf("cancelled during the third specialist: got %v, want context.Canceled", err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 		t.Fatal("no start is listed")
 	}
 	if each := measured.AllocedBytesPerOp() / int64(len(list.Slots)); each > 20_000 {
-		t.Errorf("%d bytes for each of %d starts: all holds are copied for each", each, len(list.Slots))
+		t.Errorf("%d bytes for each of %d starts: the list copies all holds for each start", each, len(list.Slots))
 	}
 	t.Logf("%d starts: %s, %d bytes", len(list.Slots), time.Duration(measured.NsPerOp()), measured.AllocedBytesPerOp())
 }
@@ -232,7 +232,7 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 				t.Errorf("%d are booked", len(there))
 			}
 			if held, err := c.Booking.Holds(ctx); err != nil || len(held) != 1 || held[0].Pinned {
-				t.Errorf("the hold is %+v, %v; want it as it was", held, err)
+				t.Errorf("the hold is %+v, %v; want it unchanged", held, err)
 			}
 		})
 	}

@@ -193,7 +193,7 @@ func FuzzBusy(f *testing.F) {
 		for i, s := range busy {
 			if !s.Start.Before(s.End) || s.Start.Before(from) || s.End.After(to) || i > 0 &&
 				!busy[i-1].End.Before(s.Start) {
-				t.Errorf("busy from %s to %s, the %d. of %d", s.Start, s.End, i, len(busy))
+				t.Errorf("busy from %s to %s, which is %d of %d", s.Start, s.End, i, len(busy))
 			}
 		}
 	})

@@ -36,7 +36,7 @@ func FuzzWriter(f *testing.F) {
 		}
 		if _, address, _ := strings.Cut(lines[0], ":mailto:"); strings.ContainsAny(address, "?&, ") &&
 			!strings.Contains(typed, ":mailto:") {
-			t.Errorf("the address has parts of its own: %q", lines[0])
+			t.Errorf("the address adds parameters of its own: %q", lines[0])
 		}
 	})
 }

@@ -57,20 +57,20 @@ func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 					told = append(told, to[0].Address)
 					if old := to[0].Address == r.Patient.Email; old == strings.Contains(list[0].Text, "/manage#") ||
 						old && strings.Contains(raw, "new@example.org") {
-						t.Errorf("%s: the mail to %s says\n%s", notice, to[0].Address, list[0].Text)
+						t.Errorf("%s: the email to %s is\n%s", notice, to[0].Address, list[0].Text)
 					}
 				}
 				slices.Sort(told)
 				if !slices.Equal(told, x.told) {
-					t.Errorf("told are %v, want %v", told, x.told)
+					t.Errorf("notified addresses are %v, want %v", told, x.told)
 				}
 				if dead := c.Booking.ManageToken(&changed) != link; dead != (x.told != nil) {
-					t.Errorf("the links handed out before are dead: %t, want %t", dead, x.told != nil)
+					t.Errorf("earlier manage links fail: %t, want %t", dead, x.told != nil)
 				}
 				s, err := c.Outbound.Queue.Operations(ctx, store.OperationFilter{AppointmentID: a.ID})
 				for _, op := range s {
 					if err != nil || strings.Contains(string(op.Payload), "@") {
-						t.Errorf("%v: an address stays in the queue: %s", err, op.Payload)
+						t.Errorf("%v: the queue contains the address: %s", err, op.Payload)
 					}
 				}
 			})
@@ -105,13 +105,13 @@ func TestErasePersonBlanksOldAddress(t *testing.T) {
 			return addresses
 		}
 		if waits() != 1 {
-			t.Fatal("the mail to the old address does not wait")
+			t.Fatal("the email to the old address was sent at once")
 		}
 		if _, err := c.Person.Erase(ctx, "user:jo", store.Person{Email: "new@example.org"}); err != nil {
 			t.Fatal(err)
 		}
 		if n := waits(); n != 0 {
-			t.Errorf("the old address stands in %d operations after the person was erased", n)
+			t.Errorf("the queue has the old address in %d operations after the erasure", n)
 		}
 	})
 }

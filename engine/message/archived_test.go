@@ -38,11 +38,11 @@ func TestArchivedEntriesKeepNames(t *testing.T) {
 		what := "A look at everything"
 		if who == "" || !strings.Contains(after[0].Text, what) || !strings.Contains(after[0].Text, who) ||
 			strings.Contains(after[0].Text, "checkup") {
-			t.Errorf("the mail about %s with %s says\n%s", what, who, after[0].Text)
+			t.Errorf("the email about %s with %s is\n%s", what, who, after[0].Text)
 		}
 		csv, err := c.Sheet.Export(ctx, "system", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))
 		if err != nil || !strings.Contains(csv, ","+what+",") || !strings.Contains(csv, ","+who+",") {
-			t.Errorf("the file of a type and a specialist who are archived: %v\n%s", err, csv)
+			t.Errorf("the calendar file of an archived type and specialist: %v\n%s", err, csv)
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestMissingBackupsNotifyClinic(t *testing.T) {
 	since := enginetest.Noon(time.UTC, -4)
 	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil ||
 		!strings.Contains(err.Error(), "email address") {
-		t.Errorf("a clinic without an address: %v", err)
+		t.Errorf("a clinic without an email address: %v", err)
 	}
 	if _, err := c.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) {
 		k.Email = "desk@clinic.example"
@@ -30,7 +30,7 @@ func TestMissingBackupsNotifyClinic(t *testing.T) {
 	}
 	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err != nil ||
 		!strings.Contains(to, "desk@clinic.example") {
-		t.Errorf("got %v, and the mail went to %q; want it at desk@clinic.example", err, to)
+		t.Errorf("got %v, and the email went to %q; want desk@clinic.example", err, to)
 	}
 	without, _ := enginetest.NoticeClinic(t)
 	if err := without.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil ||

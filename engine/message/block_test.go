@@ -31,7 +31,7 @@ func TestBlockNotifiesPatient(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := c.Message.AskToMove(t.Context(), b.ID, "user:jo", nil); !errors.Is(err, message.ErrNoMail) {
-			t.Errorf("who has no address: %v", err)
+			t.Errorf("a patient without an address: %v", err)
 		}
 		time.Sleep(3 * time.Second)
 		text := c.Mails(folder, a.ID)["must_move"]
@@ -53,14 +53,14 @@ func TestBlockNotifiesPatient(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		if text := c.Mails(folder, late.ID)["must_move"]; !strings.Contains(text,
 			"We will call you to find another one") || strings.Contains(text, "manage#") {
-			t.Errorf("where the link cannot change it, the mail is %q", text)
+			t.Errorf("where the link does not allow changes, the email is %q", text)
 		}
 		if told, err := c.Message.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] ||
 			told[b.ID] {
-			t.Errorf("told are %v, %v", told, err)
+			t.Errorf("notified: %v, %v", told, err)
 		}
 		if now, _ := c.Booking.Appointment(t.Context(), a.ID); now.Version != a.Version {
-			t.Error("it changed the appointment")
+			t.Error("the notification changed the appointment")
 		}
 		if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "user:jo"}); err != nil {
 			t.Fatal(err)

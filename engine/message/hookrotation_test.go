@@ -37,14 +37,14 @@ func TestWebhookSecretRotates(t *testing.T) {
 		counts := func(what string, w clinic.WebhookEndpoint, want ...string) {
 			t.Helper()
 			if got := w.Secrets(time.Now()); !slices.Equal(got, want) {
-				t.Errorf("%s: %d secrets count, %v; want %v", what, len(got), got, want)
+				t.Errorf("%s: %d secrets are valid, %v; want %v", what, len(got), got, want)
 			}
 		}
 		first := put(clinic.WebhookEndpoint{})
 		counts("new", first, first.Secret)
 		second := put(clinic.WebhookEndpoint{Rotate: true})
 		if second.Rotate || second.Secret == first.Secret {
-			t.Errorf("asked for a new secret: got %+v", second)
+			t.Errorf("rotated: got %+v", second)
 		}
 		counts("a new one was asked for", second, second.Secret, first.Secret)
 		time.Sleep(time.Hour)
@@ -59,7 +59,7 @@ func TestWebhookSecretRotates(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		counts("after a day", third, given)
 		if again := put(third); again.Previous != "" {
-			t.Error("a secret that no longer counts is kept")
+			t.Error("an expired secret is still stored")
 		}
 	})
 }

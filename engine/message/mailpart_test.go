@@ -69,7 +69,7 @@ func TestEmailHasInvitation(t *testing.T) {
 				t.Errorf("%s: not in the patient's language: subject %q, Content-Language %q", want.notice, subject, header.Get("Content-Language"))
 			}
 			if id := header.Get("Message-Id"); !strings.HasSuffix(id, "@clinic.example>") {
-				t.Errorf("%s: the Message-ID is %s, want one of the clinic's own domain", want.notice, id)
+				t.Errorf("%s: the Message-ID is %s, want one in the clinic's domain", want.notice, id)
 			}
 			calendar := got[2].Text
 			for name, value := range map[string]string{
@@ -87,7 +87,7 @@ func TestEmailHasInvitation(t *testing.T) {
 			sequences = append(sequences, property(calendar, "SEQUENCE"))
 		}
 		if !slices.IsSorted(sequences) || len(slices.Compact(slices.Clone(sequences))) != 3 {
-			t.Errorf("the sequences are %v, want each higher than the one before", sequences)
+			t.Errorf("the sequences are %v, want each higher than the previous one", sequences)
 		}
 	})
 }
@@ -111,12 +111,12 @@ func TestEmailUsesBookingLanguage(t *testing.T) {
 			said[locale] = header.Get("Content-Language")
 		}
 		if want := map[string]string{"de": "de", "en-GB": "en", "": "es", "pt-BR": "es"}; !maps.Equal(said, want) {
-			t.Errorf("by the language of the booking the mails are in %v, want %v", said, want)
+			t.Errorf("the languages of the emails are %v, want those of the bookings, %v", said, want)
 		}
 		r := enginetest.BookingOf(9, "checkup")
 		r.SlotStart, r.Locale = c.Start.Add(4*time.Hour), "de\r\nBcc: all@example.org"
 		if _, err := c.Booking.Book(context.Background(), r); err == nil {
-			t.Error("a language with a line break was taken")
+			t.Error("a language with a line break was accepted")
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestEmailEscapesTypedText(t *testing.T) {
 		time.Sleep(time.Second)
 		_, list := enginetest.Parts(t, c.Messages(folder, a.ID)["confirmation"])
 		if html := list[1].Text; strings.Contains(html, "<b>") || strings.Contains(html, "<img") || strings.Contains(html, "<i>") || !strings.Contains(html, "&lt;b&gt;Clinic") {
-			t.Errorf("the HTML part has markup that somebody typed:\n%s", html)
+			t.Errorf("the HTML part contains a user's markup:\n%s", html)
 		}
 		if n := len(regexp.MustCompile(`(?m)^METHOD`).FindAllString(unfolds.Replace(list[2].Text), -1)); n != 1 {
 			t.Errorf("the calendar object has %d methods:\n%s", n, list[2].Text)
@@ -171,7 +171,7 @@ func TestEmailHasDateAndOneAction(t *testing.T) {
 		plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, "\n"))
 		for line := range strings.Lines(text) {
 			if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "http") && !strings.Contains(plain, line) {
-				t.Errorf("the page does not have %q of the text", line)
+				t.Errorf("the page misses %q of the text", line)
 			}
 		}
 	})

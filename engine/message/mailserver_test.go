@@ -28,14 +28,14 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	ctx := t.Context()
 	trial, err := c.Message.Server.Try(ctx, enginetest.Tester, p.Wish)
 	if err != nil || trial.Finding != notice.FoundNothing || c.Message.SendsMail() {
-		t.Fatalf("the trial: %+v, %v; want that it is taken and nothing is chosen", trial, err)
+		t.Fatalf("the trial: %+v, %v; want success and no stored choice", trial, err)
 	}
 	p.Wants(t, "the trial", "jo@example.org", `"Harbour" <post@clinic.example>`)
 	if err := c.Message.Server.Put(ctx, "user:olga", p.Wish); err != nil {
 		t.Fatal(err)
 	}
 	if delivery, why := c.Message.TestMail(ctx, enginetest.Tester); delivery != message.MailSent {
-		t.Errorf("after the choice a mail is %q (%s), want it sent", delivery, why)
+		t.Errorf("after the choice, an email is %q (%s), want it sent", delivery, why)
 	}
 	p.Wants(t, "the first mail", `"Harbour" <post@clinic.example>`)
 
@@ -52,7 +52,7 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	setup := c.Message.Server.Current()
 	if setup.Chosen == nil || setup.Chosen.Host != p.Wish.Host || !setup.IsSet || !setup.IsReadable ||
 		setup.SenderFrom != "choice" {
-		t.Fatalf("after other changes the choice is %+v", setup)
+		t.Fatalf("after other changes, the choice is %+v", setup)
 	}
 	kept, err := c.Store.Schedule(ctx)
 	if err != nil {
@@ -69,19 +69,19 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := string(said) + fmt.Sprintf("%+v", v); strings.Contains(text, "canarysmtp") {
-			t.Errorf("the %s has the password in it: %s", what, text)
+			t.Errorf("the %s contains the password: %s", what, text)
 		}
 		if what != "database" && what != "setup" && what != "log" && strings.Contains(string(said), p.Wish.Host) {
-			t.Errorf("the %s names the mail server: %s", what, said)
+			t.Errorf("the %s contains the mail server's name: %s", what, said)
 		}
 	}
 	if !strings.Contains(fmt.Sprint(log), string(record.ActionSettingsMailChanged)) {
-		t.Errorf("the log does not say that it was changed: %v", log)
+		t.Errorf("the audit log has no entry for the change: %v", log)
 	}
 
 	// After the removal, emails are written to files again.
 	if err := c.Message.Server.Remove(ctx, "user:olga"); err != nil || c.Message.SendsMail() {
-		t.Errorf("undone: %v, and mail is sent: %t", err, c.Message.SendsMail())
+		t.Errorf("removed: %v, and emails are sent: %t", err, c.Message.SendsMail())
 	}
 }
 
@@ -150,20 +150,20 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 		c.Keys.Replace(keys)
 	}
 	if len(keys.Keys()) > 2 || !c.Message.Server.Current().IsReadable {
-		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()),
+		t.Fatalf("after rotations with %d keys, the password can be decrypted: %t", len(keys.Keys()),
 			c.Message.Server.Current().IsReadable)
 	}
 	if delivery, why := c.Message.TestMail(t.Context(), enginetest.Tester); delivery != message.MailSent {
-		t.Errorf("after rotations a mail is %q (%s)", delivery, why)
+		t.Errorf("after rotations, an email is %q (%s)", delivery, why)
 	}
 	p.Wants(t, "after rotations")
 
 	c.Keys.Replace(token.Generate(now))
 	if setup := c.Message.Server.Current(); setup.IsReadable || !setup.IsSet {
-		t.Errorf("without its key the choice is %+v", setup)
+		t.Errorf("without its key, the choice is %+v", setup)
 	}
 	if err := c.Message.Server.Seal(t.Context()); err != nil {
-		t.Errorf("sealing what cannot be read: %v, want it left as it is", err)
+		t.Errorf("resealing an unreadable password: %v, want it unchanged", err)
 	}
 	w := p.Wish
 	w.Password = ""
@@ -173,6 +173,6 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	}
 	if err := c.Message.Server.Put(t.Context(), "user:olga", p.Wish); err != nil ||
 		!c.Message.Server.Current().IsReadable {
-		t.Errorf("typed again: %v", err)
+		t.Errorf("entered again: %v", err)
 	}
 }

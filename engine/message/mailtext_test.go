@@ -36,15 +36,15 @@ func TestEmailUsesClinicTexts(t *testing.T) {
 		for _, want := range []string{"Wir freuen uns.", "Es bleibt bei ",
 			"Ändern oder absagen: https://book.example.org/manage#"} {
 			if !strings.Contains(text, want) {
-				t.Errorf("the German mail has no %q:\n%s", want, text)
+				t.Errorf("the German email misses %q:\n%s", want, text)
 			}
 		}
 		if strings.Contains(text, "Ihr Termin ist gebucht") || strings.Contains(text, "{") &&
 			strings.Contains(text, "{when}") {
-			t.Errorf("the German mail says\n%s", text)
+			t.Errorf("the German email is\n%s", text)
 		}
 		if text := c.Mails(folder, spanish.ID)["confirmation"]; !strings.Contains(text, "Su cita está reservada") {
-			t.Errorf("the Spanish mail says\n%s", text)
+			t.Errorf("the Spanish email is\n%s", text)
 		}
 	})
 }

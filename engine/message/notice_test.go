@@ -39,13 +39,13 @@ func TestPatientsReceiveEmail(t *testing.T) {
 		if len(got) != 1 || !strings.Contains(got["confirmation"], "Your appointment is booked") ||
 			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) ||
 			!strings.Contains(got["confirmation"], "text/calendar") {
-			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
+			t.Errorf("after the booking, the emails are %v, want a confirmation with a link and a calendar file", got)
 		}
 
 		// The reminder is for later: it does not count as waiting and is not listed.
 		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 ||
 			q.Completed != len(q.Operations) {
-			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
+			t.Errorf("the queue is %+v, %v; want a scheduled reminder and no waiting operation", q, err)
 		}
 
 		moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
@@ -55,12 +55,12 @@ func TestPatientsReceiveEmail(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := c.Mails(folder, a.ID); !strings.Contains(got["reschedule"], moved.SlotStart.Format("15:04")+" to") {
-			t.Errorf("after the move the mails are %v, want the new time", got)
+			t.Errorf("after the move, the emails are %v, want the new time", got)
 		}
 
 		time.Sleep(time.Until(moved.SlotStart.Add(-24*time.Hour)) + time.Second)
 		if got := c.Mails(folder, a.ID); !strings.Contains(got["reminder"], "reminder of your appointment") {
-			t.Errorf("a day before the mails are %v, want a reminder", got)
+			t.Errorf("one day before, the emails are %v, want a reminder", got)
 		}
 		reminders := 0
 		list, _ := c.Record.Deliveries(ctx, a.ID)
@@ -84,7 +84,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 		time.Sleep(time.Second)
 		if got := c.Mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") ||
 			strings.Contains(got["cancellation"], "/manage#"+c.Booking.ManageToken(&a)+"\r\nTo change") {
-			t.Errorf("after the cancellation the mails are %v", got)
+			t.Errorf("after the cancellation, the emails are %v", got)
 		}
 
 		r = enginetest.BookingOf(2, "checkup")
@@ -92,7 +92,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 		quiet := c.MustBook(r)
 		time.Sleep(time.Second)
 		if got := c.Mails(folder, quiet.ID); len(got) != 0 {
-			t.Errorf("a silent booking sent %v", got)
+			t.Errorf("a booking without notifications sent %v", got)
 		}
 	})
 }
@@ -125,18 +125,18 @@ func TestProgramsReceiveWebhook(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" ||
 		body.Data.AppointmentID != a.ID {
-		t.Errorf("the webhook says %s (%v), want appointment.created of %s", got.body, err, a.ID)
+		t.Errorf("the webhook body is %s (%v), want appointment.created of %s", got.body, err, a.ID)
 	}
 	for _, secret := range []string{"Canary", "example.org", a.Owner} {
 		if strings.Contains(got.body, secret) {
-			t.Errorf("the webhook says %q: %s", secret, got.body)
+			t.Errorf("the webhook's type is %q: %s", secret, got.body)
 		}
 	}
 	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-calls; !strings.Contains(got.body, `"appointment.cancelled"`) {
-		t.Errorf("the second webhook says %s, want appointment.cancelled", got.body)
+		t.Errorf("the second webhook's type is %s, want appointment.cancelled", got.body)
 	}
 }
 
@@ -160,19 +160,19 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 		clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
 		clinic.WebhookEndpoint{ID: "other", URL: "https://crm.example.org"})
 	if again[0].Secret != given {
-		t.Errorf("a secret that is given: got %q, want %q", again[0].Secret, given)
+		t.Errorf("a webhook with a secret: got %q, want %q", again[0].Secret, given)
 	}
 	if again[1].Secret != first[0].Secret {
-		t.Errorf("a webhook that is there, without a secret: got %q, want its own, %q", again[1].Secret,
+		t.Errorf("an existing webhook without a secret: got %q, want its stored one, %q", again[1].Secret,
 			first[0].Secret)
 	}
 	if s := again[2].Secret; s == "" || s == first[0].Secret || s == first[1].Secret {
-		t.Errorf("a new webhook: got %q, want a secret of its own", s)
+		t.Errorf("a new webhook: got %q, want a generated secret", s)
 	}
 	// A webhook that was removed and added again is a new one.
 	put()
 	if s := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
-		t.Error("a webhook that was removed has its secret again")
+		t.Error("a webhook that was removed got its old secret again")
 	}
 }
 
@@ -191,7 +191,7 @@ func TestEmailOmitsVisitorText(t *testing.T) {
 			head, _, _ := strings.Cut(text, "Your appointment is booked")
 			if got, want := strings.Contains(head, name+",") && strings.Contains(head, name+`" <`),
 				i == 1; got != want || !want && strings.Contains(text, "evil") {
-				t.Errorf("the mail to %q greets by name: got %v, want %v\n%s", name, got, want, text)
+				t.Errorf("the email to %q has the name in its greeting: %v, want %v\n%s", name, got, want, text)
 			}
 		}
 	})

@@ -15,11 +15,11 @@ func TestCooldownEndsOnTime(t *testing.T) {
 		began.Add(wait - time.Millisecond)} {
 		due := now.Truncate(time.Millisecond).Add(r.left("https://books.example", now)).Truncate(time.Millisecond)
 		if !due.After(now) {
-			t.Errorf("at %s it is due at %s, and would be taken out at once", now.Format(time.StampNano),
+			t.Errorf("at %s it is due at %s, which is immediately", now.Format(time.StampNano),
 				due.Format(time.StampNano))
 		}
 	}
 	if left := r.left("https://books.example", began.Add(wait)); left > 0 {
-		t.Errorf("after the rest %s of it are left", left)
+		t.Errorf("at the end of the rest, %s of it remain", left)
 	}
 }

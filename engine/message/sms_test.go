@@ -60,7 +60,7 @@ func TestPatientsReceiveTextMessages(t *testing.T) {
 		}
 		for _, secret := range []string{"checkup", "Check", "ada", "Ada"} {
 			if strings.Contains(strings.ReplaceAll(got[0].Text, c.Booking.ShortManageToken(&a), ""), secret) {
-				t.Errorf("the text names the type or the specialist: %s", got[0].Text)
+				t.Errorf("the text contains the type or the specialist: %s", got[0].Text)
 			}
 		}
 		if opened, err := c.Booking.Managed(ctx, c.Booking.ShortManageToken(&a)); err != nil || opened.ID != a.ID {
@@ -78,7 +78,7 @@ func TestPatientsReceiveTextMessages(t *testing.T) {
 		for i, before := range []time.Duration{48 * time.Hour, 2 * time.Hour} {
 			time.Sleep(time.Until(moved.SlotStart.Add(-before)) - time.Minute)
 			if n := len(fake.Texts()); n != 2+i {
-				t.Errorf("a minute before reminder %d the gateway has %d messages, want %d", i+1, n, 2+i)
+				t.Errorf("a minute before reminder %d, the gateway has %d messages, want %d", i+1, n, 2+i)
 			}
 			time.Sleep(2 * time.Minute)
 			if got := fake.Texts(); len(got) != 3+i || !strings.Contains(got[2+i].Text, "reminder") {
@@ -311,7 +311,7 @@ func TestSMSGatewaySecretStaysWithItsGateway(t *testing.T) {
 	}
 	for _, e := range entries {
 		if all := string(e.Before) + string(e.After); strings.Contains(all, "canary") || strings.Contains(all, "sealed") {
-			t.Errorf("audit entry %s has the secret: %s", e.Action, all)
+			t.Errorf("audit entry %s contains the secret: %s", e.Action, all)
 		}
 	}
 	if err := c.Message.Gateway.Seal(ctx); err != nil {

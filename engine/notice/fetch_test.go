@@ -65,10 +65,10 @@ func TestFetchReturnsText(t *testing.T) {
 	}
 	<-asked
 	if got, err := f.Fetch(t.Context(), server.URL+"/moved", "", "", ""); err != nil || got.Text != "text" {
-		t.Errorf("where it leads: %+v, %v", got, err)
+		t.Errorf("after the redirect: %+v, %v", got, err)
 	}
 	if r := <-asked; r.Header.Get("Referer") != "" {
-		t.Errorf("the address before is told: %s", r.Header.Get("Referer"))
+		t.Errorf("the other server received the previous address: %s", r.Header.Get("Referer"))
 	}
 	for path, want := range map[string]error{
 		server.URL + "/bomb": notice.ErrFetchTooLarge, server.URL + "/elsewhere": notice.ErrFetchInsecure, server.URL +
@@ -93,7 +93,7 @@ func TestFetchReturnsText(t *testing.T) {
 // the server does not read without encryption.
 func TestFetchRefusesPrivateAddress(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody was asked") }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a private server received a request") }))
 	t.Cleanup(server.Close)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	f := notice.NewFetcher(notice.FetchOptions{})

@@ -24,7 +24,7 @@ func TestPresetsSendTextsUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if wrong := g.Mistakes(false); len(wrong) > 0 {
-				t.Fatalf("the preset has mistakes: %v", wrong)
+				t.Fatalf("the preset is invalid: %v", wrong)
 			}
 			g.URL = fake.URL + "/{user}"
 			x, err := notice.NewTexter(notice.TexterOptions{Given: &g, Secret: secret, AllowPrivate: true})
@@ -42,7 +42,7 @@ func TestPresetsSendTextsUnchanged(t *testing.T) {
 				t.Errorf("credentials %q", key)
 			}
 			if name == "twilio" && !strings.Contains(got.Body, "From=%2B4930123") {
-				t.Errorf("the sender's plus is lost: %s", got.Body)
+				t.Errorf("the plus of the sender is missing: %s", got.Body)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func TestSignVector(t *testing.T) {
 	}
 	for _, bad := range []string{"", "whsec_", "whsec_!!", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"} {
 		if ValidWebhookSecret(bad) {
-			t.Errorf("the secret %q is accepted", bad)
+			t.Errorf("the invalid secret %q is accepted", bad)
 		}
 	}
 	if !ValidWebhookSecret(NewWebhookSecret()) {
@@ -111,7 +111,7 @@ func TestMailWithoutAServerIsAFile(t *testing.T) {
 	}
 	files, _ := os.ReadDir(dir)
 	if len(files) != 1 || files[0].Name() != "op-1700000000000-abc123.eml" {
-		t.Fatalf("the folder has %v, want one .eml named after the message", files)
+		t.Fatalf("the folder contains %v, want one .eml named after the message", files)
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestMailWithoutAServerIsAFile(t *testing.T) {
 	for _, want := range []string{"multipart/alternative", "text/plain", "text/html", "text/calendar; method=REQUEST",
 		"application/ics"} {
 		if !strings.Contains(string(raw), want) {
-			t.Errorf("the message has no %s:\n%s", want, raw)
+			t.Errorf("the message misses %s:\n%s", want, raw)
 		}
 	}
 }
@@ -168,12 +168,12 @@ func TestMailBySMTP(t *testing.T) {
 				x.forGood)
 		}
 		if err != nil && strings.Contains(err.Error(), "lena") {
-			t.Errorf("%s: the error names the recipient: %v", x.name, err)
+			t.Errorf("%s: the error contains the recipient: %v", x.name, err)
 		}
 	}
 	for _, bad := range []string{"http://mail.example.org", "smtp://", "smtp://host:port", "mail.example.org"} {
 		if _, err := NewMailer(MailOptions{URL: bad}); err == nil {
-			t.Errorf("the SMTP address %q is accepted", bad)
+			t.Errorf("the invalid SMTP address %q is accepted", bad)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func TestUseEndsSessionWithOtherServer(t *testing.T) {
 	m.chosen.Store(other.given)
 	sendAll(t, m, 1)
 	if before.count("QUIT") != 1 || after.count("DATA") != 1 {
-		t.Errorf("another server was chosen: the former one got %d QUIT and the new one %d emails, want 1 and 1",
+		t.Errorf("another server was chosen: the previous one got %d QUIT and the new one %d emails, want 1 and 1",
 			before.count("QUIT"), after.count("DATA"))
 	}
 }

@@ -79,13 +79,13 @@ func TestTrialReportsFailures(t *testing.T) {
 			got := m.Try(t.Context(), server, c.password, trialMail)
 			tried = time.Now()
 			if got.Finding != c.want || !strings.HasPrefix(got.Said, c.said) || c.said == "" && got.Said != "" {
-				t.Errorf("got %q, and the server said %q; want %q and %q", got.Finding, got.Said, c.want, c.said)
+				t.Errorf("got %q, and the server's answer %q; want %q and %q", got.Finding, got.Said, c.want, c.said)
 			}
 			if c.want == FoundNothing && !strings.Contains(<-taken, "Subject: A test") {
 				t.Error("the server did not get the message")
 			}
 			if !m.ToFiles() {
-				t.Error("a trial changed where mail goes")
+				t.Error("a trial changed the mail server")
 			}
 		})
 	}
@@ -120,19 +120,19 @@ func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	}
 	send := func() error { return m.Send(t.Context(), trialMail) }
 	if err := send(); err != nil || len(taken) != 0 || !m.ToFiles() {
-		t.Fatalf("without a server: %v, and %d messages were taken", err, len(taken))
+		t.Fatalf("without a server: %v, and the servers received %d messages", err, len(taken))
 	}
 	m.Use(&server, "", true)
 	if err := send(); err != nil || len(taken) != 1 || m.ToFiles() {
-		t.Fatalf("with a server: %v, and %d messages were taken", err, len(taken))
+		t.Fatalf("with a server: %v, and the servers received %d messages", err, len(taken))
 	}
 	m.Use(&server, "", false)
 	if err := send(); !IsUnreachable(err) || len(taken) != 1 {
-		t.Errorf("with a password that cannot be read: %v, want that it waits", err)
+		t.Errorf("with an unreadable password: %v, want a deferral", err)
 	}
 	m.Use(nil, "", true)
 	if err := send(); err != nil || len(taken) != 1 || !m.ToFiles() {
-		t.Errorf("without a server again: %v, and %d messages were taken", err, len(taken))
+		t.Errorf("without a server again: %v, and the servers received %d messages", err, len(taken))
 	}
 	given, err := NewMailer(MailOptions{URL: "smtp://127.0.0.1:1"})
 	if err != nil {
@@ -140,7 +140,7 @@ func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	}
 	given.Use(&server, "", true)
 	if err := given.Send(t.Context(), trialMail); !IsUnreachable(err) || given.Given().Port != 1 {
-		t.Errorf("a mailer that was given an address: %v, want it to stay with it", err)
+		t.Errorf("a mailer with a given address: %v, want no change", err)
 	}
 }
 

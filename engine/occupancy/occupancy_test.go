@@ -61,6 +61,6 @@ func TestOccupancyEqualsStore(t *testing.T) {
 		}
 	}
 	if len(booked) < 100 {
-		t.Errorf("only %d bookings came to be", len(booked))
+		t.Errorf("only %d bookings succeeded", len(booked))
 	}
 }

@@ -72,7 +72,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 			}
 			all.Wait()
 			if got := s.asked.Load(); got != hour+1 {
-				t.Errorf("hour %d: the issuer was asked %d times in all, want %d", hour, got, hour+1)
+				t.Errorf("hour %d: the issuer received %d requests in total, want %d", hour, got, hour+1)
 			}
 			time.Sleep(keptFor)
 		}
@@ -85,7 +85,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 		synctest.Wait()
 		s2, err := c.SignInURL(t.Context(), Login{Issuer: issuer}, Secrets{})
 		if all.Wait(); err != nil || s2 == "" {
-			t.Errorf("after the one who asked has gone: got %v", err)
+			t.Errorf("after the first caller was cancelled: got %v", err)
 		}
 		// Two issuers are asked separately, and a missing answer is missing for all callers.
 		s.refuses.Store(true)
@@ -102,7 +102,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 			}
 		}
 		if all.Wait(); s.asked.Load() != before+2 {
-			t.Errorf("two issuers were asked %d times, want twice", s.asked.Load()-before)
+			t.Errorf("two issuers received %d requests, want two", s.asked.Load()-before)
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestIssuerIsAskedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if q := u.Query(); q.Get("prompt") != c.want || q.Has("prompt") != (c.want != "") || q.Get("state") != "s" {
-				t.Errorf("%s%s: sent to %s, want the prompt %q", c.issuer, c.about, address, c.want)
+				t.Errorf("%s%s: redirected to %s, want the prompt %q", c.issuer, c.about, address, c.want)
 			}
 		})
 	}

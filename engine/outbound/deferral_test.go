@@ -49,22 +49,22 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if got := c.States(a.ID); got["confirmation"] != "queued" || got["reschedule"] != "queued" {
-			t.Errorf("after six hours the mails are %v, want both waiting", got)
+			t.Errorf("after six hours, the emails are %v, want both waiting", got)
 		}
 		synctest.Wait() // an attempt may be running over a real network
 		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 ||
 			!strings.Contains(status.Operations[0].LastError, "could not be reached") {
-			t.Errorf("the queue is %+v, %v; want two that wait, without an attempt", status, err)
+			t.Errorf("the queue is %+v, %v; want two waiting operations without an attempt", status, err)
 		}
 		close(connect)
 		<-connected
 		time.Sleep(5*time.Minute + 5*time.Second)
 		if got := c.States(a.ID); got["confirmation"] != "delivered" || got["reschedule"] != "delivered" {
-			t.Errorf("one back-off after the return the mails are %v, want both delivered", got)
+			t.Errorf("one back-off after the return, the emails are %v, want both delivered", got)
 		}
 		if strings.Contains(log.String(), "failed permanently") {
-			t.Errorf("the log speaks of a failure: %s", log.String())
+			t.Errorf("the log reports a failure: %s", log.String())
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestEraseOneOfVisitKeepsOtherEmails(t *testing.T) {
 		time.Sleep(5*time.Minute + 5*time.Second)
 		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Failed != 0 || status.Pending != 0 {
-			t.Errorf("the queue is %+v, %v; want nothing that waits or has failed", status, err)
+			t.Errorf("the queue is %+v, %v; want no waiting or failed operation", status, err)
 		}
 		for _, d := range []struct{ id, want string }{{visit[0].ID, "delivered"}, {alone.ID, "not_needed"}} {
 			for notice, state := range c.States(d.id) {
@@ -131,19 +131,19 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 		a := c.MustBook(r)
 		time.Sleep(23 * time.Hour)
 		if got := c.States(a.ID); got["confirmation"] != "queued" {
-			t.Errorf("after 23 hours the mails are %v, want the confirmation waiting", got)
+			t.Errorf("after 23 hours, the emails are %v, want the confirmation waiting", got)
 		}
 		time.Sleep(time.Hour + 6*time.Minute)
 		if got := c.States(a.ID); got["confirmation"] != "failed" || got["reminder"] != "queued" {
-			t.Errorf("after a day the mails are %v, want the confirmation given up and the reminder waiting", got)
+			t.Errorf("after one day, the emails are %v, want the confirmation expired and the reminder waiting", got)
 		}
 		time.Sleep(time.Until(c.Start.Add(-time.Minute)))
 		if got := c.States(a.ID); got["reminder"] != "queued" {
-			t.Errorf("a minute before the start the mails are %v, want the reminder waiting", got)
+			t.Errorf("a minute before the start, the emails are %v, want the reminder waiting", got)
 		}
 		time.Sleep(7 * time.Minute)
 		if got := c.States(a.ID); got["reminder"] != "failed" {
-			t.Errorf("after the start the mails are %v, want the reminder given up", got)
+			t.Errorf("after the start, the emails are %v, want the reminder expired", got)
 		}
 		list, _ := c.Record.Deliveries(t.Context(), a.ID)
 		for _, d := range list {
@@ -155,7 +155,7 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 			}
 			if !strings.Contains(line, "in time: the mail server could not be reached") ||
 				strings.Count(line, "\n") != 1 {
-				t.Errorf("the log says of the %s %q, want one line with the reason", d.Notice, line)
+				t.Errorf("the log has about the %s %q, want one line with the reason", d.Notice, line)
 			}
 		}
 	})
@@ -195,13 +195,13 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		want := []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}
 		if got := told(); !slices.Equal(got, want) {
-			t.Errorf("the receiver that is there was told %v, want %v", got, want)
+			t.Errorf("the reachable receiver received %v, want %v", got, want)
 		}
 		time.Sleep(20 * time.Hour)
 		set(back)
 		time.Sleep(5*time.Minute + 10*time.Second)
 		if got := toldLater(); !slices.Equal(got, want) {
-			t.Errorf("the receiver that came back was told %v, want %v", got, want)
+			t.Errorf("the receiver that returned received %v, want %v", got, want)
 		}
 	})
 }
@@ -246,7 +246,7 @@ func TestOperationsKeepOrder(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if got, want := told(), []string{"appointment.created", "appointment.rescheduled",
 			"appointment.cancelled"}; !slices.Equal(got, want) {
-			t.Errorf("the receiver was told %v, want %v", got, want)
+			t.Errorf("the receiver received %v, want %v", got, want)
 		}
 	})
 }
@@ -285,11 +285,11 @@ func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 		select {
 		case <-told:
 		case <-limit:
-			t.Fatalf("the receiver that answers was told %d times of %d while %d calls to the other one hang", i, bookings, hanging.Load())
+			t.Fatalf("the receiver that answers got %d of %d messages while %d calls to the other one hang", i, bookings, hanging.Load())
 		}
 	}
 	if most.Load() != 1 {
-		t.Errorf("the receiver that hangs had %d calls at a time, want 1", most.Load())
+		t.Errorf("the receiver that hangs had %d concurrent calls, want 1", most.Load())
 	}
 }
 
@@ -316,7 +316,7 @@ func TestRefusedWebhookCounts(t *testing.T) {
 			t.Errorf("after %d refusals the webhook is %v, want it failed after 10", len(told()), got)
 		}
 		if !strings.Contains(log.String(), `reason="the webhook's server answered 404"`) {
-			t.Errorf("the log does not say why it failed: %s", log.String())
+			t.Errorf("the log does not have the reason of the failure: %s", log.String())
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestQueueMetricsByKind(t *testing.T) {
 			for _, f := range list {
 				if f.Kind == kind && (f.Waiting != wantWaiting || f.Failed != wantFailed ||
 					f.Oldest.Round(time.Second) != oldest) {
-					t.Errorf("got %+v, want %d that wait, %d that failed, the oldest for %v", f, wantWaiting,
+					t.Errorf("got %+v, want %d waiting, %d failed, the oldest for %v", f, wantWaiting,
 						wantFailed, oldest)
 				}
 			}

@@ -129,7 +129,7 @@ func (g *group) wantOnce() {
 	}
 	list, err := g.db.Outbox(context.Background(), "", 500)
 	if err != nil || len(list) > 0 || len(g.attempts) != backlog {
-		g.t.Errorf("%d emails were delivered and %d are promised, want %d and 0; %v", len(g.attempts), len(list),
+		g.t.Errorf("%d emails were delivered and %d are in the outbox, want %d and 0; %v", len(g.attempts), len(list),
 			backlog, err)
 	}
 }
@@ -169,7 +169,7 @@ func TestGroupReturnsToQueueWhenServerIsUnreachable(t *testing.T) {
 		list, err := g.queue.Operations(t.Context(), store.OperationFilter{Status: store.OperationPending})
 		for _, op := range list {
 			if op.Attempts != 0 || op.NextAttemptAt.After(began) {
-				t.Errorf("operation %s has %d attempts and is due at %s, want none and its old place", op.ID,
+				t.Errorf("operation %s has %d attempts and is due at %s, want none and the same place", op.ID,
 					op.Attempts, op.NextAttemptAt)
 			}
 		}

@@ -76,7 +76,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	})
 	if len(toStaff) != 1 || !strings.Contains(toStaff[0], "olga@clinic.example") ||
 		!strings.Contains(toStaff[0], "crm") {
-		t.Errorf("got the emails %v, want one to the owner that names the webhook", toStaff)
+		t.Errorf("got the emails %v, want one to the owner with the webhook's URL", toStaff)
 	}
 	before := calls.Load()
 	r := enginetest.BookingOf(9, "checkup")
@@ -91,7 +91,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 		t.Error("saving the settings of a disabled webhook clears the time at which it was disabled")
 	}
 	if w := put(true); !w.Active || !w.DisabledAt.IsZero() {
-		t.Errorf("activated again, the webhook is %+v", w)
+		t.Errorf("reactivated, the webhook is %+v", w)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestOperationIDs(t *testing.T) {
 			t.Fatalf("got %q, want op-<unix ms of %s>-<6 of a-z0-9>", id, at)
 		}
 		if made[id] || id <= last {
-			t.Fatalf("got %q after %q, want a later one that is new", id, last)
+			t.Fatalf("got %q after %q, want a new, greater id", id, last)
 		}
 		made[id], last = true, id
 	}

@@ -29,7 +29,7 @@ import (
 func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
-	for name, dead := range map[string]bool{"nobody listens": false, "nobody answers": true} {
+	for name, dead := range map[string]bool{"connection refused": false, "no answer": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
@@ -54,7 +54,7 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 					widest = max(widest, tried[i].Sub(tried[i-1]))
 				}
 				if widest > 320*time.Second || len(tried) > 24*60 {
-					t.Errorf("it was tried %d times, at most %s apart; want the back-off capped at 300 s", len(tried),
+					t.Errorf("%d attempts, at most %s apart; want the back-off capped at 300 s", len(tried),
 						widest)
 				}
 				p.Line.Set(false, false)
@@ -71,10 +71,10 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 				}
 				s := p.Upstream.Score()
 				if s.Appointments+review != bookings || s.Duplicates != 0 || review > 0 {
-					t.Errorf("upstream %+v, %d for review; want %d in all", s, review, bookings)
+					t.Errorf("practice system: %+v, %d for review; want %d together", s, review, bookings)
 				}
 				if s.MinSpacing < 10*time.Second {
-					t.Errorf("writes came %s apart, want 10 s", s.MinSpacing)
+					t.Errorf("writes were %s apart, want 10 s", s.MinSpacing)
 				}
 				there := p.Upstream.Appointments()
 				if dead { // the first was sent into the dead line and is looked up without a retry
@@ -114,10 +114,10 @@ func TestOperationIsGivenUpInTime(t *testing.T) {
 		}
 		d, err := p.Record.Deliveries(t.Context(), p.Bookings()[0].ID)
 		if err != nil || len(d) != 1 || d[0].State != "failed" || d[0].Channel != "upstream" {
-			t.Errorf("the deliveries: %+v, %v; want one that failed", d, err)
+			t.Errorf("the deliveries: %+v, %v; want one failed", d, err)
 		}
 		if got := p.Bookings()[0]; got.Status != store.Confirmed {
-			t.Errorf("the appointment is %s, want it to stay for the staff to decide", got.Status)
+			t.Errorf("the appointment is %s, want it unchanged, so that the staff decides", got.Status)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestTenAttempts(t *testing.T) {
 		s := time.Second
 		if want := []time.Duration{10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s, 300 * s, 300 * s, 300 * s,
 			300 * s}; !slices.Equal(waits, want) {
-			t.Errorf("the attempts came %v apart, want %v", waits, want)
+			t.Errorf("the attempts were %v apart, want %v", waits, want)
 		}
 		status, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{Names: true})
 		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 ||
@@ -155,23 +155,23 @@ func TestTenAttempts(t *testing.T) {
 		}
 		if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists); !errors.Is(err,
 			record.ErrOperationState) {
-			t.Errorf("review of what needs none: got %v, want ErrOperationState", err)
+			t.Errorf("review of an operation without an unknown outcome: got %v, want ErrOperationState", err)
 		}
 		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.BookingOf(); got.UpstreamState != store.UpstreamPending {
-			t.Errorf("tried again: upstream %s, want pending", got.UpstreamState)
+			t.Errorf("retried: upstream %s, want pending", got.UpstreamState)
 		}
 		p.Until(time.Minute, "delivered", p.Settled)
 		if got := p.BookingOf(); got.UpstreamState != store.UpstreamConfirmed || p.Upstream.Score().Appointments != 1 {
 			t.Errorf("after the retry: upstream %s, %+v", got.UpstreamState, p.Upstream.Score())
 		}
 		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
-			t.Errorf("a retry of what is done: got %v, want ErrOperationState", err)
+			t.Errorf("a retry of a completed operation: got %v, want ErrOperationState", err)
 		}
 		if err := p.Outbound.Retry(t.Context(), "user:jo", "op-1-unknown"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("a retry of nothing: got %v, want ErrNotFound", err)
+			t.Errorf("a retry of a missing operation: got %v, want ErrNotFound", err)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestReview(t *testing.T) {
 					t.Errorf("a retry without a decision: got %v, want ErrOperationState", err)
 				}
 				if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, "perhaps"); err == nil {
-					t.Error("a decision that is none was taken")
+					t.Error("an invalid decision was accepted")
 				}
 				if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, test.decision); err != nil {
 					t.Fatal(err)
@@ -356,7 +356,7 @@ func TestVisitorsUpstream(t *testing.T) {
 			}
 		}
 		if len(live) != 2 || !live[0].Start.Equal(p.SlotAt(31)) || len(patients) != 1 {
-			t.Errorf("upstream %+v of %d patients, want the moved one and the second, of one patient", live,
+			t.Errorf("practice system: %+v of %d patients, want the moved one and the second, of one patient", live,
 				len(patients))
 		}
 		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
@@ -364,7 +364,7 @@ func TestVisitorsUpstream(t *testing.T) {
 		}
 		p.Until(2*time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 1 {
-			t.Errorf("after the cancellation upstream %+v, want the other one", s)
+			t.Errorf("after the cancellation, practice system: %+v, want only the other one", s)
 		}
 	})
 }
@@ -412,7 +412,7 @@ func TestQueueLost(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		if s := p.Upstream.Score(); s.Appointments != 2 {
-			t.Fatalf("upstream %+v, want both there and nobody here to know", s)
+			t.Fatalf("practice system: %+v, want both, with their state unknown here", s)
 		}
 		p.Line.Set(true, false)
 		p.Ask(p.Wish(48*3 + 1))
@@ -424,7 +424,7 @@ func TestQueueLost(t *testing.T) {
 		p.Open()
 		p.Until(time.Hour, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 3 || s.Duplicates != 0 {
-			t.Errorf("upstream %+v, want all three, once", s)
+			t.Errorf("practice system: %+v, want each of the three once", s)
 		}
 	})
 }
@@ -452,7 +452,7 @@ func TestWriteSurvivesRenamedChair(t *testing.T) {
 		list := p.Upstream.Appointments()
 		if len(list) != 1 || list[0].ScheduleColumnGUID != enginetest.ColumnGUID(7) ||
 			p.BookingOf().UpstreamState != store.UpstreamConfirmed {
-			t.Errorf("upstream %+v, here %s; want it in the renamed chair", list, p.BookingOf().UpstreamState)
+			t.Errorf("practice system: %+v, here %s; want it in the renamed chair", list, p.BookingOf().UpstreamState)
 		}
 	})
 }
@@ -479,7 +479,7 @@ func TestRetryAfterACorrection(t *testing.T) {
 		}
 		p.Until(time.Minute, "delivered", p.Settled)
 		if list := p.Upstream.Appointments(); len(list) != 1 || list[0].ScheduleColumnGUID != enginetest.ColumnGUID(7) {
-			t.Errorf("upstream %+v, want it in the renamed chair", list)
+			t.Errorf("practice system: %+v, want it in the renamed chair", list)
 		}
 	})
 }
@@ -503,7 +503,7 @@ func TestEraseDuringQueuedWrite(t *testing.T) {
 		p.Line.Set(false, false)
 		p.Until(20*time.Minute, "settled", p.Settled)
 		if got := p.BookingOf(); got.UpstreamState != store.UpstreamFailed || len(p.Upstream.Appointments()) != 0 {
-			t.Errorf("upstream %s, %d there; want failed and none", got.UpstreamState, len(p.Upstream.Appointments()))
+			t.Errorf("upstream %s, %d appointments; want failed and none", got.UpstreamState, len(p.Upstream.Appointments()))
 		}
 	})
 }
@@ -562,7 +562,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 		if err != nil || !slices.ContainsFunc(named.Operations, func(o outbound.QueuedOperation) bool {
 			return o.ChildName == "Canarychild"
 		}) {
-			t.Errorf("with names the queue is %+v, %v; want Canarychild", named, err)
+			t.Errorf("with names, the queue is %+v, %v; want Canarychild", named, err)
 		}
 		p.Until(time.Hour, "settled", p.Settled)
 		leaks("the answer", a.Message+a.Guidance.VoiceResponse+strings.Join(a.Guidance.Chain, " ")+a.Debug.LastError)

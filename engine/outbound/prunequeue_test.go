@@ -28,11 +28,11 @@ func TestDeliveredOperationsArePruned(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		delivered, err := queue.Operations(t.Context(), store.OperationFilter{Status: store.OperationCompleted})
 		if err != nil || len(delivered) != 8 {
-			t.Fatalf("%d mails were delivered, want 8: %v", len(delivered), err)
+			t.Fatalf("%d emails were delivered, want 8: %v", len(delivered), err)
 		}
 		for _, op := range delivered {
 			if len(op.Payload) > 0 {
-				t.Errorf("what was delivered still says %s", op.Payload)
+				t.Errorf("the delivered operation still contains %s", op.Payload)
 			}
 		}
 		time.Sleep(time.Minute)

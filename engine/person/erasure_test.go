@@ -31,22 +31,22 @@ func TestEraseOneOfFamily(t *testing.T) {
 	}
 	plan, err := c.Person.PlanErasure(ctx, lena.ID)
 	if err != nil || plan.Coming != 3 || plan.Past != 0 || plan.Links != 1 || len(plan.Of) != 3 {
-		t.Errorf("planned is %+v, %v; want three spellings with an appointment each, and a link", plan, err)
+		t.Errorf("the plan is %+v, %v; want three spellings with an appointment each, and a link", plan, err)
 	}
 	if len(plan.Sharing) != 2 || plan.Sharing[0].AppointmentID != mother.ID ||
 		plan.Sharing[1].AppointmentID != child.ID {
-		t.Errorf("sharing are %+v; want the mother and the child", plan.Sharing)
+		t.Errorf("people with the same address or number: %+v; want the mother and the child", plan.Sharing)
 	}
 	if holders, err := c.Person.Holders(ctx, store.Person{Phone: "03012345"}); err != nil || len(holders) != 2 {
-		t.Errorf("the number is of %+v, %v; want two people", holders, err)
+		t.Errorf("people with the number: %+v, %v; want two", holders, err)
 	}
 	erased, err := c.Person.EraseOf(ctx, "user:jo", lena.ID)
 	if err != nil || erased.Appointments != plan.Coming || erased.Links != 1 || erased.Notes != 0 {
-		t.Errorf("erased: %+v, %v; want what was planned", erased, err)
+		t.Errorf("erased: %+v, %v; want the plan", erased, err)
 	}
 	for id, want := range map[string]string{lena.ID: "", maiden.ID: "", child.ID: "Mia Vogt", mother.ID: "Ida Vogt"} {
 		if a, err := c.Booking.Appointment(ctx, id); err != nil || a.Patient.Name != want {
-			t.Errorf("an appointment is of %q now, %v; want %q", a.Patient.Name, err, want)
+			t.Errorf("the patient of an appointment is now %q, %v; want %q", a.Patient.Name, err, want)
 		}
 	}
 	if h, err := c.Person.History(ctx, child.ID, people.Viewer{}); err != nil || len(h.Notes) != 1 {
@@ -54,10 +54,10 @@ func TestEraseOneOfFamily(t *testing.T) {
 	}
 	var invalid *record.ValidationError
 	if _, err := c.Person.EraseOf(ctx, "user:jo", lena.ID); !errors.As(err, &invalid) {
-		t.Errorf("erasing again: %v", err)
+		t.Errorf("second erasure: %v", err)
 	}
 	if _, err := c.Person.EraseOf(ctx, "user:jo", "unknown"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("an unknown person: %v", err)
 	}
 	if erased, err := c.Person.EraseOf(ctx, "user:jo", child.ID, mother.ID); err != nil || erased.Appointments != 2 ||
 		erased.Notes != 1 {
@@ -75,11 +75,11 @@ func TestEraseKeepsNamesake(t *testing.T) {
 	undated := c.BookFor(1, store.Patient{Name: "Anna Vogt", Phone: "030 12345"})
 	daughter := c.BookFor(2, store.Patient{Name: "Anna Vogt", Phone: "030 12345", BirthDate: "1990-03-04"})
 	if plan, err := c.Person.PlanErasure(ctx, undated.ID); err != nil || plan.Coming != 1 || len(plan.Sharing) != 2 {
-		t.Errorf("planned for the one without a date is %+v, %v; want it alone, and both named", plan, err)
+		t.Errorf("the plan for the person without a date is %+v, %v; want that person alone, and both others listed", plan, err)
 	}
 	plan, err := c.Person.PlanErasure(ctx, mother.ID)
 	if err != nil || plan.Coming != 2 || len(plan.Sharing) != 1 || plan.Sharing[0].AppointmentID != daughter.ID {
-		t.Errorf("planned for the mother is %+v, %v; want hers and the one without a date, and the daughter named",
+		t.Errorf("the plan for the mother is %+v, %v; want her data and that of the person without a date, and the daughter listed",
 			plan, err)
 	}
 	if _, err := c.Person.EraseOf(ctx, "user:jo", mother.ID); err != nil {
@@ -87,7 +87,7 @@ func TestEraseKeepsNamesake(t *testing.T) {
 	}
 	for id, want := range map[string]string{mother.ID: "", undated.ID: "", daughter.ID: "Anna Vogt"} {
 		if a, err := c.Booking.Appointment(ctx, id); err != nil || a.Patient.Name != want {
-			t.Errorf("an appointment is of %q now, %v; want %q", a.Patient.Name, err, want)
+			t.Errorf("the patient of an appointment is now %q, %v; want %q", a.Patient.Name, err, want)
 		}
 	}
 }

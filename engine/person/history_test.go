@@ -47,7 +47,7 @@ func TestPersonHasHistory(t *testing.T) {
 		// A name alone finds no others, and a specialist sees only the appointments in their own calendar.
 		nobody := book(store.Patient{Name: "Lena Vogt"})
 		if h, err := c.Person.History(t.Context(), nobody.ID, people.Viewer{}); err != nil || len(h.Coming) != 1 || len(h.Past) != 0 {
-			t.Errorf("of a name alone: %v, %+v", err, h)
+			t.Errorf("history of a name without contact data: %v, %+v", err, h)
 		}
 		if h, err := c.Person.History(t.Context(), missed.ID, people.Viewer{SpecialistID: "nobody"}); err != nil || len(h.Coming)+len(h.Past) != 0 {
 			t.Errorf("in another calendar: %v, %+v", err, h)
@@ -92,7 +92,7 @@ func TestHistoryHidesColleaguesNotesFromSpecialist(t *testing.T) {
 		h, err := c.Person.History(ctx, invented.ID, ben)
 		if err != nil || len(h.Of) != 1 || len(h.Links) != 0 || len(h.Coming) != 1 || len(h.Notes) != 1 ||
 			h.Notes[0].Text != "own note" {
-			t.Errorf("%v: a specialist got %+v, want the own appointment and the own note", err, h)
+			t.Errorf("%v: a specialist got %+v, want only their own appointment and note", err, h)
 		}
 		h, err = c.Person.History(ctx, invented.ID, people.Viewer{})
 		if err != nil || len(h.Of) != 2 || len(h.Links) != 1 || len(h.Coming) != 3 || len(h.Notes) != 2 {

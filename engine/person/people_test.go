@@ -63,7 +63,7 @@ func TestSearchFindsPartialNames(t *testing.T) {
 		t.Errorf("two appointments of one person: %+v", found)
 	}
 	if found, _ := c.Person.Find(t.Context(), "lena", "ben", 12); len(found) != 0 {
-		t.Errorf("in somebody else's calendar: %+v", found)
+		t.Errorf("in another specialist's calendar: %+v", found)
 	}
 }
 
@@ -122,10 +122,10 @@ func TestMergeTwoSpellings(t *testing.T) {
 		t.Errorf("left is %+v", a.Patient)
 	}
 	if found, _ := c.Person.Find(ctx, "lena sand", "", 12); len(found) != 0 {
-		t.Errorf("found are %+v", found)
+		t.Errorf("search results: %+v", found)
 	}
 	if _, err := c.Person.AddNote(ctx, before.ID, "x", "user:jo", nil); !errors.As(err, &invalid) {
-		t.Errorf("a note about nobody: %v", err)
+		t.Errorf("a note about an unknown person: %v", err)
 	}
 }
 

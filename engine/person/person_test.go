@@ -64,12 +64,12 @@ func TestEraseDeletesWrittenMail(t *testing.T) {
 					want = 2
 				}
 				if erased.MailFiles != want || len(erased.MailFilesLeft) != 0 {
-					t.Errorf("it says %d files went and %v are left, want %d and none", erased.MailFiles,
+					t.Errorf("the answer has %d deleted files, and %v remain; want %d and none", erased.MailFiles,
 						erased.MailFilesLeft, want)
 				}
 				left := mailFiles(t, folder)
 				if len(left) != 1 {
-					t.Errorf("%d messages are left, want the other patient's alone", len(left))
+					t.Errorf("%d messages remain, want only the other patient's", len(left))
 				}
 				for file, text := range left {
 					if !strings.Contains(text, "p2@example.org") {
@@ -91,7 +91,7 @@ func TestEraseReportsRemainingEmail(t *testing.T) {
 		}
 		erased, err := c.Person.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"})
 		if err != nil || len(erased.MailFilesLeft) != 1 || erased.MailFilesLeft[0] != "op-1-stuck.eml" {
-			t.Errorf("left: %v, error %v; want op-1-stuck.eml", erased.MailFilesLeft, err)
+			t.Errorf("remaining: %v, error %v; want op-1-stuck.eml", erased.MailFilesLeft, err)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestEraseReachesEmailInProgress(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if db.then != nil {
-			t.Fatal("no appointment was read for a mail")
+			t.Fatal("the test read no appointment for an email")
 		}
 		if left := mailFiles(t, folder); len(left) != 0 {
 			t.Errorf("left: %v, want none", left)

@@ -70,7 +70,7 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 		t.Helper()
 		if got.agents || got.page || !errors.Is(got.hold, store.ErrSlotTaken) ||
 			got.reason != availability.ReasonTaken {
-			t.Errorf("%s: got %+v, want it offered nowhere, and taken", what, got)
+			t.Errorf("%s: got %+v, want the slot not offered, and taken", what, got)
 		}
 	}
 	for name, outcome := range map[string]upstreamtest.Outcome{"taken": upstreamtest.SlotTaken,
@@ -81,15 +81,15 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 					enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: enginetest.AlwaysOpen()}})
 				start := p.SlotAt(20)
 				if got := says(p, start); got != open {
-					t.Fatalf("before: got %+v, want it open", got)
+					t.Fatalf("before: got %+v, want the slot offered", got)
 				}
 				p.Upstream.Outcomes(outcome)
 				a := p.Ask(p.Wish(20))
 				if a.Outcome != agent.Refused || len(a.Alternatives) != 3 {
-					t.Fatalf("got %+v, want it refused with three alternatives", a)
+					t.Fatalf("got %+v, want a refusal with three alternatives", a)
 				}
 				if slices.ContainsFunc(a.Alternatives, func(s agent.Slot) bool { return s.Start.Equal(start) }) {
-					t.Error("the slot that was refused is an alternative to itself")
+					t.Error("the alternatives of the refused slot include it")
 				}
 				closed(t, "a moment after", says(p, start))
 				visitor := enginetest.BookingOf(1, "cleaning")
@@ -98,17 +98,17 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 					t.Errorf("a visitor books it: got %v, want ErrSlotTaken", err)
 				}
 				if got := says(p, p.SlotAt(21)); got != open {
-					t.Errorf("the next slot: got %+v, want it open", got)
+					t.Errorf("the next slot: got %+v, want it offered", got)
 				}
 				time.Sleep(61 * time.Second)
 				says(p, start) // fetches the listing of the practice-management system, which contains the start
 				if got := says(p, start); got != open {
-					t.Errorf("after a listing that has it: got %+v, want it open", got)
+					t.Errorf("after a list of openings that has it: got %+v, want it offered", got)
 				}
 			})
 		})
 	}
-	t.Run("and nobody lists it", func(t *testing.T) {
+	t.Run("without a new list of openings", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
 			start := p.SlotAt(20)
@@ -118,7 +118,7 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 			closed(t, "after nine minutes", says(p, start))
 			time.Sleep(61 * time.Second)
 			if got := says(p, start); got != (listing{page: true}) {
-				t.Errorf("after ten minutes: got %+v, want it open here", got)
+				t.Errorf("after ten minutes: got %+v, want it offered here", got)
 			}
 		})
 	})
@@ -164,12 +164,12 @@ func TestClosureSurvivesRestart(t *testing.T) {
 		}
 		time.Sleep(5*time.Minute + 59*time.Second)
 		if is, _ := offered(); is {
-			t.Error("a second before ten minutes are over it is offered")
+			t.Error("one second before the ten minutes end, the slot is offered")
 		}
 		time.Sleep(2 * time.Second)
 		is, after := offered()
 		if rows, err := c.Store.Closures(ctx); !is || after == before || err != nil || len(rows) != 0 {
-			t.Errorf("after ten minutes: offered %t, generation %d after %d, rows %v, %v; want it open, and told", is,
+			t.Errorf("after ten minutes: offered %t, generation %d after %d, rows %v, %v; want it offered, and an event", is,
 				after, before, rows, err)
 		}
 	})

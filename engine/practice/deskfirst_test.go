@@ -52,7 +52,7 @@ func TestDeskBookingIsWrittenFirst(t *testing.T) {
 			}
 		}
 		if before > 3 {
-			t.Errorf("%d of %d bookings of the public were written before the desk's, want those that were on their way", before, len(public))
+			t.Errorf("%d of %d public bookings were written before the desk's, want only those already being written", before, len(public))
 		}
 		p.Until(10*time.Minute, "settled", p.Settled)
 	})

@@ -54,7 +54,7 @@ func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 					}
 				}
 				if n := len(p.Asked(enginetest.LookUp)); n != 3 {
-					t.Errorf("it was looked up %d times, want 3", n)
+					t.Errorf("%d look-ups, want 3", n)
 				}
 			})
 		})
@@ -85,18 +85,18 @@ func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		at := p.Asked(enginetest.LookUp)
 		if most := unknown * (4 + 30*60/300); len(at) > most || len(at) < unknown*5 {
-			t.Errorf("it was asked %d times in half an hour, want %d to %d", len(at), unknown*5, most)
+			t.Errorf("%d look-ups in half an hour, want %d to %d", len(at), unknown*5, most)
 		}
 		for i := 1; i < len(at); i++ {
 			if at[i].Sub(at[i-1]) < 10*time.Second {
-				t.Fatalf("two questions came %s apart, want 10 s", at[i].Sub(at[i-1]))
+				t.Fatalf("two look-ups were %s apart, want 10 s", at[i].Sub(at[i-1]))
 			}
 		}
 		busy = false
 		p.Until(6*time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != unknown || s.Duplicates != 0 ||
 			len(p.Asked("SetAppointment")) != unknown {
-			t.Errorf("upstream %+v, want each once", s)
+			t.Errorf("practice system: %+v, want each once", s)
 		}
 		for _, a := range p.Bookings() {
 			if a.UpstreamState != store.UpstreamConfirmed {
@@ -126,13 +126,13 @@ func TestRestoredFilesMakeNoDuplicate(t *testing.T) {
 		p.Until(10*time.Minute, "settled", p.Settled)
 		p.End()
 		if s := p.Upstream.Score(); s.Appointments != 2 {
-			t.Fatalf("upstream %+v, want both", s)
+			t.Fatalf("practice system: %+v, want both", s)
 		}
 		p.Dir = backup
 		p.Open()
 		p.Until(10*time.Minute, "settled", p.Settled)
 		if s := p.Upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 || s.Writes != 2 {
-			t.Errorf("upstream %+v, want both, once", s)
+			t.Errorf("practice system: %+v, want both, once", s)
 		}
 		for _, a := range p.Bookings() {
 			if a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {

@@ -46,7 +46,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 		want := func(what string, halves ...int) {
 			t.Helper()
 			if got := offered(p, day); !slices.Equal(got, halves) {
-				t.Errorf("%s: offered are the half hours %v, want %v", what, got, halves)
+				t.Errorf("%s: the offered half hours are %v, want %v", what, got, halves)
 			}
 		}
 		all := make([]int, 48)
@@ -61,11 +61,11 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 			Client: enginetest.Client(1), Source: store.SourceWeb,
 			Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"}
 		if _, err := p.Booking.Book(ctx, outside); !errors.Is(err, store.ErrSlotTaken) {
-			t.Errorf("a booking of what it does not list: got %v, want ErrSlotTaken", err)
+			t.Errorf("a booking outside the openings: got %v, want ErrSlotTaken", err)
 		}
 		if _, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning",
 			SlotStart: p.SlotAt(30), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
-			t.Errorf("a hold of it: got %v, want ErrSlotTaken", err)
+			t.Errorf("a hold outside the openings: got %v, want ErrSlotTaken", err)
 		}
 		if x, err := p.Booking.Explain(ctx, "cleaning", "chair0", p.SlotAt(30)); err != nil ||
 			x[0].Reason != availability.ReasonTaken {
@@ -74,7 +74,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 		staff := outside
 		staff.Source, staff.Actor, staff.IgnoreHours, staff.Client = store.SourceStaff, "user:desk", true, ""
 		if _, err := p.Booking.Book(ctx, staff); err != nil {
-			t.Errorf("the desk books outside of it: %v", err)
+			t.Errorf("a booking by the desk outside the openings: %v", err)
 		}
 
 		p.Upstream.Add(upstreamtest.Appointment{PatientGUID: enginetest.PatientGUID(9), Start: p.SlotAt(21),
@@ -83,27 +83,27 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 		want("after a booking by telephone", 20, 22, 23)
 		if known := p.Booking.OpeningsKnown(); len(known) != 1 || !known[0].Used || known[0].Days != 21 ||
 			time.Since(known[0].Oldest) > 6*time.Minute {
-			t.Errorf("known is %+v, want all 21 days of one type, asked lately", known)
+			t.Errorf("the openings are %+v, want all 21 days of one type, fetched recently", known)
 		}
 
 		p.Line.Set(true, false)
 		time.Sleep(50 * time.Minute)
 		want("50 minutes without an answer", 20, 22, 23)
 		if since, why := p.Practice.OpeningsFailed(); since.IsZero() || why == "" {
-			t.Error("nobody is told that it does not answer")
+			t.Error("the status does not report that the practice system is unreachable")
 		}
 		time.Sleep(20 * time.Minute)
 		if got := len(offered(p, day)); got != 47 { // the desk has booked one
-			t.Errorf("after more than an hour %d half hours are offered, want the own calendar", got)
+			t.Errorf("after more than an hour, %d half hours are offered, want those of Holdfast's own calendar", got)
 		}
 		p.Line.Set(false, false)
 		time.Sleep(10 * time.Minute)
 		want("when it answers again", 20, 22, 23)
 		if since, _ := p.Practice.OpeningsFailed(); !since.IsZero() {
-			t.Error("it answers again, and is still said to be silent")
+			t.Error("the status reports the reachable practice system as unreachable")
 		}
 		if n := strings.Count(p.Log.String(), "failed to fetch openings"); n != 1 {
-			t.Errorf("the log says %d times that it does not answer, want once", n)
+			t.Errorf("the log has %d messages about the outage, want 1", n)
 		}
 	})
 }
@@ -121,12 +121,12 @@ func TestOpeningsRespectPacer(t *testing.T) {
 				continue
 			}
 			if n++; !last.IsZero() && c.At.Sub(last) < 10*time.Second {
-				t.Errorf("two questions %s apart, want 10 s", c.At.Sub(last))
+				t.Errorf("two requests were %s apart, want 10 s", c.At.Sub(last))
 			}
 			last = c.At
 		}
 		if n < 20 || n > 26 { // 21 days take two calls, every five minutes
-			t.Errorf("%d questions in an hour, want about 22", n)
+			t.Errorf("%d requests in an hour, want about 22", n)
 		}
 	})
 }
@@ -141,7 +141,7 @@ func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 			t.Errorf("%d half hours are offered, want the whole day", got)
 		}
 		if known := p.Booking.OpeningsKnown(); len(known) != 1 || known[0].Used {
-			t.Errorf("known is %+v, want one type that is not used", known)
+			t.Errorf("the openings are %+v, want one unused type", known)
 		}
 	})
 }
@@ -165,18 +165,18 @@ func TestMoveOntoOwnTimeIsOpen(t *testing.T) {
 		}
 		time.Sleep(12 * time.Minute)
 		if got := len(p.Upstream.Appointments()); got != 1 || len(p.Booking.OpeningsKnown()) != 1 {
-			t.Fatalf("the practice system has %d appointments, want the one", got)
+			t.Fatalf("the practice system has %d appointments, want one", got)
 		}
 		to := a.SlotStart.Add(15 * time.Minute)
 		other := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: to,
 			Client: enginetest.Client(2), Source: store.SourceWeb,
 			Patient: store.Patient{Name: "Per Lind"}, Actor: "client"}
 		if _, err := p.Booking.Book(t.Context(), other); !errors.Is(err, store.ErrSlotTaken) {
-			t.Errorf("somebody else's booking there: got %v, want ErrSlotTaken", err)
+			t.Errorf("a booking of another client there: got %v, want ErrSlotTaken", err)
 		}
 		if moved, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
 			SlotStart: to, Actor: "manage-link"}); err != nil || !moved.SlotStart.Equal(to) {
-			t.Errorf("moved by a quarter of an hour: got %s, %v", moved.SlotStart, err)
+			t.Errorf("moved by 15 minutes: got %s, %v", moved.SlotStart, err)
 		}
 	})
 }

@@ -11,7 +11,7 @@ func TestDeadlineLeavesTimeBeforeStart(t *testing.T) {
 	for ahead, want := range map[time.Duration]time.Duration{24 * time.Hour: 24*time.Hour - 15*time.Minute,
 		time.Hour: 45 * time.Minute, 10 * time.Minute: 5 * time.Minute} {
 		if got := deadlineOf(booked.Add(ahead), booked).Sub(booked); got != want {
-			t.Errorf("booked %s ahead: got %s, want %s", ahead, got, want)
+			t.Errorf("booked %s before the start: got %s, want %s", ahead, got, want)
 		}
 	}
 }

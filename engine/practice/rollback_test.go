@@ -57,7 +57,7 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 				p.Open()
 				p.Until(2*time.Hour, "settled", p.Settled)
 				if s := p.Upstream.Score(); s.Appointments != booked || s.Writes != booked {
-					t.Errorf("upstream %+v, want each of %d bookings written once", s, booked)
+					t.Errorf("practice system: %+v, want each of %d bookings written once", s, booked)
 				}
 				if n := len(p.Asked("SetPatient")); n != booked {
 					t.Errorf("%d patients were added, want %d", n, booked)
@@ -95,7 +95,7 @@ func TestRollbackWithoutLookupAsksPeople(t *testing.T) {
 					want, writes = store.UpstreamReview, 0
 				}
 				if s := p.Upstream.Score(); s.Writes != writes {
-					t.Errorf("upstream %+v, want %d writes", s, writes)
+					t.Errorf("practice system: %+v, want %d writes", s, writes)
 				}
 				for _, a := range p.Bookings() {
 					if a.UpstreamState != want {

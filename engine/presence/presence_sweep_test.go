@@ -54,7 +54,7 @@ func TestHeartbeatsWriteOnceAMinute(t *testing.T) {
 		}
 		for _, m := range all {
 			if age := began.Add(180 * time.Second).Sub(m.LastHeartbeatAt); age < 0 || age > 2*time.Second {
-				t.Errorf("the heartbeat of %s was mirrored as %v old at the time", m.SpecialistID, age)
+				t.Errorf("the mirrored heartbeat of %s was %v old", m.SpecialistID, age)
 			}
 		}
 	})
@@ -70,7 +70,7 @@ func TestFailedSweepKeepsSpecialistsOnline(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if n := c.moody.asked.Load() - asked; n < 20 {
-			t.Fatalf("the live state was asked %d times in 10 minutes; the sweeps do not run", n)
+			t.Fatalf("%d reads of the live state in 10 minutes; the sweeps do not run", n)
 		}
 		c.wantOnline("ada", "bea")
 		if err := c.Presence.Beat(t.Context(), "ada"); err != nil {
@@ -94,7 +94,7 @@ func TestAutoOffline(t *testing.T) {
 		c.beating(31*time.Second, "bea")
 		c.wantOnline("bea")
 		if got, want := enginetest.Said(events()), []string{"ada offline"}; !slices.Equal(got, want) {
-			t.Errorf("the streams were told %v, want %v", got, want)
+			t.Errorf("the streams received %v, want %v", got, want)
 		}
 		log, err := c.Store.PresenceLog(t.Context(), "ada", 10)
 		if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
@@ -105,7 +105,7 @@ func TestAutoOffline(t *testing.T) {
 			t.Errorf("got %+v, %v; want offline since an instant, with room for 3", p, err)
 		}
 		if err := c.Presence.Beat(t.Context(), "ada"); !errors.Is(err, holds.ErrOffline) {
-			t.Errorf("a heartbeat of somebody offline: got %v, want ErrOffline", err)
+			t.Errorf("a heartbeat of an offline specialist: got %v, want ErrOffline", err)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestStaleAfterChangesWhileRunning(t *testing.T) {
 		c.wantOnline("ada")
 		c.settings(func(s *clinic.Settings) { s.StaleAfterSeconds = 60 })
 		if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 0 {
-			t.Errorf("available after the change: got %v, want nobody", list)
+			t.Errorf("available after the change: got %v, want none", list)
 		}
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
@@ -237,11 +237,11 @@ func TestReconcileRepairsDrift(t *testing.T) {
 		got := enginetest.Said(events())
 		slices.Sort(got)
 		if want := []string{"cy online", "dov activated", "dov online", "eli offline"}; !slices.Equal(got, want) {
-			t.Errorf("the streams were told %v, want %v", got, want)
+			t.Errorf("the streams received %v, want %v", got, want)
 		}
 		time.Sleep(20 * time.Second)
 		if got := enginetest.Said(events()); len(got) != 0 {
-			t.Errorf("with nothing to heal the streams were told %v", got)
+			t.Errorf("without a difference, the streams received %v", got)
 		}
 	})
 }
@@ -305,7 +305,7 @@ func TestNewStorageIsSeeded(t *testing.T) {
 		synctest.Wait()
 		c.wantOnline("ada")
 		if n := c.counted.mirrors.Load() - mirrored; n != 0 {
-			t.Errorf("a node on its own mirrored heartbeats %d times", n)
+			t.Errorf("a single node mirrored heartbeats %d times", n)
 		}
 		c.moody.called.Store(nil)
 		time.Sleep(time.Minute)
@@ -346,7 +346,7 @@ func TestNewStorageIsSeededBeforeItIsRead(t *testing.T) {
 				another := "another"
 				c.moody.epoch.Store(&another)
 				if !sees(t.Context(), c) {
-					t.Error("ada is offline right after the change of storage, want online")
+					t.Error("ada is offline immediately after the change of storage, want online")
 				}
 			})
 		})

@@ -228,7 +228,7 @@ func TestOnlineIsIdempotent(t *testing.T) {
 		time.Sleep(time.Minute)
 		c.online("ada")
 		if got, want := enginetest.Said(events()), []string{"ada online"}; !slices.Equal(got, want) {
-			t.Errorf("the streams were told %v, want %v", got, want)
+			t.Errorf("the streams received %v, want %v", got, want)
 		}
 		if log, _ := c.Store.PresenceLog(t.Context(), "ada", 10); len(log) != 1 {
 			t.Errorf("the log says %+v, want one line", log)
@@ -242,7 +242,7 @@ func TestOnlineIsIdempotent(t *testing.T) {
 			}
 		}
 		if got, want := enginetest.Said(events()), []string{"ada offline"}; !slices.Equal(got, want) {
-			t.Errorf("the streams were told %v, want %v", got, want)
+			t.Errorf("the streams received %v, want %v", got, want)
 		}
 	})
 }
@@ -269,11 +269,11 @@ func TestRestartKeepsOnline(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after.HeartbeatAt.Before(before.HeartbeatAt) {
-			t.Errorf("the heartbeat went from %v to %v", before.HeartbeatAt, after.HeartbeatAt)
+			t.Errorf("the heartbeat changed from %v to %v", before.HeartbeatAt, after.HeartbeatAt)
 		}
 		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 2 ||
 			list[0].SpecialistID != "bea" {
-			t.Errorf("available: got %v, %v; want bea, who has less to do, then ada", list, err)
+			t.Errorf("available: got %v, %v; want bea, who has fewer sessions, then ada", list, err)
 		}
 		again.beating(3*time.Minute, "ada", "bea")
 		again.wantOnline("ada", "bea")
@@ -338,7 +338,7 @@ func TestDeactivateSetsOfflineAndSignsOut(t *testing.T) {
 			}
 			c.wantOnline("bea")
 			if got, want := enginetest.Said(events()), []string{"ada deactivated"}; !slices.Equal(got, want) {
-				t.Errorf("the streams were told %v, want %v", got, want)
+				t.Errorf("the streams received %v, want %v", got, want)
 			}
 			if _, err := c.Account.SignedIn(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 				t.Errorf("the sign-in: got %v, want ErrUnauthorized", err)
@@ -434,7 +434,7 @@ func TestActivateRestoresOnline(t *testing.T) {
 				events := c.Events(holds.EventPresence)
 				active(true)
 				if got := strings.Join(enginetest.Said(events()), ", "); got != test.want {
-					t.Errorf("the streams were told %q, want %q", got, test.want)
+					t.Errorf("the streams received %q, want %q", got, test.want)
 				}
 				if strings.HasSuffix(test.want, "online") {
 					c.wantOnline("ada")

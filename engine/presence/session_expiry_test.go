@@ -41,10 +41,10 @@ func TestUnansweredSessionExpires(t *testing.T) {
 			}
 		}
 		if told != 1 {
-			t.Errorf("the streams were told %d times that the request expired, want once", told)
+			t.Errorf("the streams received %d events that the request expired, want one", told)
 		}
 		if again := c.request(1); again.ID == lost.ID {
-			t.Error("asking again got the expired request")
+			t.Error("a new request returned the expired one")
 		}
 	})
 }
@@ -117,7 +117,7 @@ func TestUnendedSessionExpires(t *testing.T) {
 					}
 				}
 				if told != 1 {
-					t.Errorf("the streams were told %d times that it expired, want once", told)
+					t.Errorf("the streams received %d events that it expired, want one", told)
 				}
 				_, err := o.Presence.EndSession(t.Context(), s.ID, "late")
 				enginetest.WantRefusal(t, "ending it afterwards", err, presence.ReasonEnded)
@@ -141,7 +141,7 @@ func TestSessionListIsBounded(t *testing.T) {
 		left, err := c.Presence.Sessions(t.Context(),
 			store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil || len(left) != 0 {
-			t.Errorf("got %d that still wait, %v; want none", len(left), err)
+			t.Errorf("got %d open requests, %v; want none", len(left), err)
 		}
 	})
 }

@@ -49,7 +49,7 @@ func TestSessionLifecycle(t *testing.T) {
 		t.Errorf("a request is %+v", s)
 	}
 	if again := c.request(1); again.ID != s.ID {
-		t.Errorf("a client that waits already got another request")
+		t.Errorf("a client with an open request got a second one")
 	}
 	if other := c.request(2); other.ID == s.ID {
 		t.Errorf("another client got the same request")
@@ -65,7 +65,7 @@ func TestSessionLifecycle(t *testing.T) {
 	for range 2 {
 		done, err := c.Presence.EndSession(t.Context(), s.ID, " prescribed ")
 		if err != nil || done.Status != store.SessionEnded || done.Outcome != "prescribed" || done.EndedAt.IsZero() {
-			t.Errorf("ended, it is %+v, %v", done, err)
+			t.Errorf("after its end, it is %+v, %v", done, err)
 		}
 	}
 	c.wantLoads(map[string]int{"ada": 0})
@@ -76,7 +76,7 @@ func TestSessionLifecycle(t *testing.T) {
 		}
 	}
 	if want := []string{"requested", "active", "ended"}; !slices.Equal(got, want) {
-		t.Errorf("the streams were told %v, want %v", got, want)
+		t.Errorf("the streams received %v, want %v", got, want)
 	}
 	if next := c.request(1); next.ID == s.ID {
 		t.Error("a new request after the end got the old session")
@@ -109,12 +109,12 @@ func TestConcurrentAcceptsHaveOneWinner(t *testing.T) {
 		both.Wait()
 		winner := slices.Index(errs[:], nil)
 		if winner < 0 {
-			t.Fatalf("request %d: nobody won: %v and %v", i, errs[0], errs[1])
+			t.Fatalf("request %d: both accepts failed: %v and %v", i, errs[0], errs[1])
 		}
 		enginetest.WantRefusal(t, "the other", errs[1-winner], presence.ReasonAccepted)
 		now, err := c.Presence.Session(t.Context(), s.ID)
 		if err != nil || now.SpecialistID != specialists[winner] {
-			t.Fatalf("request %d: it is with %q, %v; want %s", i, now.SpecialistID, err, specialists[winner])
+			t.Fatalf("request %d: it belongs to %q, %v; want %s", i, now.SpecialistID, err, specialists[winner])
 		}
 		c.wantLoads(map[string]int{specialists[winner]: 1, specialists[1-winner]: 0})
 		if _, err := c.Presence.EndSession(t.Context(), s.ID, ""); err != nil {
@@ -149,11 +149,11 @@ func TestSessionsRespectCapacity(t *testing.T) {
 		enginetest.WantRefusal(t, "one too many", err, presence.ReasonAtCapacity)
 	}
 	if taken != 3 {
-		t.Errorf("%d sessions were taken at once, want 3", taken)
+		t.Errorf("%d concurrent sessions were accepted, want 3", taken)
 	}
 	c.wantLoads(map[string]int{"ada": 3})
 	if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 0 {
-		t.Errorf("available: got %v, want nobody", list)
+		t.Errorf("available: got %v, want none", list)
 	}
 	// The limit can be changed while running.
 	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
@@ -162,7 +162,7 @@ func TestSessionsRespectCapacity(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 1 {
-		t.Errorf("available with room for 4: got %v, want ada", list)
+		t.Errorf("available with a capacity of 4: got %v, want ada", list)
 	}
 	c.mustAccept(c.request(99).ID, "ada")
 }
@@ -260,7 +260,7 @@ func TestSessionCancelNeedsOwner(t *testing.T) {
 	}
 	var invalid *record.ValidationError
 	if _, err := c.Presence.CancelSession(t.Context(), s.ID, ""); !errors.As(err, &invalid) {
-		t.Errorf("nobody: got %v, want a *ValidationError", err)
+		t.Errorf("without a client: got %v, want a *ValidationError", err)
 	}
 	c.mustAccept(s.ID, "ada")
 	for range 2 {
@@ -280,7 +280,7 @@ func TestAcceptRefusals(t *testing.T) {
 	s := c.request(1)
 	var invalid *record.ValidationError
 	if _, err := c.Presence.AcceptSession(t.Context(), s.ID, "nobody"); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialistId" {
-		t.Errorf("an unknown specialist: got %v, want a mistake in specialistId", err)
+		t.Errorf("an unknown specialist: got %v, want an error for specialistId", err)
 	}
 	_, err := c.Presence.AcceptSession(t.Context(), s.ID, "ada")
 	enginetest.WantRefusal(t, "who is offline", err, presence.ReasonNotOnline)
@@ -290,7 +290,7 @@ func TestAcceptRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Presence.AcceptSession(t.Context(), s.ID, "bea"); !errors.Is(err, holds.ErrDeactivated) {
-		t.Errorf("who is switched off: got %v, want ErrDeactivated", err)
+		t.Errorf("a deactivated specialist: got %v, want ErrDeactivated", err)
 	}
 	c.online("ada")
 	for _, id := range []string{"unknown", "", "a b"} {

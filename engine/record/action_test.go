@@ -14,7 +14,7 @@ func TestActionsAreUniqueNames(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z]+(\.[a-z_]+)+$`)
 	for i, action := range all {
 		if !form.MatchString(string(action)) || slices.Contains(all[:i], action) {
-			t.Errorf("%q is not a noun, a full stop and a verb, or occurs twice", action)
+			t.Errorf("%q is not a noun, a dot and a verb, or occurs twice", action)
 		}
 	}
 }

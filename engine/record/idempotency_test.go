@@ -43,12 +43,12 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 		}
 	}
 	if remembered > 2*maxAnswerBytes {
-		t.Errorf("%d bytes are remembered, want at most %d", remembered, 2*maxAnswerBytes)
+		t.Errorf("%d bytes are stored, want at most %d", remembered, 2*maxAnswerBytes)
 	}
 	if _, known := r.answered(nth(0), now); known {
-		t.Error("the first of very many is still remembered")
+		t.Error("the first of many answers is still stored")
 	}
 	if _, known := r.answered(nth(last), now); !known {
-		t.Error("the last is not remembered")
+		t.Error("the last answer is not stored")
 	}
 }

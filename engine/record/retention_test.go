@@ -50,7 +50,7 @@ func TestDeleteExpiredDeletesAllInBoundedSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := db.Recall(ctx, "s", fmt.Sprint(old), time.Time{}); err != nil {
-		t.Errorf("the young answer: %v", err)
+		t.Errorf("the recent answer: %v", err)
 	}
 	left := 0
 	err = db.Write(ctx, func(tx store.Tx) (err error) {
@@ -58,9 +58,9 @@ func TestDeleteExpiredDeletesAllInBoundedSteps(t *testing.T) {
 		return err
 	})
 	if err != nil || left != 0 {
-		t.Errorf("%d old answers were left, %v; want none", left, err)
+		t.Errorf("%d expired answers remain, %v; want none", left, err)
 	}
 	if want := old/step + 1; counted.n < want {
-		t.Errorf("%d answers went in %d transactions, want %d or more", old, counted.n, want)
+		t.Errorf("%d answers were deleted in %d transactions, want at least %d", old, counted.n, want)
 	}
 }

@@ -53,7 +53,7 @@ func TestDeskApprovesRequest(t *testing.T) {
 		r.Patient.Email = ""
 		if _, err := c.Request.Book(ctx, r, enginetest.Visitor(1)); err == nil ||
 			!strings.Contains(err.Error(), "patient.email") {
-			t.Errorf("without any way to answer: got %v, want patient.email", err)
+			t.Errorf("without an email address or a phone number: got %v, want patient.email", err)
 		}
 		r.Patient.Email = "rosa@example.org"
 		asked, err := c.Request.Book(ctx, r, enginetest.Visitor(1))
@@ -61,24 +61,24 @@ func TestDeskApprovesRequest(t *testing.T) {
 			t.Fatalf("got %+v, %v; want a request for approval", asked.Request, err)
 		}
 		if got, want := time.Until(asked.Request.ExpiresAt), 48*time.Hour; got != want {
-			t.Errorf("its time is kept for %v, want %v", got, want)
+			t.Errorf("its time is held for %v, want %v", got, want)
 		}
 		time.Sleep(47 * time.Hour)
 		var held *holds.HeldError
 		other := enginetest.BookingOf(2, "surgery")
 		other.SlotStart, other.SpecialistID = c.Start, asked.Request.SpecialistID
 		if _, err := c.Booking.Book(ctx, other); !errors.As(err, &held) {
-			t.Errorf("somebody else after 47 hours: got %v, want it held", err)
+			t.Errorf("another client after 47 hours: got %v, want a HeldError", err)
 		}
 		id := asked.Request.ID
 		mails := c.Mails(folder, id)
 		if text := mails["request_received"]; !strings.Contains(text, "noch nicht gebucht") ||
 			!strings.Contains(text, "Vorsorge") || strings.Contains(text, "video.example.org") {
-			t.Errorf("the patient reads %q", text)
+			t.Errorf("the patient's email is %q", text)
 		}
 		if text := mails["staff_request"]; !strings.Contains(text, "desk@clinic.example") ||
 			strings.Contains(text, "rosa@example.org") {
-			t.Errorf("the clinic reads %q", text)
+			t.Errorf("the clinic's email is %q", text)
 		}
 		a, err := c.Request.Confirm(ctx, id, time.Time{}, "user:jo", nil)
 		if err != nil {
@@ -89,11 +89,11 @@ func TestDeskApprovesRequest(t *testing.T) {
 		for _, want := range []string{"https://video.example.org/" + id, "Videosprechstunde",
 			"Sagen Sie einen Tag vorher ab.", "LOCATION:https://video.example.org/"} {
 			if !strings.Contains(text, want) {
-				t.Errorf("the confirmation has no %q:\n%s", want, text)
+				t.Errorf("the confirmation misses %q:\n%s", want, text)
 			}
 		}
 		if strings.Contains(text, "Quay 1") {
-			t.Error("the confirmation of a video call sends the patient to the clinic")
+			t.Error("the confirmation of a video call contains the clinic's address")
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestApprovalRequestExpires(t *testing.T) {
 		r.SlotStart = time.Now().Truncate(time.Hour).Add(5 * time.Hour)
 		asked, err := c.Request.Book(ctx, r, enginetest.Visitor(1))
 		if err != nil || !asked.Request.ExpiresAt.Equal(r.SlotStart) {
-			t.Fatalf("got %+v, %v; want it kept until it begins", asked.Request, err)
+			t.Fatalf("got %+v, %v; want it held until it begins", asked.Request, err)
 		}
 		soon, err := c.Request.Book(ctx, booking.Request{
 			AppointmentTypeID: "checkup", SlotStart: c.Start.Add(72 * time.Hour), Client: enginetest.Client(2),
@@ -122,7 +122,7 @@ func TestApprovalRequestExpires(t *testing.T) {
 		time.Sleep(49 * time.Hour)
 		var lapsed *request.LapsedError
 		if _, err := c.Request.Confirm(ctx, soon.Request.ID, time.Time{}, "user:jo", nil); !errors.As(err, &lapsed) {
-			t.Errorf("after two days: got %v, want it lapsed", err)
+			t.Errorf("after two days: got %v, want it expired", err)
 		}
 		if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 			t.Errorf("its time is still held: %+v", held)
@@ -148,7 +148,7 @@ func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 		time.Sleep(48*time.Hour + 10*time.Minute)
 		got, err := c.Request.Get(ctx, asked.Request.ID)
 		if err != nil || got.Status != store.RequestDeclined {
-			t.Errorf("the request is %+v, %v; want it ended", got, err)
+			t.Errorf("the request is %+v, %v; want it closed", got, err)
 		}
 		var mails string
 		files, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -163,13 +163,13 @@ func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 			mails += string(b)
 		}
 		if n := strings.Count(mails, "Not possible: the appointment you asked for"); n != 1 {
-			t.Errorf("the patient was told %d times, want once:\n%s", n, mails)
+			t.Errorf("the patient got %d emails, want one:\n%s", n, mails)
 		}
 		if n := strings.Count(mails, "Subject: Request expired:"); n != 1 {
-			t.Errorf("the clinic was told %d times, want once", n)
+			t.Errorf("the clinic got %d emails, want one", n)
 		}
 		if _, err := c.Request.Confirm(ctx, asked.Request.ID, time.Time{}, "user:jo", nil); err == nil {
-			t.Error("it can still be confirmed")
+			t.Error("the request can still be confirmed")
 		}
 	})
 }

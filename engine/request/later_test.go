@@ -67,17 +67,17 @@ func TestErasedRequestFreesSlot(t *testing.T) {
 		approved(c)
 		theirs, others := asks(c, 1, c.Start), asks(c, 2, c.Start.Add(2*time.Hour))
 		if free(c, 3, theirs.SlotStart) || free(c, 3, others.SlotStart) {
-			t.Fatal("what is asked for is not held")
+			t.Fatal("the requested time is not held")
 		}
 		erased, err := c.Person.Erase(context.Background(), "user:desk", store.Person{Email: theirs.Patient.Email})
 		if err != nil || erased.Requests != 1 {
 			t.Fatalf("erased: got %+v, %v; want one request", erased, err)
 		}
 		if !free(c, 3, theirs.SlotStart) {
-			t.Error("the time of who was erased is still held")
+			t.Error("the time of the erased person is still held")
 		}
 		if free(c, 3, others.SlotStart) {
-			t.Error("another request's time was released, too")
+			t.Error("the time of another request was released, too")
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 			}
 			a, err := e.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil)
 			if err != nil || a.ID != r.ID || !a.SlotStart.Equal(r.SlotStart) || !a.SlotEnd.Equal(r.SlotEnd) {
-				t.Errorf("30 minutes of a type that takes %d by now (restart: %v): got %s to %s, %v", minutes, restart,
+				t.Errorf("30 minutes of a type that now takes %d (restart: %v): got %s to %s, %v", minutes, restart,
 					a.SlotStart, a.SlotEnd, err)
 			}
 		}
@@ -119,17 +119,17 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	}
 	var not *availability.NotBookableError
 	if _, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil); !errors.As(err, &not) {
-		t.Fatalf("on a day that was closed meanwhile: got %v", err)
+		t.Fatalf("on a day that was closed in the meantime: got %v", err)
 	}
 	if list, err := c.Booking.Holds(context.Background(), r.SpecialistID); err != nil || len(list) != 1 ||
 		list[0].ExpiresAt.Before(r.ExpiresAt.Add(-time.Second)) {
-		t.Errorf("what is held afterwards: %+v, %v; want the time of the request, until it lapses", list, err)
+		t.Errorf("the holds afterwards: %+v, %v; want the time of the request until it expires", list, err)
 	}
 	if err := c.Clinic.DeleteOverride(context.Background(), enginetest.Jo, closed.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil); err != nil {
-		t.Errorf("on the same day, opened again: %v", err)
+		t.Errorf("on the same day, reopened: %v", err)
 	}
 }
 
@@ -183,10 +183,10 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 		}
 		time.Sleep(12 * time.Minute) // old requests are deleted every ten minutes
 		if got, err := c.Request.Get(ctx, asked.ID); err != nil || got.Status != store.RequestDeclined {
-			t.Errorf("the request: got %+v, %v; want it ended", got.Status, err)
+			t.Errorf("the request: got %+v, %v; want it closed", got.Status, err)
 		}
 		if mails := c.Mails(folder, asked.ID); !strings.Contains(mails["request_declined"], "Not possible") {
-			t.Errorf("its mails are %v, want one that says that it came to nothing", mails)
+			t.Errorf("its emails are %v, want one that it was declined", mails)
 		}
 	})
 }
@@ -207,11 +207,11 @@ func TestExpiredRequestFreesSlot(t *testing.T) {
 		}
 		time.Sleep(time.Until(r.ExpiresAt) - time.Second)
 		if free(c, 2, r.SlotStart) {
-			t.Error("before it lapses the time is free")
+			t.Error("before the expiry, the time is free")
 		}
 		time.Sleep(2 * time.Minute)
 		if !free(c, 2, r.SlotStart) {
-			t.Error("after it has lapsed the time is held")
+			t.Error("after the expiry, the time is held")
 		}
 	})
 }

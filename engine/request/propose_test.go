@@ -34,13 +34,13 @@ func TestProposedTimeIsHeldAndBooked(t *testing.T) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		if free(c, 3, next) || !free(c, 3, c.Start) {
-			t.Error("want the proposed time held and the requested one free")
+			t.Error("the proposed time is free, or the requested one is held")
 		}
 		time.Sleep(time.Minute)
 		mail := c.Mails(folder, r.ID)["request_proposed"]
 		for _, want := range []string{"Another time for your request", next.Format("15:04"), c.Start.Format("15:04")} {
 			if !strings.Contains(mail, want) {
-				t.Errorf("the email has no %q:\n%s", want, mail)
+				t.Errorf("the email misses %q:\n%s", want, mail)
 			}
 		}
 		a, err := c.Request.Confirm(context.Background(), r.ID, next, "manage", nil)
@@ -63,7 +63,7 @@ func TestRefusedProposalChangesNothing(t *testing.T) {
 	}
 	_, err := propose(c, r, held)
 	if !errors.As(err, new(*holds.HeldError)) {
-		t.Errorf("a held time: got %v", err)
+		t.Errorf("proposing a held time: got %v", err)
 	}
 	for name, start := range map[string]time.Time{"the same": c.Start, "in the past": time.Now().Add(-time.Hour)} {
 		if _, err := propose(c, r, start); err == nil {
@@ -83,7 +83,7 @@ func TestRefusedProposalChangesNothing(t *testing.T) {
 	}
 	if _, err := c.Request.Confirm(context.Background(), r.ID, c.Start, "manage", nil); !errors.Is(err,
 		store.ErrVersion) {
-		t.Errorf("confirmed from an old page: got %v, want store.ErrVersion", err)
+		t.Errorf("confirmation with the old version: got %v, want store.ErrVersion", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestDeclinedAndExpiredProposals(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !free(c, 3, week.Add(3*time.Hour)) {
-			t.Error("declined: the proposed time is held")
+			t.Error("after the decline, the proposed time is held")
 		}
 		time.Sleep(time.Hour)
 		if _, err := propose(c, other, week.Add(4*time.Hour)); err != nil {
@@ -116,15 +116,15 @@ func TestDeclinedAndExpiredProposals(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		if !free(c, 3, week.Add(4*time.Hour)) {
-			t.Error("expired: the proposed time is held")
+			t.Error("after the expiry, the proposed time is held")
 		}
 		var lapsed *request.LapsedError
 		if _, err := c.Request.Confirm(ctx, other.ID, time.Time{}, "manage", nil); !errors.As(err, &lapsed) {
-			t.Errorf("confirmed after the end: got %v", err)
+			t.Errorf("confirmation after the expiry: got %v", err)
 		}
 		if mail := c.Mails(folder, other.ID)["request_declined"]; !strings.Contains(mail,
 			other.SlotStart.Format("15:04")) {
-			t.Errorf("the email has not the time that the patient asked for:\n%s", mail)
+			t.Errorf("the email misses the time that the patient asked for:\n%s", mail)
 		}
 	})
 }

@@ -62,15 +62,15 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 				var limit *request.LimitError
 				if err := book(20); !errors.As(err, &limit) || limit.By != name ||
 					!limit.Until.Equal(first.Add(time.Hour)) {
-					t.Fatalf("one more: got %v (%+v), want a limit by %s until an hour after the first", err, limit,
+					t.Fatalf("the next booking: got %v (%+v), want a limit by %s until an hour after the first", err, limit,
 						name)
 				}
 				time.Sleep(time.Until(limit.Until))
 				if err := book(20); err != nil {
-					t.Errorf("an hour after the first: got %v, want it booked", err)
+					t.Errorf("an hour after the first: got %v, want success", err)
 				}
 				if err := book(21); !errors.As(err, &limit) {
-					t.Errorf("and another: got %v, want a limit", err)
+					t.Errorf("the one after that: got %v, want a limit", err)
 				}
 			})
 		})
@@ -135,58 +135,58 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	}
 	if first, err := c.Request.Book(ctx, c.PublicBooking(0), enginetest.Visitor(1)); err != nil ||
 		first.Request != nil {
-		t.Fatalf("the first: got %+v, %v; want an appointment", first.Request, err)
+		t.Fatalf("the first booking: got %+v, %v; want an appointment", first.Request, err)
 	}
 	r := c.PublicBooking(1)
 	h := c.MustHold(1, "checkup", r.SlotStart, "")
 	r.HoldID, r.SlotStart = h.ID, time.Time{}
 	asked, err := c.Request.Book(ctx, r, enginetest.Visitor(1))
 	if err != nil || asked.Request == nil {
-		t.Fatalf("past the limit: got %+v, %v; want a request", asked, err)
+		t.Fatalf("over the limit: got %+v, %v; want a request", asked, err)
 	}
 	id := asked.Request.ID
 	if _, err := c.Booking.Appointment(ctx, id); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("before it is confirmed there is an appointment: %v", err)
+		t.Errorf("an unconfirmed request has an appointment: %v", err)
 	}
 	if got := c.Operations(id); got != "confirmation_request " {
-		t.Errorf("promised for a request: got %q, want one mail and nothing else", got)
+		t.Errorf("outbox of a request: got %q, want only one email", got)
 	}
 	var held *holds.HeldError
 	other := c.PublicBooking(2)
 	other.SlotStart = h.SlotStart
 	if _, err := c.Request.Book(ctx, other, enginetest.Visitor(2)); !errors.As(err, &held) {
-		t.Errorf("somebody else at its time: got %v, want it held", err)
+		t.Errorf("another client at its time: got %v, want a HeldError", err)
 	}
 	if _, err := c.Request.Book(ctx, c.PublicBooking(3), enginetest.Visitor(1)); !isLimit(err) {
-		t.Errorf("as many requests as bookings: got %v, want a limit", err)
+		t.Errorf("a booking over the limit of requests: got %v, want a limit", err)
 	}
 	link := c.Booking.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd,
 		CreatedAt: asked.Request.CreatedAt})
 	if got, err := c.Request.Requested(ctx, link); err != nil || got.ID != id {
-		t.Errorf("the link of the mail opens %+v, %v; want the request", got, err)
+		t.Errorf("the link in the email opens %+v, %v; want the request", got, err)
 	}
 	var confirming sync.WaitGroup
 	for range 4 { // a double click, and the desk concurrently
 		confirming.Go(func() {
 			if a, err := c.Request.Confirm(ctx, id, time.Time{}, "manage", nil); err != nil || a.ID != id ||
 				a.Status != store.Confirmed || a.Owner != enginetest.Client(1).Owner().String() {
-				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
+				t.Errorf("confirmed: got %+v, %v; want its client's appointment", a, err)
 			}
 		})
 	}
 	confirming.Wait()
 	if got := c.Operations(id); !strings.Contains(got, "confirmation ") ||
 		strings.Count(got, "appointment.created") != 1 {
-		t.Errorf("promised once it is confirmed: got %q, want the mail and the webhook of a booking, once", got)
+		t.Errorf("outbox after the confirmation: got %q, want the email and the webhook of one booking", got)
 	}
 	if _, err := c.Booking.Managed(ctx, link); err != nil {
-		t.Errorf("the same link afterwards: %v", err)
+		t.Errorf("second use of the link: %v", err)
 	}
 	if _, err := c.Request.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the request afterwards: got %v, want it gone", err)
+		t.Errorf("the request afterwards: got %v, want ErrNotFound", err)
 	}
 	if list, err := c.Booking.Holds(ctx); err != nil || len(list) != 0 {
-		t.Errorf("holds left: %v, %v", list, err)
+		t.Errorf("remaining holds: %v, %v", list, err)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestRefusedRequestKeepsItsHold(t *testing.T) {
 	}
 	got, err := c.Booking.ExtendHold(t.Context(), h.ID, enginetest.Client(5), 0, false)
 	if err != nil || got.Pinned || got.MaxExpiresAt != h.MaxExpiresAt {
-		t.Errorf("the hold of the refused client: got %+v, %v; want it as it was", got, err)
+		t.Errorf("the hold of the refused client: got %+v, %v; want it unchanged", got, err)
 	}
 }
 
@@ -232,10 +232,10 @@ func TestRequestNeedsEmail(t *testing.T) {
 	var invalid *record.ValidationError
 	if _, err := c.Request.Book(context.Background(), r, enginetest.Visitor(1)); !errors.As(err, &invalid) ||
 		invalid.Fields[0].Field != "patient.email" {
-		t.Errorf("without an address: got %v, want it asked for", err)
+		t.Errorf("without an address: got %v, want an error for the address", err)
 	}
 	if _, err := c.Booking.ExtendHold(context.Background(), h.ID, enginetest.Client(1), 0, false); err != nil {
-		t.Errorf("the hold of who was asked: %v", err)
+		t.Errorf("the hold of the client that must add an address: %v", err)
 	}
 }
 
@@ -266,31 +266,31 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 		mails := c.Mails(folder, declined.ID)
 		if !strings.Contains(mails["confirmation_request"], "https://book.example.org/manage#") ||
 			!strings.Contains(mails["request_declined"], "is not possible") {
-			t.Errorf("the mails of a declined request are %v", mails)
+			t.Errorf("the emails of a declined request are %v", mails)
 		}
 		if s := c.Slot(3, "checkup", declined.SlotStart, ""); s == nil || s.Held != 0 {
 			t.Errorf("the time of a declined request: got %+v, want it free", s)
 		}
 		var lapsed *request.LapsedError
 		if _, err := c.Request.Confirm(ctx, declined.ID, time.Time{}, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
-			t.Errorf("confirming a declined one: got %v", err)
+			t.Errorf("confirming a declined request: got %v", err)
 		}
 		if s := c.Slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 1 {
 			t.Errorf("the time of an open request: got %+v, want it held", s)
 		}
 		time.Sleep(time.Until(lapsing.ExpiresAt))
 		if _, err := c.Request.Confirm(ctx, lapsing.ID, time.Time{}, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
-			t.Errorf("confirming after half an hour: got %v, want it lapsed", err)
+			t.Errorf("confirming after half an hour: got %v, want it expired", err)
 		}
 		if s := c.Slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 0 {
-			t.Errorf("the time of a lapsed request: got %+v, want it free", s)
+			t.Errorf("the time of an expired request: got %+v, want it free", s)
 		}
 		if open, err := c.Request.List(ctx); err != nil || len(open) != 0 {
-			t.Errorf("open afterwards: got %d, %v; want none", len(open), err)
+			t.Errorf("open requests afterwards: got %d, %v; want none", len(open), err)
 		}
 		time.Sleep(25 * time.Hour)
 		if _, err := c.Request.Get(ctx, lapsing.ID); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("a day later: got %v, want the request and its person gone", err)
+			t.Errorf("one day later: got %v, want the request and its person deleted", err)
 		}
 	})
 }
@@ -312,7 +312,7 @@ func TestRequestHoldSurvivesRestart(t *testing.T) {
 	r.SlotStart = asked.Request.SlotStart
 	var held *holds.HeldError
 	if _, err := next.Request.Book(ctx, r, enginetest.Visitor(2)); !errors.As(err, &held) {
-		t.Errorf("somebody else after a restart: got %v, want the time held", err)
+		t.Errorf("another client after a restart: got %v, want a HeldError", err)
 	}
 	if a, err := next.Request.Confirm(ctx, asked.Request.ID, time.Time{}, "manage", nil); err != nil || a.ID != asked.Request.ID {
 		t.Errorf("confirmed after a restart: got %+v, %v", a, err)
@@ -330,7 +330,7 @@ func TestRequestWithoutBaseURLIsRefused(t *testing.T) {
 			_, err := c.Request.Book(context.Background(), c.PublicBooking(n), from)
 			var limit *request.LimitError
 			if past := n == 10; errors.As(err, &limit) != past || !past && err != nil {
-				t.Errorf("booking %d: got %v, want it refused only past the limit, and no request", n, err)
+				t.Errorf("booking %d: got %v, want a refusal only over the limit, and no request", n, err)
 			}
 		}
 	})

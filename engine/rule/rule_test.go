@@ -86,10 +86,10 @@ func TestTrySendsInventedPatientOnly(t *testing.T) {
 	for _, sends := range []bool{false, true} {
 		decision, _, err := r.Try(t.Context(), clinic.BookingRule{URL: "https://rules.example", SendPatient: sends})
 		if decision != "allow" || err != nil || sent.Type != "booking.check" || (sent.Data.Patient != nil) != sends {
-			t.Errorf("with the patient %t: got %q, %v, and sent %+v", sends, decision, err, sent)
+			t.Errorf("with the patient %t: got %q, %v, and the body %+v", sends, decision, err, sent)
 		}
 	}
 	if _, _, err := New(nil, nil, nil).Try(t.Context(), clinic.BookingRule{URL: "https://rules.example"}); err == nil {
-		t.Error("without outbound calls, Try succeeds")
+		t.Error("without outbound calls, Try returns no error")
 	}
 }

@@ -34,7 +34,7 @@ func TestGuardMarksEveryFormula(t *testing.T) {
 			t.Errorf("the cell of %q is %q; want %q", c.text, got, c.cell)
 		}
 		if got := plain(c.cell); got != c.text {
-			t.Errorf("the text of the cell %q is %q; want %q", c.cell, got, c.text)
+			t.Errorf("the text of the cell %q is read as %q; want %q", c.cell, got, c.text)
 		}
 	}
 }
@@ -50,11 +50,11 @@ func FuzzGuard(f *testing.F) {
 		text = strings.TrimSpace(text)
 		cell := Guarded(text)
 		if got := plain(cell); got != text {
-			t.Errorf("%q is read back as %q from the cell %q", text, got, cell)
+			t.Errorf("%q is read as %q from the cell %q", text, got, cell)
 		}
 		for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(";\t\r\n", r) }) {
 			if part = strings.TrimLeft(part, " \""); part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
-				t.Errorf("the cell %q of %q begins a formula at %q", cell, text, part)
+				t.Errorf("the cell %q of %q starts a formula at %q", cell, text, part)
 			}
 		}
 	})

@@ -45,7 +45,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(f.Rows) != len(lines)-1 || len(f.Ignored) != 1 || f.Ignored[0] != "want" {
-		t.Fatalf("%d rows and %q ignored; want %d and the column want", len(f.Rows), f.Ignored, len(lines)-1)
+		t.Fatalf("%d rows and the unknown columns %q; want %d and the column want", len(f.Rows), f.Ignored, len(lines)-1)
 	}
 	for _, r := range f.Rows {
 		cells := strings.Split(lines[r.Line-1], ";")
@@ -62,25 +62,25 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		}
 	}
 	if n := len(c.Confirmed()); n != 1 {
-		t.Errorf("the plan wrote: %d appointments", n)
+		t.Errorf("the plan wrote %d appointments", n)
 	}
 
 	// First all rows or none, then the valid rows; after that, nothing is imported twice.
 	var refused *sheet.RefusedError
 	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) ||
 		len(c.Confirmed()) != 1 {
-		t.Errorf("all of a file with mistakes: %v, and %d appointments", err, len(c.Confirmed()))
+		t.Errorf("the import of a whole file with errors: %v, and %d appointments", err, len(c.Confirmed()))
 	}
 	done, err := c.Sheet.Import(ctx, text, true, "user:jo", nil)
 	if err != nil || done.Count(sheet.Book) != f.Count(sheet.Book) || len(c.Confirmed()) != 1+f.Count(sheet.Book) {
-		t.Fatalf("the good ones: %v, %d booked, want %d", err, done.Count(sheet.Book), f.Count(sheet.Book))
+		t.Fatalf("the valid rows: %v, %d booked, want %d", err, done.Count(sheet.Book), f.Count(sheet.Book))
 	}
 	if a, err := c.Booking.Appointment(ctx, "known"); err != nil || a.Patient.Phone != "+49 30 1" || a.Version != 1 {
 		t.Errorf("the row with an id: %+v, %v", a, err)
 	}
 	again, err := c.Sheet.Import(ctx, text, true, "user:jo", nil)
 	if err != nil || again.Count(sheet.Book) != 0 || again.Count(sheet.There) != f.Count(sheet.Book) {
-		t.Errorf("the same file again: %v, %d booked, %d there", err, again.Count(sheet.Book), again.Count(sheet.There))
+		t.Errorf("second import of the file: %v, %d booked, %d already exist", err, again.Count(sheet.Book), again.Count(sheet.There))
 	}
 	// The refused rows can be corrected and imported.
 	if csv := done.RefusedCSV(); strings.Count(csv, "\n") != 1+f.Count(sheet.Refused) ||
@@ -89,7 +89,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 	}
 	if entries, _, err := c.Store.Audit(ctx, store.AuditFilter{Action: "appointments.imported"}); err != nil ||
 		len(entries) != 2 {
-		t.Errorf("the log has %d imports, %v", len(entries), err)
+		t.Errorf("the audit log has %d imports, %v", len(entries), err)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestSheetRoundTrips(t *testing.T) {
 		t.Fatalf("the file: %v\n%s", err, text)
 	}
 	if f, err := c.Sheet.Plan(ctx, text); err != nil || f.Count(sheet.There) != 1 {
-		t.Errorf("read by the same clinic: %+v, %v", f, err)
+		t.Errorf("import by the same clinic: %+v, %v", f, err)
 	}
 	other := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	if _, err := other.Sheet.Import(ctx, text, false, "user:jo", nil); err != nil {
@@ -115,7 +115,7 @@ func TestSheetRoundTrips(t *testing.T) {
 	got, err := other.Booking.Appointment(ctx, want.ID)
 	if err != nil || got.Patient != want.Patient || !got.SlotStart.Equal(want.SlotStart) ||
 		!got.BusyEnd.Equal(want.BusyEnd) || got.SpecialistID != want.SpecialistID {
-		t.Errorf("read by another: got %+v, %v\nwant %+v", got, err, want)
+		t.Errorf("import by another clinic: got %+v, %v\nwant %+v", got, err, want)
 	}
 }
 

@@ -47,14 +47,14 @@ func TestMapKeepsEntriesForTTL(t *testing.T) {
 				_, known := m.Get(k)
 				switch age := time.Duration(n-k) * step; {
 				case age < keep && !known:
-					t.Fatalf("forgotten after %s, want it kept for %s", age, keep)
+					t.Fatalf("the entry was deleted after %s, want it to stay for %s", age, keep)
 				case age > 2*keep+step && known:
-					t.Fatalf("still known after %s, want it forgotten after twice %s", age, keep)
+					t.Fatalf("the entry is still there after %s, want it deleted after twice %s", age, keep)
 				}
 			}
 		}
 		if m.Put(-1, 0, start.Add(time.Hour)); len(m.new)+len(m.old) != 1 {
-			t.Errorf("%d entries after an hour in which nothing was put, want 1", len(m.new)+len(m.old))
+			t.Errorf("%d entries after an hour without a Put, want 1", len(m.new)+len(m.old))
 		}
 	}
 }
@@ -65,18 +65,18 @@ func TestMapIsBounded(t *testing.T) {
 	for n := range 10_000 {
 		m.Put(string(make([]byte, n%30)), n, now)
 		if m.weighs > 100 || m.weighs < 0 {
-			t.Fatalf("the newer half weighs %d of 100", m.weighs)
+			t.Fatalf("the weight of the newer half is %d of 100", m.weighs)
 		}
 	}
 	if m.Put(string(make([]byte, 101)), 1, now); m.weighs > 100 {
-		t.Errorf("what is too heavy was kept: %d", m.weighs)
+		t.Errorf("an entry over the weight limit was stored: %d", m.weighs)
 	}
 }
 
 func TestMapStoresFirstValue(t *testing.T) {
 	m, now := NewMap[string, int](time.Minute, 10), time.Unix(0, 0)
 	if !m.PutFirst("a", 1, now) || m.PutFirst("a", 2, now.Add(59*time.Second)) {
-		t.Error("the first use of a key counts, and no other within a minute")
+		t.Error("the first use of a key counts, and no second one within a minute")
 	}
 	m.Update("a", now, func(v int) (int, bool) { return v + 5, true })
 	m.Update("a", now, func(int) (int, bool) { return 0, false })
@@ -84,6 +84,6 @@ func TestMapStoresFirstValue(t *testing.T) {
 		t.Errorf("got %d, want 6", v)
 	}
 	if m.Clear(); !m.PutFirst("a", 1, now) {
-		t.Error("a key is known after everything was forgotten")
+		t.Error("a key remains after all were deleted")
 	}
 }

@@ -66,7 +66,7 @@ func TestBookingTokenHas63CharactersAndIsUnique(t *testing.T) {
 			t.Fatalf("got %d characters, want %d: %s", len(token), bookingLength, token)
 		}
 		if seen[token] || seen[b.Nonce] {
-			t.Fatal("one slot asked for twice gave one token or one nonce twice")
+			t.Fatal("two tokens for one slot have the same text or the same nonce")
 		}
 		seen[token], seen[b.Nonce] = true, true
 		if got, err := k.VerifyBooking(token, noon); err != nil || got != b {
@@ -80,7 +80,7 @@ func TestBookingLivesFifteenMinutes(t *testing.T) {
 	now := noon.Add(700 * time.Millisecond)
 	token, _, _ := k.IssueBooking("checkup", "ada", noon, 30, now)
 	if _, err := k.VerifyBooking(token, now.Add(BookingTTL-time.Millisecond)); err != nil {
-		t.Errorf("1 ms before its end: got %v, want it accepted", err)
+		t.Errorf("1 ms before its end: got %v, want no error", err)
 	}
 	if _, err := k.VerifyBooking(token, now.Add(BookingTTL+time.Second)); err != BookingTokenExpired {
 		t.Errorf("a second after its end: got %v, want %v", err, BookingTokenExpired)
@@ -111,22 +111,22 @@ func TestBookingTokenRefusesLongFields(t *testing.T) {
 		"minutes below zero":          {noon, -30},
 	} {
 		if token, _, err := k.IssueBooking("checkup", "ada", c.start, c.minutes, noon); err == nil {
-			t.Errorf("%s: got %s, want it refused", name, token)
+			t.Errorf("%s: got %s, want an error", name, token)
 		}
 	}
 	if _, _, err := k.IssueBooking("checkup", "ada", noon, 30, time.Unix(1<<32, 0)); err == nil {
-		t.Error("an expiry after 2106: got a token, want it refused")
+		t.Error("an expiry after 2106: got a token, want an error")
 	}
 	if _, err := k.signBooking(Booking{Start: noon, Minutes: 30, ExpiresAt: noon, Nonce: "short"}); err == nil {
-		t.Error("a nonce of another length: got a token, want it refused")
+		t.Error("a nonce of another length: got a token, want an error")
 	}
 }
 
 func TestHashesTellTypesFromSpecialists(t *testing.T) {
 	if AppointmentTypeHash("x") == SpecialistHash("x") {
-		t.Error("one id as a type and as a specialist: got one hash, want two")
+		t.Error("one id as a type and as a specialist: got the same hash, want two")
 	}
 	if AppointmentTypeHash("a") == AppointmentTypeHash("b") {
-		t.Error("two types: got one hash")
+		t.Error("two types: got the same hash")
 	}
 }

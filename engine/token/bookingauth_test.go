@@ -28,13 +28,13 @@ func TestBookingAuthVectors(t *testing.T) {
 				return
 			}
 			if err != nil {
-				t.Fatalf("got %v, want it accepted", err)
+				t.Fatalf("got %v, want no error", err)
 			}
 			if got.SessionID != data.SessionID || !strings.EqualFold(got.PatientGUID, c.PatientGUID) {
 				t.Errorf("got %+v, want session %q and patient %q", got, data.SessionID, c.PatientGUID)
 			}
 			if got.ExpiresAt-got.CreatedAt != BookingAuthTTL.Milliseconds() {
-				t.Errorf("got a life of %d ms, want %d", got.ExpiresAt-got.CreatedAt, BookingAuthTTL.Milliseconds())
+				t.Errorf("got a lifetime of %d ms, want %d", got.ExpiresAt-got.CreatedAt, BookingAuthTTL.Milliseconds())
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestBookingAuthPayload(t *testing.T) {
 	}
 	other, _, _ := k.IssueBookingAuth("call-7", patient, noon)
 	if other == token {
-		t.Error("two tokens for one session are alike")
+		t.Error("two tokens of one session are equal")
 	}
 }
 
@@ -73,7 +73,7 @@ func TestBookingAuthSessionIDs(t *testing.T) {
 		}
 		got, err := k.VerifyBookingAuth(token, patient, noon)
 		if err != nil || got.SessionID != id {
-			t.Errorf("session id %q: got %q, %v, want it back", id, got.SessionID, err)
+			t.Errorf("session id %q: got %q, %v, want the same id", id, got.SessionID, err)
 		}
 	}
 	for name, call := range map[string]func() error{
@@ -88,7 +88,7 @@ func TestBookingAuthSessionIDs(t *testing.T) {
 		},
 	} {
 		if call() == nil {
-			t.Errorf("%s: got a token, want it refused", name)
+			t.Errorf("%s: got a token, want an error", name)
 		}
 	}
 }
@@ -106,10 +106,10 @@ func TestBookingAuthSignedNonsense(t *testing.T) {
 		}
 	}
 	if _, err := k.VerifyBookingAuth(sign("A"), patient, noon); err != BookingAuthSignatureInvalid {
-		t.Errorf("a payload that is no base64: got %v, want %v", err, BookingAuthSignatureInvalid)
+		t.Errorf("a payload that is not base64: got %v, want %v", err, BookingAuthSignatureInvalid)
 	}
 	good, _ := json.Marshal(BookingAuth{PatientGUID: patient, ExpiresAt: noon.UnixMilli() + 1})
 	if _, err := k.VerifyBookingAuth(sign(encode(good)), patient, noon); err != nil {
-		t.Errorf("the same way with a proper payload: got %v, want it accepted (or this test proves nothing)", err)
+		t.Errorf("the same token with a valid payload: got %v, want no error (or this test proves nothing)", err)
 	}
 }

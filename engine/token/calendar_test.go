@@ -20,7 +20,7 @@ func TestManageRefusesCalendarToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if calendar == manage {
-		t.Fatal("the two tokens of one appointment are one")
+		t.Fatal("the calendar token and the manage token of an appointment are equal")
 	}
 	for _, k := range []*Keyring{k, k.Rotate(noon)} {
 		if got, err := k.VerifyCalendar(calendar, noon); err != nil || got != want {

@@ -26,17 +26,17 @@ func TestKeyFiles(t *testing.T) {
 					t.Fatalf("got error %v, want one with %q", err, c.Error)
 				}
 				if !strings.Contains(err.Error(), "from a backup") {
-					t.Errorf("got %v, want it to say what to do", err)
+					t.Errorf("got %v, want an error that names the action to take", err)
 				}
 				for _, field := range strings.Fields(c.Text) {
 					if len(field) > 30 && strings.Contains(err.Error(), field) {
-						t.Errorf("the error quotes a secret: %v", err)
+						t.Errorf("the error contains a secret: %v", err)
 					}
 				}
 				return
 			}
 			if err != nil {
-				t.Fatalf("got %v, want it read", err)
+				t.Fatalf("got %v, want no error", err)
 			}
 			var ids []string
 			for _, key := range k.Keys() {
@@ -47,7 +47,7 @@ func TestKeyFiles(t *testing.T) {
 			}
 			again, err := ParseKeyring(k.Marshal())
 			if err != nil || !bytes.Equal(again.Marshal(), k.Marshal()) {
-				t.Errorf("written and read again: got %v, want the same keyring", err)
+				t.Errorf("after writing and reading: got %v, want the same keyring", err)
 			}
 		})
 	}
@@ -66,31 +66,31 @@ func TestTokenWithFlippedBitIsRefused(t *testing.T) {
 			case err != nil:
 				refused++
 			case !bytes.Equal(got.Marshal(), text):
-				t.Fatalf("bit %d of byte %d: it was read as other keys", bit, at)
+				t.Fatalf("bit %d of byte %d: the damaged file was read as other keys", bit, at)
 			}
 		}
 	}
 	if least := 8 * (len(text) - 80); refused < least { // in the last line, a flipped bit turns it into a comment
-		t.Errorf("%d of %d flipped bits were refused, want at least %d", refused, 8*len(text), least)
+		t.Errorf("%d of %d files with a flipped bit were refused, want at least %d", refused, 8*len(text), least)
 	}
 }
 
 func TestKeyFileRefusesLongLine(t *testing.T) {
 	if _, err := ParseKeyring([]byte("holdfast-keys 1\n" + strings.Repeat("x", 100_000))); err == nil {
-		t.Error("got no error, want the file refused")
+		t.Error("got no error, want one")
 	}
 }
 
 func TestGenerateMakesKeysThatDiffer(t *testing.T) {
 	a, b := Generate(noon), Generate(noon)
 	if a.keys[0].secret == b.keys[0].secret {
-		t.Error("two keyrings have one secret")
+		t.Error("two keyrings have the same secret")
 	}
 	if a.keys[0].secret == [secretSize]byte{} {
 		t.Error("the secret is all zero")
 	}
 	if got := a.Keys(); len(got) != 1 || !got[0].MadeAt.Equal(noon) || !got[0].RetiredAt.IsZero() {
-		t.Errorf("got keys %+v, want one, made now, not replaced", got)
+		t.Errorf("got keys %+v, want one, created now, not replaced", got)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestRotation(t *testing.T) {
 		t.Error("Rotate changed the keyring it was called on")
 	}
 	if k.signer().id == old.signer().id {
-		t.Error("the new key has the id of the old one")
+		t.Error("the new key has the id of the previous one")
 	}
 	again, err := ParseKeyring(k.Marshal())
 	if err != nil {
@@ -115,17 +115,17 @@ func TestRotation(t *testing.T) {
 	for name, k := range map[string]*Keyring{"in memory": k, "read back": again} {
 		last := noon.Add(BookingAuthTTL - time.Millisecond)
 		if _, err := k.VerifyBookingAuth(auth, patient, last); err != nil {
-			t.Errorf("%s: bookingAuthToken of the replaced key, 1 ms before its end: got %v, want it accepted", name,
+			t.Errorf("%s: bookingAuthToken of the replaced key, 1 ms before its end: got %v, want no error", name,
 				err)
 		}
 		if _, err := k.VerifyBooking(booking, noon.Add(BookingTTL-time.Second)); err != nil {
-			t.Errorf("%s: bookingToken of the replaced key, 1 s before its end: got %v, want it accepted", name, err)
+			t.Errorf("%s: bookingToken of the replaced key, 1 s before its end: got %v, want no error", name, err)
 		}
 		if _, err := k.VerifyManage(link, noon.Add(MaxManageTTL-time.Second)); err != nil {
-			t.Errorf("%s: manage token of the replaced key, 1 s before its end: got %v, want it accepted", name, err)
+			t.Errorf("%s: manage token of the replaced key, 1 s before its end: got %v, want no error", name, err)
 		}
 		if _, err := k.VerifyManage(link, noon.Add(MaxManageTTL)); err != ManageTokenExpired {
-			t.Errorf("%s: manage token asked to live 1000 days, after %v: got %v, want %v", name, MaxManageTTL, err,
+			t.Errorf("%s: manage token with a lifetime of 1000 days, after %v: got %v, want %v", name, MaxManageTTL, err,
 				ManageTokenExpired)
 		}
 	}
@@ -142,10 +142,10 @@ func TestRotation(t *testing.T) {
 	}
 	k = k.Rotate(noon.Add(MaxManageTTL + 24*time.Hour))
 	if got := len(k.Keys()); got != 3 {
-		t.Errorf("after the first key's last link has lapsed: got %d keys, want 3 (the first one dropped)", got)
+		t.Errorf("after the first key's last link has expired: got %d keys, want 3 (without the first one)", got)
 	}
 	if _, err := k.VerifyManage(link, noon); err != ManageTokenInvalid {
-		t.Errorf("a link of a dropped key: got %v, want %v", err, ManageTokenInvalid)
+		t.Errorf("a link of a deleted key: got %v, want %v", err, ManageTokenInvalid)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		for _, form := range []string{encode(key.secret[:]), fmt.Sprintf("%x", key.secret[:4]),
 			fmt.Sprintf("%d %d %d", key.secret[0], key.secret[1], key.secret[2])} {
 			if strings.Contains(out, form) {
-				t.Errorf("a secret is printed: %s", out)
+				t.Errorf("the printed form contains a secret: %s", out)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func FuzzParseKeyring(f *testing.F) {
 		}
 		again, err := ParseKeyring(k.Marshal())
 		if err != nil || !bytes.Equal(again.Marshal(), k.Marshal()) {
-			t.Fatalf("a key file that was read does not survive writing and reading: %v\n%s", err, k.Marshal())
+			t.Fatalf("a key file that was read changes when it is written and read again: %v\n%s", err, k.Marshal())
 		}
 	})
 }
@@ -200,11 +200,11 @@ func TestDamagedByteIsRefused(t *testing.T) {
 				continue
 			}
 			if !bytes.Equal(got.Marshal(), keys.Marshal()) {
-				t.Errorf("byte %d as %q: got other keys, want the file refused", i, other)
+				t.Errorf("byte %d as %q: got other keys, want an error", i, other)
 			}
 		}
 	}
 	if refused == 0 {
-		t.Error("no damage was refused")
+		t.Error("no damaged file was refused")
 	}
 }

@@ -49,12 +49,12 @@ func TestManageLinksOfOneAppointment(t *testing.T) {
 	m := Manage{AppointmentID: appointment, Version: 1, ExpiresAt: noon.Add(24*time.Hour + 700*time.Millisecond)}
 	first, _ := k.IssueManage(m, noon)
 	if again, _ := k.IssueManage(m, noon.Add(time.Hour)); again != first {
-		t.Error("the same link issued again is another")
+		t.Error("the same link issued again is different")
 	}
 	m.Version = 2
 	second, _ := k.IssueManage(m, noon)
 	if second == first {
-		t.Error("a link of the next version is the same")
+		t.Error("a link of the next version is equal")
 	}
 	got, err := k.VerifyManage(first, noon)
 	if err != nil || got.Version != 1 || !got.ExpiresAt.Equal(noon.Add(24*time.Hour)) {
@@ -72,7 +72,7 @@ func TestManageTokenRefusesLongFields(t *testing.T) {
 		"an expiry of no instant": {AppointmentID: appointment},
 	} {
 		if token, err := k.IssueManage(m, noon); err == nil {
-			t.Errorf("%s: got %s, want it refused", name, token)
+			t.Errorf("%s: got %s, want an error", name, token)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestSealedSecretOpensForItsPurposeOnly(t *testing.T) {
 	keys := Generate(now)
 	sealed := keys.Seal("correct horse", "mail.example.org:587")
 	if strings.Contains(sealed, "correct") || sealed == keys.Seal("correct horse", "mail.example.org:587") {
-		t.Errorf("it is sealed as %q: it can be read, or two of the same can be told to be the same", sealed)
+		t.Errorf("it is sealed as %q: it is readable, or two seals of the same text are equal", sealed)
 	}
 	flipped := sealed[:len(sealed)-2] + "A" + sealed[len(sealed)-1:]
 	if flipped == sealed {

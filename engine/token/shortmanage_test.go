@@ -20,7 +20,7 @@ func TestShortManageTokenOpensItsAppointment(t *testing.T) {
 		t.Errorf("after its end: %v", err)
 	}
 	if _, err := Generate(noon).VerifyManage(short, noon); err != ManageTokenInvalid {
-		t.Errorf("with other keys: %v", err)
+		t.Errorf("with another keyring: %v", err)
 	}
 	for i := range short {
 		other := []byte(short)

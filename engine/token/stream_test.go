@@ -15,7 +15,7 @@ func TestStreamTicketHidesItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	if raw, ok := decode(ticket); !ok || strings.Contains(string(raw), "secret") {
-		t.Errorf("the ticket %s can be read, or is not base64url", ticket)
+		t.Errorf("the ticket %s is readable, or is not base64url", ticket)
 	}
 	rotated := k.Rotate(now)
 	for name, c := range map[string]struct {
@@ -48,7 +48,7 @@ func TestStreamTicketHidesItsClient(t *testing.T) {
 	for i := range ticket {
 		changed := ticket[:i] + string(ticket[i]^1) + ticket[i+1:]
 		if got, err := k.OpenStreamTicket(changed, now); err == nil {
-			t.Errorf("with character %d changed it opens for %v", i, got)
+			t.Errorf("with character %d changed, it opens for %v", i, got)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestNoMutationIsAccepted(t *testing.T) {
 	for name, kind := range kinds(t, k) {
 		t.Run(name, func(t *testing.T) {
 			if err := kind.verify(k, kind.token); err != nil {
-				t.Fatalf("the token itself: got %v, want it accepted", err)
+				t.Fatalf("the unchanged token: got %v, want no error", err)
 			}
 			refused := func(mutant, what string, at int) {
 				t.Helper()
@@ -159,7 +159,7 @@ func TestTokenKindsAreSeparate(t *testing.T) {
 				continue
 			}
 			if err := to.verify(k, from.token); err != to.refuse {
-				t.Errorf("%s given as %s: got %v, want %v", a, b, err, to.refuse)
+				t.Errorf("%s passed to %s: got %v, want %v", a, b, err, to.refuse)
 			}
 		}
 	}
@@ -184,11 +184,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		BookingTokenInvalid, BookingTokenExpired, ManageTokenInvalid, ManageTokenExpired,
 	} {
 		if e.Error() == e.Code() || !strings.Contains(e.Error(), ": ") {
-			t.Errorf("%s: got %q, want a sentence with the next step", e.Code(), e.Error())
+			t.Errorf("%s: got %q, want a sentence with the action to take", e.Code(), e.Error())
 		}
 	}
 	if got := Error("ELSE").Error(); got != "ELSE" {
-		t.Errorf("an error of no known code: got %q, want the code", got)
+		t.Errorf("an error without a known code: got %q, want the code", got)
 	}
 }
 
@@ -206,7 +206,7 @@ func FuzzTokens(f *testing.F) {
 			own := s == kind.token || kind.refuse == ManageTokenInvalid && s == all["manage token of a UUID"].token ||
 				kind.refuse == ManageTokenInvalid && s == all["manage token of another id"].token
 			if err := kind.verify(k, s); (err == nil) != own {
-				t.Fatalf("%s: %q: got %v, accepted must be only what was issued", name, s, err)
+				t.Fatalf("%s: %q: got %v, but only issued tokens may be accepted", name, s, err)
 			}
 		}
 	})
@@ -229,7 +229,7 @@ func FuzzMutation(f *testing.F) {
 				continue
 			}
 			if err := kind.verify(k, mutant); err == nil {
-				t.Fatalf("%s: %q is accepted beside %q", name, mutant, kind.token)
+				t.Fatalf("%s: %q is accepted as well as %q", name, mutant, kind.token)
 			}
 		}
 	})

@@ -263,7 +263,7 @@ func TestAnswers(t *testing.T) {
 	for _, file := range files {
 		if name := strings.TrimSuffix(filepath.Base(file), ".xml"); !used[name] &&
 			!strings.HasPrefix(name, "request-") {
-			t.Errorf("%s is in testdata and in no row", name)
+			t.Errorf("%s is in testdata, but not in the table", name)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 		}
 	}
 	if a, verdict := judge(200, body[:end]); verdict.class != "" || a.made() != appointment {
-		t.Fatalf("all of it: got class %q, want a yes (or this test proves nothing)", verdict.class)
+		t.Fatalf("the whole answer: got class %q, want success (or this test proves nothing)", verdict.class)
 	}
 }
 
@@ -327,13 +327,13 @@ func FuzzAnswer(f *testing.F) {
 			}
 		case RateLimited, Misconfigured, Unknown:
 			if a != nil {
-				t.Fatalf("status %d, %q: class %q together with an answer", status, body, verdict.class)
+				t.Fatalf("status %d, %q: class %q with an answer", status, body, verdict.class)
 			}
 		default:
 			t.Fatalf("class %q", verdict.class)
 		}
 		if verdict.class != "" && verdict.detail == "" {
-			t.Fatalf("class %q without a word why", verdict.class)
+			t.Fatalf("class %q without a reason", verdict.class)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func TestMatch(t *testing.T) {
 	}
 	list := []Appointment{there, {GUID: view}, there}
 	if got := n.Match(list); len(got) != 2 || len(list) != 3 || list[1].GUID != view {
-		t.Errorf("two of three: got %d matches, and the list given is %v; want 2 and the list as it was", len(got),
+		t.Errorf("two of three: got %d matches, and the argument is now %v; want 2 and the argument unchanged", len(got),
 			list)
 	}
 	// In the hour that occurs twice, the wall clock decides, because nothing else is sent.
@@ -53,6 +53,6 @@ func TestMatch(t *testing.T) {
 	first := there
 	first.Start = fold.Start.Add(-time.Hour)
 	if len(fold.Match([]Appointment{first})) != 1 {
-		t.Error("the same wall clock in a repeated hour: got no match, want one")
+		t.Error("the same wall clock time in a repeated hour: got no match, want one")
 	}
 }

@@ -78,7 +78,7 @@ func TestRequests(t *testing.T) {
 // Incomplete requests are not sent.
 func TestIncompleteCallsAreNotSent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		t.Error("a request was sent")
+		t.Error("a request reached the server")
 	}))
 	defer server.Close()
 	c, ctx, zone := client(t, options(server.URL)), context.Background(), newYork(t)
@@ -144,7 +144,7 @@ func TestNewExplainsErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that names it", name, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret-word") {
-			t.Errorf("the error shows the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 }
@@ -207,12 +207,12 @@ func TestClientRestartsTimer(t *testing.T) {
 			c := client(t, o)
 			_ = c.SetPatientComment(t.Context(), patient, "a note")
 			if got := p.Line(); got != 0 {
-				t.Errorf("after a note: got a line of %v, want 0", got)
+				t.Errorf("after a note: got a queue of %v, want 0", got)
 			}
 			since = time.Now()
 			_, _ = c.SetAppointment(t.Context(), wanted(t))
 			if got, least := p.Line(), time.Hour-time.Since(since); got < least || got > time.Hour {
-				t.Errorf("after a SetAppointment: got a line of %v, want at least %v", got, least)
+				t.Errorf("after a SetAppointment: got a queue of %v, want at least %v", got, least)
 			}
 		})
 	}

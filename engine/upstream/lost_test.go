@@ -203,11 +203,11 @@ func TestCallerTimeoutIsUnknown(t *testing.T) {
 	c := client(t, options(url))
 	_, err := c.SetAppointment(ctx, wanted(t))
 	if ClassOf(err) != Unknown || !errors.Is(err, context.Canceled) {
-		t.Errorf("given up while waiting: got %v, want class %q and context.Canceled", err, Unknown)
+		t.Errorf("cancelled while waiting: got %v, want class %q and context.Canceled", err, Unknown)
 	}
 	_, err = c.SetAppointment(ctx, wanted(t))
 	if ClassOf(err) != NotSent || !errors.Is(err, context.Canceled) {
-		t.Errorf("given up before: got %v, want class %q and context.Canceled", err, NotSent)
+		t.Errorf("cancelled before the call: got %v, want class %q and context.Canceled", err, NotSent)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	o := options("http://127.0.0.1:1")
@@ -219,7 +219,7 @@ func TestCallerTimeoutIsUnknown(t *testing.T) {
 	}}}
 	_, err = client(t, o).SetAppointment(ctx, wanted(t))
 	if ClassOf(err) != NotSent || !errors.Is(err, context.Canceled) {
-		t.Errorf("given up while dialling: got %v, want class %q and context.Canceled", err, NotSent)
+		t.Errorf("cancelled while dialling: got %v, want class %q and context.Canceled", err, NotSent)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			ClientID: "c", User: "u", Password: "p", HTTP: &http.Client{}}} {
 			_, err := client(t, o).SetAppointment(context.Background(), wanted(t))
 			if ClassOf(err) != Misconfigured || visited {
-				t.Errorf("%d: got %v, went there: %v; want class %q and not", status, err, visited, Misconfigured)
+				t.Errorf("%d: got %v, sent: %v; want class %q and not sent", status, err, visited, Misconfigured)
 			}
 		}
 		server.Close()

@@ -44,7 +44,7 @@ func TestTurnsAreSpacedAndInOrder(t *testing.T) {
 		time.Sleep(time.Hour)
 		before := time.Now()
 		if err := p.Wait(t.Context(), 0); err != nil || !time.Now().Equal(before) {
-			t.Errorf("after an hour without a write: got %v after %v, want a turn at once", err, time.Since(before))
+			t.Errorf("after an hour without a write: got %v after %v, want an immediate turn", err, time.Since(before))
 		}
 	})
 }
@@ -55,23 +55,23 @@ func TestLongLineIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
 		if got := p.Line(); got != 0 {
-			t.Errorf("nobody there: got a line of %v, want 0", got)
+			t.Errorf("without waiting callers: got a queue of %v, want 0", got)
 		}
 		_ = p.Wait(t.Context(), NoBound)
 		time.Sleep(3 * time.Second)
 		if got := p.Line(); got != 7*time.Second {
-			t.Errorf("3 s after a turn: got a line of %v, want 7s", got)
+			t.Errorf("3 s after a turn: got a queue of %v, want 7s", got)
 		}
 		go func() { _ = p.Wait(t.Context(), NoBound) }()
 		synctest.Wait()
 		if got, n := p.Line(), p.Waiting(); got != 17*time.Second || n != 1 {
-			t.Errorf("with one waiting: got a line of %v and %d, want 17s and 1", got, n)
+			t.Errorf("with one waiting: got a queue of %v and %d, want 17s and 1", got, n)
 		}
 		before := time.Now()
 		var line *LineError
 		if err := p.Wait(t.Context(), 10*time.Second); !errors.As(err, &line) || line.Wait != 17*time.Second ||
 			!time.Now().Equal(before) {
-			t.Errorf("got %v after %v, want a line of 17s told at once", err, time.Since(before))
+			t.Errorf("got %v after %v, want a queue of 17s reported immediately", err, time.Since(before))
 		}
 		if line.Error() != "the line for the upstream is 17s long" {
 			t.Errorf("got %q", line)
@@ -114,7 +114,7 @@ func TestRestart(t *testing.T) {
 		p.Restart(time.Now().Add(365 * 24 * time.Hour)) // a wrong clock counts as now
 		p.Restart(start)                                // never nearer
 		if got := p.Line(); got != 30*time.Second {
-			t.Errorf("10 s to go and two waiting: got a line of %v, want 30s", got)
+			t.Errorf("10 s before a turn and with two waiting: got a queue of %v, want 30s", got)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -129,7 +129,7 @@ func TestRestart(t *testing.T) {
 			var line *LineError
 			late := errors.As(got.err, &line)
 			if !ok || got.at != at || late != (name == "head, in a hurry") {
-				t.Errorf("%s: got %v, %v; want it over at %v", name, got.at, got.err, at)
+				t.Errorf("%s: got %v, %v; want it to end at %v", name, got.at, got.err, at)
 			}
 		}
 	})
@@ -163,17 +163,17 @@ func TestLeaveQueue(t *testing.T) {
 		go func() { _ = p.Wait(t.Context(), NoBound); last <- time.Since(start) }()
 		time.Sleep(3 * time.Second)
 		if err := <-errs; err != context.DeadlineExceeded {
-			t.Errorf("out of time in the middle of the line: got %v, want %v", err, context.DeadlineExceeded)
+			t.Errorf("the second caller's time limit ends: got %v, want %v", err, context.DeadlineExceeded)
 		}
 		leaveHead()
 		if err := <-errs; err != context.Canceled {
-			t.Errorf("gone from the head of the line: got %v, want %v", err, context.Canceled)
+			t.Errorf("the first caller is cancelled: got %v, want %v", err, context.Canceled)
 		}
 		if at := <-last; at != 10*time.Second {
-			t.Errorf("the one behind both: got its turn at %v, want 10s", at)
+			t.Errorf("the third caller: got its turn at %v, want 10s", at)
 		}
 		if err := p.Wait(head, NoBound); err != context.Canceled || p.Waiting() != 0 {
-			t.Errorf("gone before coming: got %v and %d in line, want %v and nobody", err, p.Waiting(), context.Canceled)
+			t.Errorf("cancelled before the call: got %v and %d waiting, want %v and none", err, p.Waiting(), context.Canceled)
 		}
 	})
 }
@@ -219,7 +219,7 @@ func TestPacerUnderLoad(t *testing.T) {
 					defer mu.Unlock()
 					ended++
 					if waited := time.Since(came); waited > bound {
-						t.Errorf("seed %d: waited %v with a bound of %v", seed, waited, bound)
+						t.Errorf("seed %d: waited %v with a time limit of %v", seed, waited, bound)
 					}
 					if err == nil {
 						turns = append(turns, turn{i, time.Now()})
@@ -229,11 +229,11 @@ func TestPacerUnderLoad(t *testing.T) {
 			}
 			wg.Wait()
 			if ended != callers || p.Waiting() != 0 || len(turns) < callers/4 {
-				t.Fatalf("seed %d: %d of %d ended, %d in line, %d turns", seed, ended, callers, p.Waiting(), len(turns))
+				t.Fatalf("seed %d: %d of %d ended, %d waiting, %d turns", seed, ended, callers, p.Waiting(), len(turns))
 			}
 			for n := 1; n < len(turns); n++ {
 				if gap := turns[n].at.Sub(turns[n-1].at); gap < 10*time.Second {
-					t.Errorf("seed %d: turns %v apart, want at least 10s", seed, gap)
+					t.Errorf("seed %d: turns are %v apart, want at least 10s", seed, gap)
 				}
 				if turns[n].caller < turns[n-1].caller {
 					t.Errorf("seed %d: caller %d got its turn before %d", seed, turns[n-1].caller, turns[n].caller)
@@ -265,18 +265,18 @@ func TestRepeatAfterOwnTurnIsCounted(t *testing.T) {
 		turn := p.Turn()
 		time.Sleep(5 * time.Second)
 		if !p.Again(t.Context(), turn) {
-			t.Error("the last one to write cannot write again")
+			t.Error("the last writer cannot write again")
 		}
 		if line := p.Line(); line != 10*time.Second {
-			t.Errorf("after the second write the line is %s long, want 10s", line)
+			t.Errorf("after the second write, the queue is %s long, want 10s", line)
 		}
 		if p.Again(t.Context(), turn) {
-			t.Error("one turn is good for three writes")
+			t.Error("one turn allows three writes")
 		}
 		turn = p.Turn()
 		wait()
 		if p.Again(t.Context(), turn) {
-			t.Error("a write comes right after somebody else's")
+			t.Error("a second write follows immediately after another caller's turn")
 		}
 	})
 }
@@ -341,20 +341,20 @@ func TestSharedLineRefusesAtOnce(t *testing.T) {
 			got := <-ends[caller]
 			var line *LineError
 			if refused := errors.As(got.err, &line); refused != (caller > 0) || got.after != 0 {
-				t.Errorf("caller %d: got %v after %v; want the first turn, and the others refused at once", caller,
+				t.Errorf("caller %d: got %v after %v; want the first turn, and the others refused immediately", caller,
 					got.err, got.after)
 			}
 		}
 		if n := nodes[1].Waiting(); n != 1 {
-			t.Errorf("%d wait at the second node, want the one with the second turn", n)
+			t.Errorf("%d wait at the second node, want only the caller of the second turn", n)
 		}
 		leave()
 		if got := <-ends[1]; !errors.Is(got.err, context.Canceled) {
-			t.Errorf("the caller who left got %v", got.err)
+			t.Errorf("the cancelled caller got %v", got.err)
 		}
 		wait(4, 0, t.Context())
 		if got := <-ends[4]; got.err != nil || got.after != 10*time.Second {
-			t.Errorf("got %v after %v, want the turn that was given back, after 10s", got.err, got.after)
+			t.Errorf("got %v after %v, want the released turn, after 10s", got.err, got.after)
 		}
 	})
 }

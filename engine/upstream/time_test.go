@@ -73,14 +73,14 @@ func TestTimesRoundTrip(t *testing.T) {
 			text := FormatTime(at, z)
 			got, err := ParseTime(text, z)
 			if err != nil || FormatTime(got, z) != text || got.After(at) {
-				t.Fatalf("%s: %v is written %q and read %v, %v", name, at, text, got, err)
+				t.Fatalf("%s: %v is written as %q and read as %v, %v", name, at, text, got, err)
 			}
 			if !got.Equal(at) {
 				repeated++
 			}
 		}
 		if repeated > 2 {
-			t.Errorf("%s: %d half hours did not come back, want at most the two of the repeated hour", name, repeated)
+			t.Errorf("%s: %d half hours changed when read again, want at most the two of the repeated hour", name, repeated)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func FuzzParseTime(f *testing.F) {
 		}
 		again, err := ParseTime(FormatTime(at, z), z)
 		if err != nil || FormatTime(again, z) != FormatTime(at, z) {
-			t.Fatalf("%q in %s is %v, written and read again %v, %v", s, z, at, again, err)
+			t.Fatalf("%q in %s is %v, after writing and reading %v, %v", s, z, at, again, err)
 		}
 	})
 }

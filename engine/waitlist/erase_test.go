@@ -29,7 +29,7 @@ func TestErasedPersonLeavesWaitingList(t *testing.T) {
 		}
 		synctest.Wait()
 		if _, err := c.Waitlist.WaitingOf(ctx, first.ID); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("the entry of who was erased: %v", err)
+			t.Errorf("the entry of the erased person: %v", err)
 		}
 		wantOffered(c, "the next", second, "open waiting")
 	})

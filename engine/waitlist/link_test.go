@@ -25,11 +25,11 @@ func TestOfferLinkExpires(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil); err != nil || again.ID != a.ID {
-			t.Errorf("at once again: got %+v, %v", again, err)
+			t.Errorf("immediate repeat: got %+v, %v", again, err)
 		}
 		time.Sleep(2 * time.Minute)
 		if _, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil); !isEnded(err, "booked") {
-			t.Errorf("two minutes later: got %v, want that it is booked", err)
+			t.Errorf("two minutes later: got %v, want an error that it is booked", err)
 		}
 		if again, err := c.Waitlist.Accept(ctx, offer.ID, "user:desk", nil); err != nil || again.ID != a.ID {
 			t.Errorf("the desk: got %+v, %v", again, err)

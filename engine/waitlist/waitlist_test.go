@@ -47,7 +47,7 @@ func TestWaitlistOffersFreeSpecialist(t *testing.T) {
 				wantOffered(c, "while all are taken", entry, "waiting")
 				events := c.Events(holds.EventHold)
 				if o, err := c.Waitlist.OfferByHand(t.Context(), entry.ID, "", c.Start, "user:desk", nil); !errors.Is(err, store.ErrSlotTaken) {
-					t.Errorf("offered by hand while all are taken: %+v, %v; want %v", o, err, store.ErrSlotTaken)
+					t.Errorf("offered by hand while all times are booked: %+v, %v; want %v", o, err, store.ErrSlotTaken)
 				}
 				if got := events(); len(got) != 0 {
 					t.Errorf("%d holds of taken time were published, first %+v", len(got), got[0])
@@ -145,7 +145,7 @@ func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 			t.Helper()
 			var held *holds.HeldError
 			if _, err := c.Hold(50, "checkup", c.Start, ""); !errors.As(err, &held) {
-				t.Errorf("a stranger %s: got %v, want the time held", when, err)
+				t.Errorf("another client's %s: got %v, want a HeldError", when, err)
 			}
 		}
 		strangers("while it is offered to the first")
@@ -153,14 +153,14 @@ func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 		wantOffered(c, "the second", second, "waiting")
 		one := openOffer(c, first)
 		if got := one.ExpiresAt.Sub(one.CreatedAt); got != 30*time.Minute {
-			t.Errorf("it is kept for %s, want half an hour", got)
+			t.Errorf("it is held for %s, want 30 minutes", got)
 		}
 		if got := c.Mails(folder, one.ID); len(got) != 0 {
-			t.Errorf("mail while the cancellation can be taken back: %v", got)
+			t.Errorf("emails while the cancellation can be undone: %v", got)
 		}
 		time.Sleep(20 * time.Second)
 		if got := c.Mails(folder, one.ID)["waitlist_offer"]; !strings.Contains(got, "https://book.example.org/manage#") || !strings.Contains(got, "09:30") {
-			t.Errorf("the mail of the offer is %q, want its link and until when", got)
+			t.Errorf("the email of the offer is %q, want its link and its expiry", got)
 		}
 		time.Sleep(time.Until(one.ExpiresAt.Add(time.Millisecond)))
 		synctest.Wait()
@@ -168,7 +168,7 @@ func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 		wantOffered(c, "the first, after its lapse", first, "lapsed waiting")
 		wantOffered(c, "the second, then", second, "open waiting")
 		if _, err := c.Waitlist.Accept(ctx, one.ID, "manage", nil); !isEnded(err, "lapsed") {
-			t.Errorf("taking what has lapsed: %v", err)
+			t.Errorf("accepting an expired offer: %v", err)
 		}
 		if _, err := c.Waitlist.Decline(ctx, openOffer(c, second).ID, "manage", nil); err != nil {
 			t.Fatal(err)
@@ -178,22 +178,22 @@ func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 		wantOffered(c, "the second, who declined", second, "declined waiting")
 		three := openOffer(c, third)
 		if got := released(); len(got) != 0 {
-			t.Errorf("the time was free in between: %+v", got)
+			t.Errorf("the time was free between two offers: %+v", got)
 		}
 		a, err := c.Waitlist.Accept(ctx, three.ID, "manage", nil)
 		if err != nil || a.ID != three.ID || !a.SlotStart.Equal(c.Start) || a.Patient.Email != "p3@example.org" {
-			t.Fatalf("the third takes it: got %+v, %v", a, err)
+			t.Fatalf("the third entry accepts: got %+v, %v", a, err)
 		}
 		if again, err := c.Waitlist.Accept(ctx, three.ID, "manage", nil); err != nil || again.ID != a.ID {
-			t.Errorf("a second click: got %+v, %v; want the same appointment", again, err)
+			t.Errorf("second accept: got %+v, %v; want the same appointment", again, err)
 		}
 		wantOffered(c, "who has booked", third, "booked booked")
 		wantOffered(c, "who wants another day", elsewhere, "waiting")
 		if list, err := c.Booking.Holds(ctx); err != nil || len(list) != 0 {
-			t.Errorf("holds left: %v, %v", list, err)
+			t.Errorf("remaining holds: %v, %v", list, err)
 		}
 		if got := c.Operations(a.ID); !strings.Contains(got, "confirmation ") {
-			t.Errorf("promised to who has booked: %q, want the mail of a booking", got)
+			t.Errorf("outbox for the entry that booked: %q, want the email of a booking", got)
 		}
 	})
 }
@@ -216,13 +216,13 @@ func TestAcceptedOfferMovesAppointment(t *testing.T) {
 		late := c.MustBook(r)
 		e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &late, Wish: wish(c, c.Start), Actor: "manage"})
 		if err != nil || e.Status != store.WaitlistWaiting || e.Patient != late.Patient {
-			t.Fatalf("sooner: got %+v, %v; want it to wait at once", e, err)
+			t.Fatalf("earlier time: got %+v, %v; want it active immediately", e, err)
 		}
 		later := waits(c, 2, wish(c, late.SlotStart))
 		c.MustCancel(noon.ID)
 		a, err := c.Waitlist.Accept(ctx, openOffer(c, e).ID, "manage", nil)
 		if err != nil || a.ID != late.ID || !a.SlotStart.Equal(c.Start) || a.ManageEpoch != late.ManageEpoch+1 {
-			t.Fatalf("taken: got %+v, %v; want the same appointment, moved", a, err)
+			t.Fatalf("accepted: got %+v, %v; want the same appointment, moved", a, err)
 		}
 		time.Sleep(time.Second)
 		wantOffered(c, "who was moved", e, "booked booked")
@@ -247,10 +247,10 @@ func TestOfferEndsWithItsTime(t *testing.T) {
 		r := enginetest.BookingOf(7, "checkup")
 		r.SlotStart = c.Start
 		if _, err := next.Booking.Book(ctx, r); !errors.As(err, &held) {
-			t.Errorf("somebody else after a restart: got %v, want the time held anew", err)
+			t.Errorf("another client after a restart: got %v, want a HeldError", err)
 		}
 		if a, err := next.Waitlist.Accept(ctx, kept.ID, "manage", nil); err != nil || a.ID != kept.ID {
-			t.Errorf("taken after a restart: got %+v, %v", a, err)
+			t.Errorf("accepted after a restart: got %+v, %v", a, err)
 		}
 		// The live state loses the hold, and the desk books the time before the next check.
 		lost := openOffer(c, e)
@@ -259,7 +259,7 @@ func TestOfferEndsWithItsTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := next.Waitlist.Accept(ctx, lost.ID, "manage", nil); !isEnded(err, "withdrawn") {
-			t.Errorf("taking what is somebody else's: got %v, want it withdrawn", err)
+			t.Errorf("accepting an offer whose time was displaced: got %v, want it withdrawn", err)
 		}
 		wantOffered(c, "whose time was lost", e, "withdrawn waiting")
 	})
@@ -281,7 +281,7 @@ func TestUndoWithdrawsOffer(t *testing.T) {
 		time.Sleep(time.Minute)
 		wantOffered(c, "after its offer was withdrawn", e, "withdrawn waiting")
 		if got := c.Mails(folder, offer.ID); len(got) != 0 {
-			t.Errorf("mails about it: %v", got)
+			t.Errorf("emails about it: %v", got)
 		}
 	})
 }
@@ -298,7 +298,7 @@ func TestTwoEntriesGetTwoTimes(t *testing.T) {
 		a, b := waits(c, 1, wide), waits(c, 2, wide)
 		one, two := openOffer(c, a), openOffer(c, b)
 		if one.SlotStart.Equal(two.SlotStart) {
-			t.Errorf("both are offered %s", one.SlotStart)
+			t.Errorf("both offers are for %s", one.SlotStart)
 		}
 		time.Sleep(2 * time.Hour)
 		wantOffered(c, "who never answers", a, "lapsed lapsed lapsed lapsed")
@@ -347,18 +347,18 @@ func TestVisitorConfirmsEntry(t *testing.T) {
 	}
 	e, err := ask(1)
 	if err != nil || e.Status != store.WaitlistUnconfirmed {
-		t.Fatalf("got %+v, %v; want an entry to be confirmed", e, err)
+		t.Fatalf("got %+v, %v; want an unconfirmed entry", e, err)
 	}
 	link := c.Message.WaitlistToken(&e, nil)
 	x, about, err := c.Waitlist.WaitingBy(ctx, link)
 	if err != nil || x.ID != e.ID || about != nil {
-		t.Errorf("the link of the mail: got %+v, %v, %v", x, about, err)
+		t.Errorf("the link in the email: got %+v, %v, %v", x, about, err)
 	}
 	if _, _, err := c.Waitlist.WaitingBy(ctx, link[:len(link)-2]+"aa"); err == nil {
 		t.Error("a forged link opens an entry")
 	}
 	if len(x.Offers) != 0 {
-		t.Errorf("offered before it is confirmed: %+v", x.Offers)
+		t.Errorf("offered before its confirmation: %+v", x.Offers)
 	}
 	if e, err := c.Waitlist.Confirm(ctx, e.ID, "manage", nil); err != nil || e.Status != store.WaitlistWaiting {
 		t.Errorf("confirmed: got %+v, %v", e, err)
@@ -368,13 +368,13 @@ func TestVisitorConfirmsEntry(t *testing.T) {
 		_, err = ask(2 + n)
 	}
 	if !errors.As(err, &limit) || limit.By != "network" {
-		t.Errorf("the eleventh of a network: got %v, want a limit", err)
+		t.Errorf("the eleventh entry of a network: got %v, want a limit", err)
 	}
 	if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Waitlist.DeskOnly = true }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ask(30); !errors.Is(err, waitlist.ErrOff) {
-		t.Errorf("where only the desk adds: got %v", err)
+		t.Errorf("while only the desk can add entries: got %v", err)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestFullGroupSeatIsOffered(t *testing.T) {
 		wantOffered(c, "the second", second, "waiting")
 		a, err := c.Waitlist.Accept(ctx, openOffer(c, first).ID, "manage", nil)
 		if err != nil || !a.SlotStart.Equal(session) || a.Seat != seats[1].Seat {
-			t.Errorf("taken: got %+v, %v; want the seat that was left", a, err)
+			t.Errorf("accepted: got %+v, %v; want the remaining seat", a, err)
 		}
 		c.MustCancel(seats[0].ID)
 		wantOffered(c, "the second, once another is free", second, "open waiting")

@@ -21,7 +21,7 @@ func TestEmbeddedLanguagesHaveSameTexts(t *testing.T) {
 		n += len(f.Texts)
 	}
 	if n < 1000 {
-		t.Errorf("the pages have %d English texts, want all of them", n)
+		t.Errorf("the pages have only %d English texts, want all", n)
 	}
 }
 

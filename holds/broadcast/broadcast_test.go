@@ -41,7 +41,7 @@ func TestSlowWatcherCostsOnlyItsQueue(t *testing.T) {
 		l.Publish(&holds.Event{Kind: holds.EventCancel})
 	}
 	if pages := len(l.pages) + len(l.spare); pages > 5 {
-		t.Errorf("got %d pages, want at most four for the queue and one being written", pages)
+		t.Errorf("got %d pages, want at most four in the queue and one being written", pages)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestBreakEndsWatchesAndEpoch(t *testing.T) {
 	}
 	w.Close()
 	if l.Epoch() == before {
-		t.Error("got the epoch of before, want another: its numbers cannot be compared")
+		t.Error("got the old epoch, want a new one: the numbers of two epochs cannot be compared")
 	}
 	again, err := l.Watch("ada")
 	if err != nil {
@@ -92,10 +92,10 @@ func TestBreakEndsWatchesAndEpoch(t *testing.T) {
 	}
 	l.Publish(&holds.Event{Kind: holds.EventCancel, Span: holds.Span{SpecialistID: "ada"}})
 	if got, err := again.Next(t.Context(), nil); err != nil || len(got) != 1 {
-		t.Errorf("watching anew: got %d events, %v, want 1", len(got), err)
+		t.Errorf("second watch: got %d events, %v, want 1", len(got), err)
 	}
 	again.Close()
 	if n := l.Watching(); n != 0 || len(l.pages)+len(l.all)+len(l.about) > 0 {
-		t.Errorf("got %d watches and %d pages, want none left", n, len(l.pages))
+		t.Errorf("got %d watches and %d pages, want none", n, len(l.pages))
 	}
 }

@@ -63,7 +63,7 @@ func TestReleaseIsFinal(t *testing.T) {
 			}
 			mode(t, b, "fallback")
 			if ok, err := b.Release(t.Context(), h.ID, amal, holds.ReasonReleased); ok || err != nil {
-				t.Errorf("releasing it again: got %v, %v, want that there is none", ok, err)
+				t.Errorf("releasing it again: got %v, %v, want false", ok, err)
 			}
 		})
 	}
@@ -81,11 +81,11 @@ func TestLateClaimIsReleased(t *testing.T) {
 		t.Fatalf("releasing it: got %v, %v", ok, err)
 	}
 	if list, err := primary.Backend.List(t.Context()); err != nil || len(list) != 1 || list[0].ID == h.ID {
-		t.Fatalf("in the primary: got %+v, %v, want what was claimed first", list, err)
+		t.Fatalf("in the primary: got %+v, %v, want the first claim", list, err)
 	}
 	primary.strike(false)
 	mode(t, b, primary.Mode())
 	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("got %+v, %v, want that nothing is held", list, err)
+		t.Errorf("got %+v, %v, want no hold", list, err)
 	}
 }

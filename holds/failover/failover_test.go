@@ -44,7 +44,7 @@ func TestThroughSwitches(t *testing.T) {
 			return restless(open(t, primary, booked), primary, &switches)
 		}})
 	if n := switches.Load(); n < 1000 {
-		t.Errorf("got %d switches, want many more: the test switches nothing", n)
+		t.Errorf("got %d switches, want many more: the test proves nothing", n)
 	}
 }
 

@@ -122,7 +122,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 		s.Kill()
 		var held *holds.HeldError
 		if _, err := b.Claim(ctx, wish("ada", bela)); !errors.As(err, &held) {
-			t.Errorf("on the other node, without a server: got %v, want it held", err)
+			t.Errorf("on the other node, without a server: got %v, want a HeldError", err)
 		}
 		longer, err := a.Extend(ctx, h.ID, amal, 2*time.Minute, false)
 		if err != nil || longer.ID != h.ID || !longer.ExpiresAt.After(h.ExpiresAt) {
@@ -139,10 +139,10 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 			got, err := n.Hold(ctx, h.ID)
 			if err != nil || got.ExpiresAt.Sub(longer.ExpiresAt).Abs() > time.Second ||
 				got.MaxExpiresAt.Sub(h.MaxExpiresAt).Abs() > time.Second {
-				t.Errorf("after the server came back empty: got %+v, %v, want %+v", got, err, longer)
+				t.Errorf("after the server returned empty: got %+v, %v, want %+v", got, err, longer)
 			}
 			if _, err := n.Claim(ctx, wish("bob", amal)); !errors.As(err, &held) {
-				t.Errorf("what was taken meanwhile: got %v, want it held", err)
+				t.Errorf("a time that was claimed in the meantime: got %v, want a HeldError", err)
 			}
 		}
 		if ok, err := b.Release(ctx, other.ID, bela, holds.ReasonReleased); !ok || err != nil {
@@ -175,11 +175,11 @@ func TestLoserIsNotified(t *testing.T) {
 			t.Errorf("got %+v, want %s displaced", e, lost.ID)
 		}
 		if e := w.next(holds.EventHold); e.HoldID != won.ID {
-			t.Errorf("got %+v, want the other's hold %s", e, won.ID)
+			t.Errorf("got %+v, want the hold %s of the other client", e, won.ID)
 		}
 		mode(t, a, "redis")
 		if _, err := a.Hold(ctx, lost.ID); !errors.Is(err, holds.ErrNotFound) {
-			t.Errorf("got %v, want it gone", err)
+			t.Errorf("got %v, want it released", err)
 		}
 		for _, n := range []*Backend{a, b} {
 			list, err := n.List(ctx)
@@ -216,7 +216,7 @@ func TestFrozenServerIsLeftAtOnce(t *testing.T) {
 		s.Thaw()
 		mode(t, b, "redis")
 		if got := claim(t, b, wish("ada", amal)); got.ID != h.ID {
-			t.Errorf("its own client: got %s, want %s: what the server did late gives way", got.ID, h.ID)
+			t.Errorf("its own client: got %s, want %s: a late write of the server is discarded", got.ID, h.ID)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func (f *flaky) line() (down <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut {
-		err = fmt.Errorf("%w: the line is cut", holds.ErrUnavailable)
+		err = fmt.Errorf("%w: the connection is cut", holds.ErrUnavailable)
 	}
 	return f.down, err
 }

@@ -26,7 +26,7 @@ func TestHungPrimaryKeepsNoCallWaiting(t *testing.T) {
 		}
 	})
 	if n := hung.Load(); n < 6 || n == most {
-		t.Errorf("%d calls of the return hung, want at least 6 and all of them", n)
+		t.Errorf("%d calls during the return hung, want at least 6 and all of them", n)
 	}
 }
 
@@ -81,7 +81,7 @@ func returnWithHungCall(t *testing.T, nth int64) bool {
 		case h := <-given:
 			want = append(want, h.ID)
 		case <-time.After(30 * time.Second):
-			t.Errorf("a claim waits while call %d of the return to the primary hangs", nth)
+			t.Errorf("a claim waits while call %d during the return to the primary hangs", nth)
 		}
 	}
 	close(resume)

@@ -22,7 +22,7 @@ func (h Harness) busy(t *testing.T) {
 		p.taken(p.wish("ada", "09:15", bela))
 		p.claim(p.wish("bob", "09:00", amal)) // another specialist's time is free
 		if n := p.stream.count(holds.EventHold) - before; len(p.list("ada")) != 0 || n > 1 {
-			p.Errorf("got %d holds of ada and %d events, want none of ada", len(p.list("ada")), n)
+			p.Errorf("got %d holds of ada and %d events, want none for ada", len(p.list("ada")), n)
 		}
 	})
 	h.prove(t, "only booked time is refused", func(p *proof) {
@@ -162,7 +162,7 @@ func bookUnderRace(t *testing.T, claim func(i int) error, book func()) {
 				err := claim(i)
 				var held *holds.HeldError
 				if !errors.As(err, &held) && !errors.Is(err, holds.ErrTaken) {
-					t.Errorf("racer %d: got %v, want a HeldError or ErrTaken", i, err)
+					t.Errorf("caller %d: got %v, want a HeldError or ErrTaken", i, err)
 				}
 				if last {
 					return

@@ -23,7 +23,7 @@ func (h Harness) displace(t *testing.T) {
 			p.is(err, holds.ErrNotFound)
 		}
 		if _, err := p.Hold(p.ctx, beside.ID); err != nil {
-			p.Errorf("the hold beside: got %v, want it untouched", err)
+			p.Errorf("the hold of another time: got %v, want it unchanged", err)
 		}
 		p.stream.event(holds.EventHold, got.ID) // if this event came first, the stream has found a conflict
 	})
@@ -51,7 +51,7 @@ func (h Harness) displace(t *testing.T) {
 		}
 		wish.Owner = caro
 		if got := p.claim(wish); got.Seat != 0 || len(p.list()) != 2 {
-			p.Errorf("all held: got seat %d and %d holds, want 0 and 2", got.Seat, len(p.list()))
+			p.Errorf("after all seats were held: got seat %d and %d holds, want 0 and 2", got.Seat, len(p.list()))
 		}
 	})
 	h.prove(t, "who is over the quota displaces nobody, and what the claim itself displaces does not count", func(p *proof) {

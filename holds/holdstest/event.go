@@ -110,7 +110,7 @@ func (h Harness) event(t *testing.T) {
 		}
 		p.flood(1, "ada")
 		if got := p.next(w, 1); got[0].SpecialistID != "ada" {
-			p.Errorf("got %+v, want the one about ada", got[0])
+			p.Errorf("got %+v, want only the event of ada", got[0])
 		}
 	})
 	h.prove(t, "a watcher that falls behind is cut off and told, the others are unharmed", func(p *proof) {
@@ -131,7 +131,7 @@ func (h Harness) event(t *testing.T) {
 		defer again.Close()
 		got := p.claim(p.wish("ada", "09:00", amal))
 		if e := p.next(again, 1)[0]; e.HoldID != got.ID {
-			p.Errorf("watching anew: got %+v, want the hold", e)
+			p.Errorf("second watch: got %+v, want the hold", e)
 		}
 	})
 	h.prove(t, "a cancelled wait is no loss", func(p *proof) {
@@ -142,7 +142,7 @@ func (h Harness) event(t *testing.T) {
 			got, err := w.Next(short, nil)
 			cancel()
 			if !errors.Is(err, context.DeadlineExceeded) || len(got) > 0 {
-				p.Fatalf("got %v, %v, want to have waited in vain", got, err)
+				p.Fatalf("got %v, %v, want a timeout without an event", got, err)
 			}
 			h := p.claim(p.wish("ada", "09:00", amal))
 			if e := p.next(w, 1)[0]; e.HoldID != h.ID || e.Kind != holds.EventHold {
@@ -163,7 +163,7 @@ func (h Harness) event(t *testing.T) {
 			got.AppointmentID != "a-1" ||
 			got.Version != 7 || got.Generation != 3 || got.SessionID != "s-1" || len(got.AppointmentTypeIDs) != 2 ||
 			got.Reason != "booked" {
-			p.Errorf("got %+v, want %+v with a number of its own", got, e)
+			p.Errorf("got %+v, want %+v with a new number", got, e)
 		}
 		if a, b := p.Epoch(), p.Epoch(); a == "" || a != b {
 			p.Errorf("got epochs %q and %q, want one", a, b)
@@ -188,7 +188,7 @@ func (h Harness) event(t *testing.T) {
 		w.Close()
 		w.Close()
 		if got, err := p.Stats(p.ctx); err != nil || got.Watches != 1 {
-			p.Errorf("got %d watches, %v, want only the stream's", got.Watches, err)
+			p.Errorf("got %d watches, %v, want only the stream's watches", got.Watches, err)
 		}
 	})
 }

@@ -88,16 +88,16 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 		if unknown > len(u.history)/4 {
 			t.Skipf("undecided: %d of %d calls had no answer on this busy machine", unknown, len(u.history))
 		}
-		t.Error("the history is too long to be decided")
+		t.Error("the history is too long to decide")
 	default:
 		explain(t, all, u.history)
-		t.Errorf("got %s, want a history that is linearizable", got)
+		t.Errorf("got %s, want a linearizable history", got)
 	}
 	if !u.enough() && unknown > len(u.history)/2 {
 		t.Skipf("too few answers: %d of %d calls had none on this busy machine", unknown, len(u.history))
 	}
 	if unknown == 0 || !u.enough() {
-		t.Error("that is too little for a useful test")
+		t.Error("too few operations for a useful test")
 	}
 }
 

@@ -118,11 +118,11 @@ func (h Harness) conflict(t *testing.T) {
 			})
 			list := p.list() // the stream checks that they do not conflict
 			if len(list) == 0 || len(refused) == 0 {
-				p.Fatalf("got %d held and %d refused, want some of both", len(list), len(refused))
+				p.Fatalf("got %d holds and %d refusals, want some of both", len(list), len(refused))
 			}
 			for _, s := range refused {
 				if !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.Conflicts(&s) }) {
-					p.Errorf("refused %+v, though nothing is in its way", s)
+					p.Errorf("refused %+v, although nothing conflicts with it", s)
 				}
 			}
 		})

@@ -330,7 +330,7 @@ func (p *proof) is(err, want error) {
 func (p *proof) near(what string, got, want time.Time) {
 	p.Helper()
 	if off := got.Sub(want).Abs(); off > p.h.Late {
-		p.Errorf("%s: got %v, want %v, which is %v off", what, got, want, off)
+		p.Errorf("%s: got %v, want %v; the difference is %v", what, got, want, off)
 	}
 	if got.Location() != time.UTC {
 		p.Errorf("%s: got zone %v, want UTC", what, got.Location())

@@ -25,7 +25,7 @@ func (h Harness) extend(t *testing.T) {
 		p.near("not shorter", shorter.ExpiresAt, longer.ExpiresAt)
 		e := p.stream.event(holds.EventHeartbeat, got.ID)
 		if !e.ExpiresAt.Equal(longer.ExpiresAt) || e.Span != got.Span || !e.Owner.Is(amal) {
-			p.Errorf("got %+v, want the owner's heartbeat until %v", e, longer.ExpiresAt)
+			p.Errorf("got %+v, want a heartbeat for the owner until %v", e, longer.ExpiresAt)
 		}
 	})
 	h.prove(t, "no extension goes past the maximum life", func(p *proof) {
@@ -102,7 +102,7 @@ func (h Harness) pin(t *testing.T) {
 		early, err := p.Unpin(p.ctx, got.ID, amal, p.seconds(20))
 		p.no(err)
 		if early.Pinned {
-			p.Error("got it still pinned")
+			p.Error("the hold is still pinned")
 		}
 		p.near("in time", early.ExpiresAt, got.ExpiresAt)
 
@@ -188,7 +188,7 @@ func (h Harness) lapse(t *testing.T) {
 		for i := range ids[1:] {
 			before, after := p.stream.event(holds.EventRelease, ids[i]), p.stream.event(holds.EventRelease, ids[i+1])
 			if before.Seq > after.Seq {
-				p.Errorf("got lapse %d as event %d after the next one, %d", i, before.Seq, after.Seq)
+				p.Errorf("got expiry %d as event %d after the next one, %d", i, before.Seq, after.Seq)
 			}
 		}
 	})
@@ -245,7 +245,7 @@ func (h Harness) lapse(t *testing.T) {
 		}
 		p.stream.event(holds.EventRelease, unpinned.ID)
 		if n := asked.Load(); n != 2 {
-			p.Errorf("got asked %d times, want twice: only of what was pinned", n)
+			p.Errorf("got %d questions, want two: only about pinned holds", n)
 		}
 	})
 	var answer chan struct{}
@@ -278,6 +278,6 @@ func (p *proof) punctual(wait func()) {
 	before := time.Now()
 	wait()
 	if waited := time.Since(before); waited > p.h.Late {
-		p.Errorf("got it another %v later, want it at most %v late", waited, p.h.Late)
+		p.Errorf("the second expiry was %v later, want at most %v", waited, p.h.Late)
 	}
 }

@@ -34,7 +34,7 @@ func (h Harness) linearizable(t *testing.T) {
 				for _, op := range history {
 					p.Logf("client %d [%d, %d] %s", op.ClientId, op.Call, op.Return, describe(op.Input, op.Output))
 				}
-				p.Errorf("got %s, want a history that is linearizable", got)
+				p.Errorf("got %s, want a linearizable history", got)
 			}
 		})
 	}

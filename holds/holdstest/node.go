@@ -123,7 +123,7 @@ func (n *nodes) oneTable() {
 	h := n.claim(a, nodeWish("ada", amal))
 	var held *holds.HeldError
 	if _, err := b.Claim(n.Context(), nodeWish("ada", bela)); !errors.As(err, &held) || !held.Until.Equal(h.ExpiresAt) {
-		n.Errorf("another client on the other node: got %v, want held until %v", err, h.ExpiresAt)
+		n.Errorf("another client on the other node: got %v, want a HeldError until %v", err, h.ExpiresAt)
 	}
 	if e := heard.next(); e.Kind != holds.EventHold || e.HoldID != h.ID || e.Span != h.Span || !e.Owner.Is(amal) {
 		n.Errorf("got %+v, want the hold %+v", e, h)
@@ -141,7 +141,7 @@ func (n *nodes) oneTable() {
 		n.Errorf("released on another node: got %v, %v", ok, err)
 	}
 	if _, err := a.Hold(n.Context(), h.ID); !errors.Is(err, holds.ErrNotFound) {
-		n.Errorf("where it was made: got %v, want it gone", err)
+		n.Errorf("on its first node: got %v, want it released", err)
 	}
 }
 
@@ -202,7 +202,7 @@ func (n *nodes) racers() {
 	all.Wait()
 	list, err := both[0].List(n.Context())
 	if err != nil || won.Load() < 10 {
-		n.Fatalf("got %d claims that won, %v, want many", won.Load(), err)
+		n.Fatalf("got %d successful claims, %v, want many", won.Load(), err)
 	}
 	of := map[holds.Owner]int{}
 	for i := range list {
@@ -242,13 +242,13 @@ func (n *nodes) onceLapsed() {
 			}
 		}
 		if len(released) != holdsOf {
-			n.Errorf("node %d heard of %d lapses, want %d", i, len(released), holdsOf)
+			n.Errorf("node %d received %d expiries, want %d", i, len(released), holdsOf)
 		}
 	}
 	n.claim(all[0], nodeWish("zoe", bela)) // published after every expiry, and on every node
 	for i, h := range heard {
 		if e := h.next(); e.SpecialistID != "zoe" {
-			n.Errorf("node %d heard %s of %s after the last lapse, want each lapse once", i, e.Kind, e.SpecialistID)
+			n.Errorf("node %d received %s of %s after the last expiry, want each expiry once", i, e.Kind, e.SpecialistID)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func (n *nodes) present() {
 		n.Fatal(changed, err)
 	}
 	if changed, err := b.Online(ctx, "ada", 2); changed || err != nil {
-		n.Errorf("on another node: got changed %v, %v, want no change", changed, err)
+		n.Errorf("on another node: got changed %v, %v, want false", changed, err)
 	}
 	if load, err := b.Load(ctx, "ada", 1); load != 1 || err != nil {
 		n.Fatal(load, err)
@@ -401,9 +401,9 @@ func (n *nodes) leaving() {
 	}
 	var held *holds.HeldError
 	if _, err := b.Claim(n.Context(), nodeWish("ada", bela)); !errors.As(err, &held) {
-		n.Errorf("when the node that made it has gone: got %v, want it held", err)
+		n.Errorf("after its first node has stopped: got %v, want a HeldError", err)
 	}
 	if e := heard.next(); e.Kind != holds.EventRelease || e.HoldID != h.ID || e.Reason != holds.ReasonExpired {
-		n.Errorf("got %+v, want %s released by whoever is there", e, h.ID)
+		n.Errorf("got %+v, want the release of %s from any node", e, h.ID)
 	}
 }

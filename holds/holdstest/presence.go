@@ -180,7 +180,7 @@ func (h Harness) presence(t *testing.T) {
 		p.near("ada's heartbeat", p.one("ada").HeartbeatAt, now)
 		p.near("cora's heartbeat", p.one("cora").HeartbeatAt, old)
 		if got := p.one("cora"); !got.Online || got.Max != 3 || got.Load != 2 {
-			p.Errorf("got %+v, want cora online as remembered", got)
+			p.Errorf("got %+v, want cora online as before", got)
 		}
 		p.everyone("ada cora")
 		p.available(p.seconds(20), "ada")

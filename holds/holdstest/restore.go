@@ -15,7 +15,7 @@ func (h Harness) restore(t *testing.T) {
 		h.prove(t, promise, func(p *proof) {
 			r, ok := p.Backend.(holds.Restorer)
 			if !ok {
-				p.Skip("this backend takes over nothing")
+				p.Skip("this backend cannot restore holds")
 			}
 			body(p, r)
 		})
@@ -54,7 +54,7 @@ func (h Harness) restore(t *testing.T) {
 	prove("many holds are taken over in their order, each as if alone", func(p *proof, r holds.Restorer) {
 		many, ok := r.(holds.ManyRestorer)
 		if !ok {
-			p.Skip("this backend takes over one after another")
+			p.Skip("this backend cannot restore holds after one another")
 		}
 		theirs := p.claim(p.wish("ada", "11:00", bela))
 		var all []holds.Remains
@@ -71,7 +71,7 @@ func (h Harness) restore(t *testing.T) {
 			switch {
 			case until.IsZero() && (got[i].Err != nil || got[i].Hold.ID != all[i].ID ||
 				got[i].Hold.Span != all[i].Span):
-				p.Errorf("%d: got %+v, want it taken over", i, got[i])
+				p.Errorf("%d: got %+v, want it restored", i, got[i])
 			case !until.IsZero() && !errors.As(got[i].Err, &held):
 				p.Errorf("%d: got %+v, want a HeldError", i, got[i])
 			case !until.IsZero():
@@ -95,18 +95,18 @@ func (h Harness) restore(t *testing.T) {
 		for i := range alone {
 			if alone[i].Err != nil || alone[i].Hold.ID != free[i].ID || alone[i].Hold.Span != free[i].Span ||
 				alone[i].Hold.Restarts != free[i].Restarts {
-				p.Errorf("where nothing is in the way: got %+v", alone[i])
+				p.Errorf("without a conflict: got %+v", alone[i])
 			}
 			p.near("ExpiresAt", alone[i].Hold.ExpiresAt, free[i].ExpiresAt)
 			p.near("MaxExpiresAt", alone[i].Hold.MaxExpiresAt, free[i].MaxExpiresAt)
 		}
 		if n := len(p.list("other-0", "other-1", "other-2")); n != len(free) {
-			p.Errorf("got %d of them in the list, want %d", n, len(free))
+			p.Errorf("got %d of the holds in the list, want %d", n, len(free))
 		}
 		again, err := many.RestoreAll(p.ctx, all[:2])
 		p.no(err)
 		if len(again) != 2 || again[0].Hold.ID != all[0].ID || again[1].Err != nil {
-			p.Errorf("again: got %+v, want what is there", again)
+			p.Errorf("second restore: got %+v, want the current hold", again)
 		}
 		if empty, err := many.RestoreAll(p.ctx, nil); err != nil || len(empty) != 0 {
 			p.Errorf("none: got %+v, %v", empty, err)
@@ -124,7 +124,7 @@ func (h Harness) restore(t *testing.T) {
 		got, err = p.Unpin(p.ctx, got.ID, amal, p.seconds(1))
 		p.no(err)
 		if got.Pinned {
-			p.Error("got it still pinned")
+			p.Error("the hold is still pinned")
 		}
 		p.near("without the pin", got.ExpiresAt, x.LapsesAt)
 	})
@@ -161,7 +161,7 @@ func (h Harness) restore(t *testing.T) {
 		p.near("ExpiresAt", got.ExpiresAt, x.ExpiresAt)
 		p.pass(p.seconds(12))
 		if _, err := p.Hold(p.ctx, h.ID); err != nil {
-			p.Errorf("past its first end: got %v, want the hold", err)
+			p.Errorf("after its first expiry time: got %v, want the hold", err)
 		}
 	})
 	prove("a selection goes on with the time it has left", func(p *proof, r holds.Restorer) {
@@ -175,7 +175,7 @@ func (h Harness) restore(t *testing.T) {
 		p.pass(left + min(p.h.Late, 3*time.Second))
 		p.selects("ada", "09:00")
 		if e := p.stream.event(holds.EventDeselect, ""); e.Owner != amal || e.Reason != holds.ReasonExpired {
-			p.Errorf("got %+v, want amal's, expired", e)
+			p.Errorf("got %+v, want amal's hold, expired", e)
 		}
 	})
 	prove("who is present goes on as they were, with the later heartbeat and the load that is here",
@@ -187,7 +187,7 @@ func (h Harness) restore(t *testing.T) {
 			got := p.one("ada")
 			p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
 			if !got.Online || got.Max != 3 || got.Load != 2 {
-				p.Errorf("got %+v, want ada online with 2 of 3", got)
+				p.Errorf("got %+v, want ada online with 2 of 3 sessions", got)
 			}
 			p.available(p.seconds(5), "ada")
 			p.available(p.seconds(3), "")

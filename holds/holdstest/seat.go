@@ -23,7 +23,7 @@ func (h Harness) seat(t *testing.T) {
 		}
 		p.near("Until", p.refused(group(p, caro, 2, 0)), second.ExpiresAt)
 		if again := p.claim(group(p, amal, 2, 0)); again.ID != first.ID || again.Seat != 2 {
-			p.Errorf("repeat: got seat %d of %s, want 2 of %s", again.Seat, again.ID, first.ID)
+			p.Errorf("second claim: got seat %d of %s, want 2 of %s", again.Seat, again.ID, first.ID)
 		}
 		if third := p.claim(group(p, caro, 2, 0, 1)); third.Seat != 1 {
 			p.Errorf("got seat %d, want 1", third.Seat)
@@ -46,7 +46,7 @@ func (h Harness) seat(t *testing.T) {
 	h.prove(t, "no seats to try is every seat booked: held, by nobody, whatever the client has", func(p *proof) {
 		p.claim(group(p, amal, 0))
 		if until := p.refused(group(p, amal)); !until.IsZero() {
-			p.Errorf("got until %v, want zero", until)
+			p.Errorf("got until %v, want the zero time", until)
 		}
 	})
 }

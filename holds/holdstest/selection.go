@@ -74,7 +74,7 @@ func (h Harness) selection(t *testing.T) {
 		p.pass(6 * time.Second)
 		p.selects("ada", "09:00")
 		if ok, err := p.Renew(p.ctx, bela); ok || err != nil {
-			p.Errorf("of one that lapsed: got %v, %v, want false", ok, err)
+			p.Errorf("ending an expired selection: got %v, %v, want false", ok, err)
 		}
 		if ok, err := p.Renew(p.ctx, caro); ok || err != nil {
 			p.Errorf("of none: got %v, %v, want false", ok, err)
@@ -94,7 +94,7 @@ func (h Harness) selection(t *testing.T) {
 		p.selects("ada", "")
 		if e := p.stream.event(holds.EventDeselect, ""); e.Span != p.span("ada", "09:00") ||
 			e.Reason == holds.ReasonExpired {
-			p.Errorf("got %+v, want the span, not expired", e)
+			p.Errorf("got %+v, want the span and an expiry in the future", e)
 		}
 	})
 	h.prove(t, "it lapses at its instant, and that is published on time though nobody calls", func(p *proof) {
@@ -108,7 +108,7 @@ func (h Harness) selection(t *testing.T) {
 		p.pass(p.moment())
 		p.selects("ada", "")
 		if e := p.stream.event(holds.EventDeselect, ""); e.Reason != holds.ReasonExpired || e.Span != got.Span {
-			p.Errorf("got %+v, want the span, expired", e)
+			p.Errorf("got %+v, want the span and reason expired", e)
 		}
 		p.pass(p.seconds(1) + p.h.Late)
 		p.punctual(func() { p.stream.seen(4) })

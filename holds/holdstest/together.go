@@ -18,7 +18,7 @@ func (h Harness) together(t *testing.T) {
 	h.prove(t, "a hold takes its specialist and one resource of each group, and says so everywhere", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-2", "room-1"}, []string{"laser"}))
 		if got.Resources != "room-2 laser" {
-			p.Errorf("got resources %q, want the first of each group", got.Resources)
+			p.Errorf("got resources %q, want the first one of each group", got.Resources)
 		}
 		p.unchanged(got)
 		if e := p.stream.event(holds.EventHold, got.ID); e.Resources != got.Resources {
@@ -45,7 +45,7 @@ func (h Harness) together(t *testing.T) {
 				return func() {}
 			})
 			if won.Load() != 1 {
-				p.Fatalf("round %d: %d have the room, want one", n, won.Load())
+				p.Fatalf("round %d: %d claims got the room, want one", n, won.Load())
 			}
 		}
 	})
@@ -72,11 +72,11 @@ func (h Harness) together(t *testing.T) {
 			wish := p.needing("cyd", "09:00", caro, []string{"laser"}, []string{"room-1", "room-2"})
 			p.near("Until", p.refused(wish), second.ExpiresAt)
 			if list := p.list("cyd", "laser"); len(list) != 0 {
-				p.Errorf("after a refusal: got %+v, want nothing taken", list)
+				p.Errorf("after a refusal: got %+v, want no hold", list)
 			}
 			p.released(first)
 			if got := p.claim(wish); got.Resources != "laser room-1" {
-				p.Errorf("got %q, want what is free now", got.Resources)
+				p.Errorf("got %q, want the free resources", got.Resources)
 			}
 		})
 	h.prove(t, "buffers count for resources, and a group session does not share one", func(p *proof) {
@@ -96,7 +96,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %q, want one each", got.Resources)
 		}
 		if until := p.refused(p.needing("bob", "11:00", bela, []string{})); !until.IsZero() {
-			p.Errorf("an empty group: got until %v, want no time", until)
+			p.Errorf("an empty group: got until %v, want the zero time", until)
 		}
 	})
 	h.prove(t, "of fifty clients who race for one room one has it, whoever their specialists are", func(p *proof) {
@@ -140,7 +140,7 @@ func (h Harness) together(t *testing.T) {
 			return func() { taken += mine }
 		})
 		if taken < 10 {
-			p.Errorf("only %d holds took a resource", taken)
+			p.Errorf("only %d holds have a resource", taken)
 		}
 		p.stream.complete() // checks for conflicts in the table, as the stream did after each event
 	})
@@ -160,14 +160,14 @@ func (h Harness) together(t *testing.T) {
 			got, err = p.Unpin(p.ctx, got.ID, amal, p.seconds(10))
 			p.no(err)
 			if got.Resources != "room-1" {
-				p.Errorf("got %q, want it still", got.Resources)
+				p.Errorf("got %q, want the same resources", got.Resources)
 			}
 			p.near("Until, unpinned", p.refused(rival), got.ExpiresAt)
 			p.released(got)
 			second := p.claim(rival)
 			ok, err := p.Confirm(p.ctx, second.ID, bela)
 			if p.no(err); !ok {
-				p.Errorf("Confirm: it was not there")
+				p.Errorf("Confirm: got false, want true")
 			}
 			p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 		})
@@ -176,7 +176,7 @@ func (h Harness) together(t *testing.T) {
 		p.pass(time.Until(got.ExpiresAt) + p.moment())
 		p.claim(p.needing("bob", "09:00", bela, []string{"room-1"}))
 		if e := p.stream.event(holds.EventRelease, got.ID); e.Resources != "room-1" || e.Reason != holds.ReasonExpired {
-			p.Errorf("got %+v, want it expired with its room", e)
+			p.Errorf("got %+v, want the hold and its room expired", e)
 		}
 	})
 	h.prove(t, "a repeat has what it has, though the first of its group was taken by others meanwhile", func(p *proof) {
@@ -210,13 +210,13 @@ func (h Harness) together(t *testing.T) {
 				p.Errorf("got reason %q, want %q", e.Reason, holds.ReasonDisplaced)
 			}
 			if _, err := p.Hold(p.ctx, first.ID); !errors.Is(err, holds.ErrNotFound) {
-				p.Errorf("who was displaced: got %v, want ErrNotFound", err)
+				p.Errorf("the displaced client: got %v, want ErrNotFound", err)
 			}
 		})
 	h.prove(t, "a hold from elsewhere comes with its resources, or not at all", func(p *proof) {
 		r, ok := p.Backend.(holds.Restorer)
 		if !ok {
-			p.Skip("this backend takes over nothing")
+			p.Skip("this backend cannot restore holds")
 		}
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		x := holds.Remains{
@@ -243,7 +243,7 @@ func (h Harness) together(t *testing.T) {
 		x.ID = got.ID
 		again, err := r.Restore(p.ctx, x)
 		if p.no(err); again.ID != got.ID || again.Resources != x.Resources {
-			p.Errorf("restored again: got %+v, want it as it is", again)
+			p.Errorf("second restore: got %+v, want it unchanged", again)
 		}
 		p.near("Until", p.refused(p.needing("bob", "09:00", bela, []string{"room-1"})), got.ExpiresAt)
 		if many, ok := r.(holds.ManyRestorer); ok {
@@ -252,7 +252,7 @@ func (h Harness) together(t *testing.T) {
 			z.ID, z.Span, z.Owner = "01890a5d-ac96-774b-bcce-b302099a805a", p.span("bob", "11:00"), bela
 			all, err := many.RestoreAll(p.ctx, []holds.Remains{y, z})
 			if p.no(err); !errors.As(all[0].Err, &held) || all[1].Err != nil || all[1].Hold.Resources != z.Resources {
-				p.Errorf("many: got %+v, want the first refused and the second with its resources", all)
+				p.Errorf("several: got %+v, want the first refused and the second with its resources", all)
 			}
 		}
 	})

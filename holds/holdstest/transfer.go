@@ -19,16 +19,16 @@ func (h Harness) transfer(t *testing.T) {
 			p.Errorf("got %+v, want %+v of its new owner", got, was)
 		}
 		if left := got.MaxExpiresAt.Sub(got.ExpiresAt); left != p.seconds(20) {
-			p.Errorf("got %v between its end and its maximum, want %v", left, p.seconds(20))
+			p.Errorf("got %v between expiry and maximum, want %v", left, p.seconds(20))
 		}
 		if e := p.stream.event(holds.EventHeartbeat, was.ID); !e.Owner.Is(bela) || !e.ExpiresAt.Equal(got.ExpiresAt) {
-			p.Errorf("got %+v, want the new owner and end", e)
+			p.Errorf("got %+v, want the new owner and expiry", e)
 		}
 		p.near("Until", p.refused(p.wish("ada", "09:00", amal)), got.ExpiresAt)
 		_, err = p.Release(p.ctx, was.ID, amal, holds.ReasonReleased)
 		p.is(err, holds.ErrNotOwner)
 		if again := p.claim(p.wish("ada", "09:00", bela)); again.ID != was.ID {
-			p.Errorf("got %s, want the hold %s that its owner has", again.ID, was.ID)
+			p.Errorf("got %s, want the owner's hold %s", again.ID, was.ID)
 		}
 		p.released(got)
 	})
@@ -52,7 +52,7 @@ func (h Harness) transfer(t *testing.T) {
 			return func() {
 				var held *holds.HeldError
 				if !errors.As(err, &held) {
-					p.Errorf("got %v, want the time held", err)
+					p.Errorf("got %v, want a HeldError", err)
 				}
 			}
 		})

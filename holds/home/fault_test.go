@@ -273,6 +273,6 @@ func TestDepartedNodeDelaysNoCall(t *testing.T) {
 	x.redis.Kill()
 	got, err := answered(t, func() (holds.Hold, error) { return x.of[0].Claim(t.Context(), wish("ada", amal)) })
 	if err != nil || got.ID != before.ID {
-		t.Errorf("got %+v, %v, want the hold %s that this client has", got, err, before.ID)
+		t.Errorf("got %+v, %v, want this client's hold %s", got, err, before.ID)
 	}
 }

@@ -68,7 +68,7 @@ func refused(t *testing.T, b *Backend, c holds.Claim) {
 	h, err := answered(t, func() (holds.Hold, error) { return b.Claim(t.Context(), c) })
 	var held *holds.HeldError
 	if !errors.As(err, &held) {
-		t.Errorf("%s: got %s, %v; want the hold of another client in the way", c.SpecialistID, h.ID, err)
+		t.Errorf("%s: got %s, %v; want a HeldError of another client's hold", c.SpecialistID, h.ID, err)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestContractInPostgres(t *testing.T) {
 // TestNodes runs the suite for several nodes of every shared backend, with a Redis and without.
 func TestNodes(t *testing.T) {
 	t.Parallel()
-	t.Run("primary up", func(t *testing.T) {
+	t.Run("primary reachable", func(t *testing.T) {
 		t.Parallel()
 		holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
 			url, s := database(t), redistest.Start(t, redistest.Programs(t)[0])
@@ -113,7 +113,7 @@ func TestNodes(t *testing.T) {
 			}
 		}})
 	})
-	t.Run("primary down", func(t *testing.T) {
+	t.Run("primary unreachable", func(t *testing.T) {
 		t.Parallel()
 		holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
 			url := database(t)

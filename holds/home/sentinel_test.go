@@ -70,6 +70,6 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 	}
 	after := claim(t, a, wish("bob", amal))
 	if e := w.next(holds.EventHold); e.HoldID != after.ID {
-		t.Errorf("got %+v, want the hold %s, heard through the promoted server", e, after.ID)
+		t.Errorf("got %+v, want the hold %s as an event of the promoted server", e, after.ID)
 	}
 }

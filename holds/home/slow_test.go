@@ -91,7 +91,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			if list, err := direct.List(ctx); err != nil || !slices.ContainsFunc(list, func(h holds.Hold) bool {
 				return h.SpecialistID == "specialist-0"
 			}) {
-				t.Errorf("got %+v, %v in Redis, want the hold of the claim that was not answered", list, err)
+				t.Errorf("got %+v, %v in Redis, want the hold of the unanswered claim", list, err)
 			}
 			for i := 1; i < len(made); i++ {
 				all.Go(func() { take(i) })
@@ -115,7 +115,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 					})
 					bounded("another's", func() error {
 						if _, err := b.Claim(ctx, wish(h.SpecialistID, bela)); !errors.As(err, &held) {
-							return fmt.Errorf("got %w, want it held", err)
+							return fmt.Errorf("got %w, want a HeldError", err)
 						}
 						return nil
 					})
@@ -133,7 +133,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			slices.Sort(waited)
 			t.Logf("the longest waits were %v", waited[len(waited)-6:])
 			if got := waited[len(waited)-6]; got > most {
-				t.Errorf("six of %d waited for %v and more, want at most %v", len(waited), got, most)
+				t.Errorf("six of %d calls took %v or more, want at most %v", len(waited), got, most)
 			}
 			for _, line := range lines {
 				strike(line, false)
@@ -158,12 +158,12 @@ func TestSlowRedisIsLeft(t *testing.T) {
 				switch e = w.next(""); e.Kind {
 				case holds.EventHold:
 					if live[e.HoldID] || over[e.HoldID] {
-						t.Errorf("hold %s began twice", e.HoldID)
+						t.Errorf("hold %s started twice", e.HoldID)
 					}
 					live[e.HoldID] = true
 				case holds.EventRelease:
 					if !live[e.HoldID] {
-						t.Errorf("hold %s ended that had not begun", e.HoldID)
+						t.Errorf("hold %s ended before it started", e.HoldID)
 					}
 					delete(live, e.HoldID)
 					over[e.HoldID] = true
@@ -171,12 +171,12 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			}
 			for _, h := range append(made[1:], before, after) {
 				if !live[h.ID] {
-					t.Errorf("a watcher does not know of the hold of %s", h.SpecialistID)
+					t.Errorf("a watcher misses the hold of %s", h.SpecialistID)
 				}
 				delete(live, h.ID)
 			}
 			if len(live) > 0 || !over[gone.ID] {
-				t.Errorf("a watcher knows of %d holds that are not there; that %s ended: %v", len(live), gone.ID,
+				t.Errorf("a watcher has %d holds that do not exist; %s ended: %v", len(live), gone.ID,
 					over[gone.ID])
 			}
 		})

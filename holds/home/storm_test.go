@@ -315,7 +315,7 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 		kinds = slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return f.kind != only })
 	}
 	if len(kinds) == 0 {
-		t.Fatal("no such kind of fault")
+		t.Fatal("unknown kind of fault")
 	}
 	tally := openTally(t, os.Getenv("HOLDFAST_HOME_TALLY"))
 	direct := database(t)
@@ -392,7 +392,7 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 		t.Errorf("got %d holds, want many more: the test proves nothing", judge.given)
 	}
 	if judge.longest > limit {
-		t.Errorf("a change of home refused a client for %v, want at most %v", judge.longest, limit)
+		t.Errorf("during a change of home, a client was refused for %v, want at most %v", judge.longest, limit)
 	}
 }
 

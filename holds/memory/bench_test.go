@@ -81,7 +81,7 @@ func BenchmarkClaimRelease(b *testing.B) {
 		<-saw
 		done()
 	})
-	b.Run("a thousand watchers of others", func(b *testing.B) {
+	b.Run("a thousand watchers with other topics", func(b *testing.B) {
 		t := New(Options{})
 		defer t.Close()
 		stop, cancel := context.WithCancel(ctx)
@@ -152,7 +152,7 @@ func BenchmarkClaimCrowded(b *testing.B) {
 		c := wish("ada", 500, name(5000))
 		for b.Loop() {
 			if _, err := t.Claim(ctx, c); err == nil {
-				b.Fatal("got a hold of what is held")
+				b.Fatal("a claim of a held time succeeded")
 			}
 		}
 	})
@@ -195,7 +195,7 @@ func lapseAtOnce(b *testing.B, t *Backend, n int, after time.Duration, full func
 	}
 	full()
 	if time.Now().After(at) {
-		b.Fatal("too slow to prepare")
+		b.Fatal("the preparation took too long")
 	}
 	var stop atomic.Bool
 	var claiming sync.WaitGroup
@@ -217,7 +217,7 @@ func lapseAtOnce(b *testing.B, t *Backend, n int, after time.Duration, full func
 	case late := <-last:
 		b.ReportMetric(float64(late)/1e6, "late-ms")
 	case <-time.After(time.Until(at) + 20*time.Second):
-		b.Fatal("not all lapsed")
+		b.Fatal("some holds did not expire")
 	}
 	stop.Store(true)
 	claiming.Wait()

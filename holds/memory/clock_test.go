@@ -13,7 +13,7 @@ func TestClockFollowsTheWallClockWithinASecond(t *testing.T) {
 		c.zero.Add(int64(-time.Hour)) // as if the wall clock had been set forward by an hour since then
 		before := c.now()
 		if off := time.Since(before.wall); off != time.Hour {
-			t.Errorf("got %v off, want the hour", off)
+			t.Errorf("got a difference of %v, want one hour", off)
 		}
 		time.Sleep(time.Second)
 		after := c.now()
@@ -21,7 +21,7 @@ func TestClockFollowsTheWallClockWithinASecond(t *testing.T) {
 			t.Errorf("got %v, want %v", after.wall, time.Now().UTC())
 		}
 		if passed := after.mono - before.mono; passed != time.Second {
-			t.Errorf("got %v passed, want the second: no step of the wall clock may reach a deadline", passed)
+			t.Errorf("%v have passed, want one second: a step of the wall clock must not reach a deadline", passed)
 		}
 		if got, want := after.at(after.mono+time.Minute), after.wall.Add(time.Minute); !got.Equal(want) {
 			t.Errorf("got %v in a minute, want %v", got, want)

@@ -60,7 +60,7 @@ func TestIDsRiseDespiteClockSteps(t *testing.T) {
 		at = at.Add(step)
 		id := g.next(at, 0)
 		if id <= last {
-			t.Errorf("id %d: got %s after %s, want it greater", i, id, last)
+			t.Errorf("id %d: got %s after %s, want a greater one", i, id, last)
 		}
 		last = id
 	}

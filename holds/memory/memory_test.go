@@ -29,10 +29,10 @@ func check(t testing.TB, b *Backend) {
 			for r := first; r != nil; r = r.next {
 				own, id := b.identify(r.Owner)
 				if own != cs || r.own != cs || r.hash != id.hash || *cs.chain(r.hash) != first {
-					t.Errorf("hold %s is in chain %d, another client's", r.ID, k)
+					t.Errorf("hold %s is in chain %d of another client", r.ID, k)
 				}
 				if r.next != nil && r.next.previous != r || r == first && r.previous != nil {
-					t.Errorf("hold %s is badly chained", r.ID)
+					t.Errorf("hold %s has wrong links in its chain", r.ID)
 				}
 				chained[r] = true
 				n++
@@ -46,7 +46,7 @@ func check(t testing.TB, b *Backend) {
 		s := &b.shards[i]
 		for _, r := range s.gone {
 			if !chained[r] {
-				t.Errorf("hold %s awaits the sweeper, but is in no chain", r.ID)
+				t.Errorf("hold %s waits for the sweeper, but is in no chain", r.ID)
 			}
 			delete(chained, r)
 		}
@@ -57,11 +57,11 @@ func check(t testing.TB, b *Backend) {
 			}
 			inTable++
 			if at, ok := b.placeIn(r.ID); !ok || at != r.at || at.shard() != i || at.number() != n {
-				t.Errorf("hold %s lies at %d of shard %d", r.ID, n, i)
+				t.Errorf("hold %s is at index %d of shard %d", r.ID, n, i)
 			}
 			if s.deadlines[r.place] != (due{r.deadline(), r}) || r.place > 0 &&
 				s.deadlines[(r.place-1)/2].at > r.deadline() {
-				t.Errorf("hold %s lapses out of turn", r.ID)
+				t.Errorf("hold %s has the wrong place among the deadlines", r.ID)
 			}
 			if !chained[r] || r.gone.Load() {
 				t.Errorf("hold %s is not in its client's chain", r.ID)
@@ -76,7 +76,7 @@ func check(t testing.TB, b *Backend) {
 			inTable -= len(of.holds)
 			for n, r := range of.holds {
 				if r.SpecialistID != id || n > 0 && r.before(of.holds[n-1]) {
-					t.Errorf("hold %s is out of order", r.ID)
+					t.Errorf("hold %s has the wrong place in its list", r.ID)
 				}
 				for _, other := range of.holds[:n] {
 					if other.Conflicts(&r.Span) {
@@ -86,14 +86,14 @@ func check(t testing.TB, b *Backend) {
 			}
 		}
 		if inTable != 0 {
-			t.Errorf("shard %d: %d holds more than specialists have", i, inTable)
+			t.Errorf("shard %d has %d holds more than its specialists", i, inTable)
 		}
 	}
 	for r := range chained {
-		t.Errorf("hold %s is over, but in its client's chain", r.ID)
+		t.Errorf("hold %s has ended, but is in its client's chain", r.ID)
 	}
 	if n := b.log.Watching(); n > 0 {
-		t.Errorf("%d watches are left", n)
+		t.Errorf("%d watches remain", n)
 	}
 	listed := 0
 	for _, of := range b.selections.specialists {
@@ -109,7 +109,7 @@ func check(t testing.TB, b *Backend) {
 	for i, one := range b.presence.order {
 		if !one.Online || one.Deactivated || b.presence.byID[one.SpecialistID] != one || i > 0 &&
 			byLoad(b.presence.order[i-1], one) >= 0 {
-			t.Errorf("%s is out of the order of those online", one.SpecialistID)
+			t.Errorf("%s has the wrong place in the list of online specialists", one.SpecialistID)
 		}
 	}
 }

@@ -37,10 +37,10 @@ func TestEarWaitsForEvents(t *testing.T) {
 		ear.Set(true)
 		ear.Set(true) // again, which must change nothing
 		if !ended(first) || !ended(second) || <-first != nil || <-second != nil {
-			t.Fatal("the waiting calls did not end well when events were received")
+			t.Fatal("the waiting calls failed after events arrived")
 		}
 		if err := ear.Wait(open, open); err != nil {
-			t.Errorf("while events are received: %v", err)
+			t.Errorf("while events arrive: %v", err)
 		}
 
 		ear.Set(false)
@@ -56,17 +56,17 @@ func TestEarWaitsForEvents(t *testing.T) {
 		waiting := wait(open, closed)
 		closing()
 		if !ended(waiting) {
-			t.Fatal("the call waits although the backend is closed")
+			t.Fatal("the call still waits after Close")
 		}
 		if err := <-waiting; !errors.Is(err, holds.ErrClosed) {
 			t.Errorf("after Close: got %v, want ErrClosed", err)
 		}
 		ear.Set(true)
 		if !ended(long) {
-			t.Fatal("the call still waits although events are received again")
+			t.Fatal("the call still waits after events arrive again")
 		}
 		if err := <-long; err != nil {
-			t.Errorf("when events are received again: %v", err)
+			t.Errorf("after events arrive again: %v", err)
 		}
 	})
 }

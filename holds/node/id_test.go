@@ -20,7 +20,7 @@ func TestIDBeginsWithItsTime(t *testing.T) {
 		now := nine.Add(time.Duration(ms) * time.Millisecond)
 		id := node.NewID(now)
 		if !version7.MatchString(id) || seen[id] {
-			t.Fatalf("%s is no new UUID of version 7", id)
+			t.Fatalf("%s is not a new UUID of version 7", id)
 		}
 		seen[id] = true
 		if got, want := strings.ReplaceAll(id[:13], "-", ""), fmt.Sprintf("%012x", now.UnixMilli()); got != want {

@@ -111,19 +111,19 @@ func TestSweepTakesNoDoubtsWhileAsking(t *testing.T) {
 		s.answer(time.Second, "one", "two")
 		s.until(5 * time.Second)
 		if !s.Asking() || !slices.Equal(asked, []string{"one"}) {
-			t.Fatalf("asking %t about %v, want the first doubt", s.Asking(), asked)
+			t.Fatalf("the sweep with asking %t returned %v, want the first doubtful hold", s.Asking(), asked)
 		}
 		s.until(7 * time.Second)
 		answers <- struct{}{}
 		answers <- struct{}{}
 		if got := s.until(7100 * time.Millisecond); !slices.Equal(got, []time.Duration{7 * time.Second}) {
-			t.Errorf("after the last answer: sweeps at %v, want one at 7s", got)
+			t.Errorf("after the last answer: sweeps at %v, want the next one at 7s", got)
 		}
 		if s.Asking() || !slices.Equal(asked, []string{"one", "two"}) {
-			t.Errorf("asking %t, asked about %v", s.Asking(), asked)
+			t.Errorf("asking is %t, asked about %v", s.Asking(), asked)
 		}
 		if want := []int{node.SweepMost, node.SweepMost, 0, 0, node.SweepMost}; !slices.Equal(s.doubts, want) {
-			t.Errorf("the sweeps took up to %v doubts, want %v", s.doubts, want)
+			t.Errorf("the sweeps handled up to %v doubtful holds, want %v", s.doubts, want)
 		}
 	})
 }

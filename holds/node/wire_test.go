@@ -31,7 +31,7 @@ func TestEventIsReadBack(t *testing.T) {
 	}
 	for i, v := 0, reflect.ValueOf(full); i < v.NumField(); i++ {
 		if name := v.Type().Field(i).Name; name != "Seq" && v.Field(i).IsZero() {
-			t.Errorf("the event of this test has no %s", name)
+			t.Errorf("the test's event does not set %s", name)
 		}
 	}
 	for _, e := range []holds.Event{full, {Kind: holds.EventStream, At: nine}} {
@@ -77,7 +77,7 @@ func TestHoldExpiresWithItsPin(t *testing.T) {
 	}
 	for _, text := range []string{"", "{", `{"owner":"x"}`} {
 		if h, _, err := node.ReadHold(text); err == nil {
-			t.Errorf("%q is read as %+v", text, h)
+			t.Errorf("%q is parsed as %+v", text, h)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestSelectionIsRead(t *testing.T) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
 	if _, err := node.ReadSelection("[]", 0); err == nil {
-		t.Error("a list is read as a selection")
+		t.Error("a list is parsed as a selection")
 	}
 }
 
@@ -101,10 +101,10 @@ func TestSelectionIsRead(t *testing.T) {
 func TestInstantKeepsZero(t *testing.T) {
 	t.Parallel()
 	if got := node.Unix(time.Time{}); got != 0 || !node.Instant(0).IsZero() {
-		t.Errorf("the zero time is stored as %d and read as %s", got, node.Instant(0))
+		t.Errorf("the zero time is stored as %d and parsed as %s", got, node.Instant(0))
 	}
 	if got := node.Instant(node.Unix(nine)); got != nine {
-		t.Errorf("%s is read back as %s", nine, got)
+		t.Errorf("%s is parsed as %s", nine, got)
 	}
 	for d, want := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond: 1, time.Millisecond + 1: 2,
 		time.Second: 1000} {

@@ -59,7 +59,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 	proxy.LoseReplyTo("specialist-bob")
 	h, err := b.Claim(ctx, wish("specialist-bob", bela))
 	if err != nil || h.Owner != bela {
-		t.Errorf("Claim: got %+v, %v, want the hold that was taken", h, err)
+		t.Errorf("Claim: got %+v, %v, want the claimed hold", h, err)
 	}
 	only(holds.EventHold)
 
@@ -72,11 +72,11 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 
 	proxy.LoseReplyTo(known.ID)
 	if known, err = b.Pin(ctx, known.ID, amal, 3*time.Minute); err != nil || !known.Pinned {
-		t.Errorf("Pin: got %+v, %v, want it pinned", known, err)
+		t.Errorf("Pin: got %+v, %v, want true", known, err)
 	}
 	proxy.LoseReplyTo(known.ID)
 	if known, err = b.Unpin(ctx, known.ID, amal, time.Minute); err != nil || known.Pinned {
-		t.Errorf("Unpin: got %+v, %v, want it not pinned", known, err)
+		t.Errorf("Unpin: got %+v, %v, want false", known, err)
 	}
 
 	proxy.LoseReplyTo(known.ID)
@@ -86,7 +86,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 	only(holds.EventRelease)
 	proxy.LoseReplyTo(known.ID)
 	if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); ok || err != nil {
-		t.Errorf("Release of what is over: got %v, %v, want false", ok, err)
+		t.Errorf("Release of an ended hold: got %v, %v, want false", ok, err)
 	}
 	proxy.LoseReplyTo(h.ID)
 	if ok, err := b.Confirm(ctx, h.ID, bela); !ok || err != nil {
@@ -94,7 +94,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 	}
 	only(holds.EventConfirm)
 	if n := proxy.Lost(); n != 7 {
-		t.Errorf("%d answers were lost, want 7: the test loses nothing", n)
+		t.Errorf("%d answers were lost, want 7: the test proves nothing", n)
 	}
 }
 
@@ -119,10 +119,10 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 		t.Errorf("Release: got %v, want ErrUnavailable", err)
 	}
 	if list, err := b.List(ctx); err != nil || len(list) != 1 || list[0] != h {
-		t.Errorf("got %+v, %v, want the hold as it was", list, err)
+		t.Errorf("got %+v, %v, want the hold unchanged", list, err)
 	}
 	if n := proxy.Lost(); n != 3 {
-		t.Errorf("%d requests were lost, want 3: the test loses nothing", n)
+		t.Errorf("%d requests were lost, want 3: the test proves nothing", n)
 	}
 }
 
@@ -140,10 +140,10 @@ func TestCutConnectionEndsEpoch(t *testing.T) {
 	cut(t, w)
 	watch(t, b)
 	if after := b.Epoch(); after == before {
-		t.Errorf("got epoch %s again, want another", after)
+		t.Errorf("got the same epoch %s, want a new one", after)
 	}
 	if list, err := b.List(t.Context()); err != nil || len(list) != 1 || list[0] != h {
-		t.Errorf("got %+v, %v, want the hold, asked for on a new connection", list, err)
+		t.Errorf("got %+v, %v, want the hold, read on a new connection", list, err)
 	}
 }
 
@@ -198,17 +198,17 @@ func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatal("the server that was started again is not used")
+			t.Fatal("the backend does not use the restarted server")
 		}
 	}
 	if b.Epoch() == before {
-		t.Error("got the epoch of before the crash, want another")
+		t.Error("got the epoch from before the crash, want a new one")
 	}
 	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("got %+v, %v, want nothing: the tables are unlogged", list, err)
+		t.Errorf("got %+v, %v, want none: the tables are unlogged", list, err)
 	}
 	if _, err := b.Claim(t.Context(), wish("ada", bela)); err != nil {
-		t.Errorf("a time that was held before the crash: got %v, want it free", err)
+		t.Errorf("a time that was held before the crash: got %v, want a hold", err)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestSilentServerTimesOutSoon(t *testing.T) {
 		}
 	}
 	if _, err := b.Claim(t.Context(), wish("specialist-bob", amal)); err != nil {
-		t.Errorf("when it answers again: got %v", err)
+		t.Errorf("after it answers again: got %v", err)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	b := open(t, migrated(t), Options{})
 	if next := sweepAlone(t, b); next != node.Nothing {
-		t.Errorf("without a hold the next sweep is due in %s, want no deadline", next)
+		t.Errorf("without a hold, the next sweep is due in %s, want no deadline", next)
 	}
 	claim := wish("ada", amal)
 	claim.TTL, claim.MaxLife = time.Hour, time.Hour
@@ -21,7 +21,7 @@ func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	if next := sweepAlone(t, b); next <= time.Minute || next > time.Hour {
-		t.Errorf("with a hold of an hour the next sweep is due in %s", next)
+		t.Errorf("with a hold of one hour, the next sweep is due in %s", next)
 	}
 }
 

@@ -138,7 +138,7 @@ func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ok, err := open(t, url, Options{}).Renew(t.Context(), amal); !ok || err != nil {
-		t.Errorf("got %v, %v, want the newer program's function left alone", ok, err)
+		t.Errorf("got %v, %v, want the newer program's function unchanged", ok, err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestVersionMatchesText(t *testing.T) {
 	}
 	const want = "10 efd769e5e3044611"
 	if got := fmt.Sprintf("%d %s", version, hex.EncodeToString(sum.Sum(nil)[:8])); got != want {
-		t.Errorf("got %s, want %s: count version up in schema.go and put the new sum here", got, want)
+		t.Errorf("got %s, want %s: increase version in schema.go and put the new checksum here", got, want)
 	}
 }
 
@@ -174,6 +174,6 @@ func TestCapacityIsCutToTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p, err := b.Present(t.Context(), "ada"); err != nil || p.Max != 1<<31-1 || p.Load != 1 {
-		t.Errorf("got %+v, %v, want a capacity as large as there is", p, err)
+		t.Errorf("got %+v, %v, want the largest possible capacity", p, err)
 	}
 }

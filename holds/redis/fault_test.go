@@ -58,7 +58,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 		proxy.LoseReplyTo(b.script(claimScript).Hash())
 		h, err := b.Claim(ctx, wish("bob", bela))
 		if err != nil || h.Owner != bela {
-			t.Errorf("Claim: got %+v, %v, want the hold that was taken", h, err)
+			t.Errorf("Claim: got %+v, %v, want the claimed hold", h, err)
 		}
 		only(holds.EventHold)
 
@@ -71,11 +71,11 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 
 		proxy.LoseReplyTo(b.script(pinScript).Hash())
 		if known, err = b.Pin(ctx, known.ID, amal, 3*time.Minute); err != nil || !known.Pinned {
-			t.Errorf("Pin: got %+v, %v, want it pinned", known, err)
+			t.Errorf("Pin: got %+v, %v, want true", known, err)
 		}
 		proxy.LoseReplyTo(b.script(pinScript).Hash())
 		if known, err = b.Unpin(ctx, known.ID, amal, time.Minute); err != nil || known.Pinned {
-			t.Errorf("Unpin: got %+v, %v, want it not pinned", known, err)
+			t.Errorf("Unpin: got %+v, %v, want false", known, err)
 		}
 
 		proxy.LoseReplyTo(b.script(finishScript).Hash())
@@ -85,7 +85,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 		only(holds.EventRelease)
 		proxy.LoseReplyTo(b.script(finishScript).Hash())
 		if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); ok || err != nil {
-			t.Errorf("Release of what is over: got %v, %v, want false", ok, err)
+			t.Errorf("Release of an ended hold: got %v, %v, want false", ok, err)
 		}
 		proxy.LoseReplyTo(b.script(finishScript).Hash())
 		if ok, err := b.Confirm(ctx, h.ID, bela); !ok || err != nil {
@@ -93,7 +93,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 		}
 		only(holds.EventConfirm)
 		if n := proxy.Lost(); n != 7 {
-			t.Errorf("%d answers were lost, want 7: the test loses nothing", n)
+			t.Errorf("%d answers were lost, want 7: the test proves nothing", n)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 			t.Errorf("Release: got %v, want ErrUnavailable", err)
 		}
 		if list, err := b.List(ctx); err != nil || len(list) != 1 || list[0] != h {
-			t.Errorf("got %+v, %v, want ada's hold as it was", list, err)
+			t.Errorf("got %+v, %v, want ada's hold unchanged", list, err)
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestEmptyServerIsSeeded(t *testing.T) {
 		w = watch(t, b) // waits until events are received again
 		h, err := b.Claim(ctx, wish("ada", bela))
 		if err != nil {
-			t.Fatalf("got %v, want the hold: the server knows of no other", err)
+			t.Fatalf("got %v, want the hold: the new server has no other", err)
 		}
 		if e := next(t, w, 1)[0]; e.HoldID != h.ID {
 			t.Errorf("got %+v, want the hold %s", e, h.ID)

@@ -25,7 +25,7 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 		err := second.Ping(ctx)
 		if !errors.As(err, &taken) || taken.Holder != "one" || taken.Left <= 0 || taken.Left > leaseTime ||
 			!errors.Is(err, holds.ErrUnavailable) {
-			t.Errorf("got %v, want a LeaseError of one, within %v", err, leaseTime)
+			t.Errorf("got %v, want a LeaseError of one lease, within %v", err, leaseTime)
 		}
 		if err := shared.Ping(ctx); err != nil {
 			t.Errorf("a node whose database is shared: got %v", err)
@@ -41,7 +41,7 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 			t.Error(err)
 		}
 		if err := second.Ping(ctx); err != nil {
-			t.Errorf("after the first has left: got %v", err)
+			t.Errorf("after the first node has left: got %v", err)
 		}
 	})
 }

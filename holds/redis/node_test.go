@@ -104,18 +104,18 @@ func TestNothingSecretIsInRedis(t *testing.T) {
 		for _, key := range keys {
 			value, err := b.client.Dump(ctx, key).Result()
 			if err != nil || strings.Contains(key+value, string(secret)) {
-				t.Errorf("%s: the client is in it, or %v", key, err)
+				t.Errorf("%s: it contains the client id, or %v", key, err)
 			}
 			left, err := b.client.PTTL(ctx, key).Result()
 			lapses := strings.HasPrefix(key, "hold:") || strings.HasPrefix(key, "hold-id:") ||
 				strings.HasSuffix(key, ":selection")
 			if err != nil || lapses && left <= 0 {
-				t.Errorf("%s: lives for %v, %v, want it to lapse by itself", key, left, err)
+				t.Errorf("%s: time to live %v, %v, want one", key, left, err)
 			}
 		}
 		if !slices.Contains(keys, "hold:checkup:2030-05-06T12:00:00Z:ada") ||
 			!slices.Contains(keys, "selection:2030-05-06:bob:12:00") {
-			t.Errorf("got keys %q, want those of the manual", keys)
+			t.Errorf("got keys %q, want those in the package comment", keys)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestServerReportsHealth(t *testing.T) {
 			_, _ = b.Claim(t.Context(), wish("ada", owner))
 		}
 		if _, err := b.client.Get(t.Context(), deadlinesKey+"?").Result(); err == nil { // a miss
-			t.Fatal("got a key that nobody wrote")
+			t.Fatal("Get found a key that does not exist")
 		}
 		got, err := b.Server(t.Context())
 		if err != nil || got.UsedMemory < 100_000 || got.ConnectedClients < 2 || got.HitRate <= 0 || got.HitRate >= 1 {

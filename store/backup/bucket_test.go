@@ -113,7 +113,7 @@ func TestPutRepeatsIncrementAfterLostReply(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	if err := k.follow(t.Context(), time.Now()); err == nil || k.chain == nil || k.chain.unknown == nil {
-		t.Fatalf("a increment without a reply: %v", err)
+		t.Fatalf("an increment without a reply: %v", err)
 	}
 	f.note(t, "n2")
 	st.set(nil)
@@ -121,7 +121,7 @@ func TestPutRepeatsIncrementAfterLostReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k.chain.next != 3 || k.chain.unknown != nil {
-		t.Errorf("the incremental backup has %d increments, and %+v under way; want 3", k.chain.next, k.chain.unknown)
+		t.Errorf("the incremental backup has %d increments, and the upload in progress is %+v; want 3", k.chain.next, k.chain.unknown)
 	}
 	// Now the earlier request arrives.
 	late := <-underWay
@@ -133,13 +133,13 @@ func TestPutRepeatsIncrementAfterLostReply(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		t.Fatalf("what was late was refused: %s", answer.Status)
+		t.Fatalf("the bucket refused a late upload: %s", answer.Status)
 	}
 	if got, r := restoredNotes(t, s, k.chain.path, key); !slices.Equal(got, []string{"n1", "n2"}) || r.Broken != nil {
-		t.Errorf("restored are %v, %+v", got, r)
+		t.Errorf("restored appointments: %v, %+v", got, r)
 	}
 	if left, err := filepath.Glob(filepath.Join(f.Data, SpoolPattern)); err != nil || len(left) > 0 {
-		t.Errorf("left in the data directory is %v", left)
+		t.Errorf("remaining in the data directory: %v", left)
 	}
 }
 
@@ -156,12 +156,12 @@ func TestStartWaitsAfterLostReply(t *testing.T) {
 		pass()
 	})
 	if err := k.follow(t.Context(), time.Now()); err == nil {
-		t.Fatal("a incremental backup was begun without a reply")
+		t.Fatal("the first upload returned no error although its reply was lost")
 	}
 	st.set(nil)
 	f.note(t, "n1")
 	if err := k.follow(t.Context(), time.Now()); !errors.Is(err, errUnknown) || k.number != 1 {
-		t.Errorf("a minute later: incremental backup %d, %v; want that the whole database is not sent again yet",
+		t.Errorf("a minute later: incremental backup %d, %v; want no second upload of the whole database yet",
 			k.number, err)
 	}
 	if err := k.follow(t.Context(), time.Now().Add(Retry)); err != nil {
@@ -171,7 +171,7 @@ func TestStartWaitsAfterLostReply(t *testing.T) {
 		t.Errorf("the incremental backup is %s, want the second", k.chain.set)
 	}
 	if got, _ := restoredNotes(t, s, k.chain.path, key); !slices.Equal(got, []string{"n1"}) {
-		t.Errorf("restored are %v", got)
+		t.Errorf("restored appointments: %v", got)
 	}
 }
 
@@ -196,17 +196,17 @@ func TestChainContinuesAfterUnreachableBucket(t *testing.T) {
 		f.note(t, name)
 		k.Run(t.Context(), now)
 		if k.chain == nil || k.chain.unknown != nil {
-			t.Fatalf("%s: the incremental backup was given up", name)
+			t.Fatalf("%s: the server abandoned the incremental backup", name)
 		}
 	}
 	if n := strings.Count(f.log.String(), "incremental backup failed"); n != 1 {
-		t.Errorf("it was said %d times, want once", n)
+		t.Errorf("the log has the message %d times, want once", n)
 	}
 	st.set(nil)
 	k.Run(t.Context(), now)
 	contains(t, "the log", f.log.String(), "incremental backup resumed")
 	if got, _ := restoredNotes(t, s, k.chain.path, key); len(got) != 3 || k.number != 1 || k.chain.next != 2 {
-		t.Errorf("restored are %v of incremental backup %d with %d increments; want three of one with two", got,
+		t.Errorf("restored %v from incremental backup %d with %d increments; want three from one with two", got,
 			k.number, k.chain.next)
 	}
 	// If a person deletes it, the Follower starts another.
@@ -215,7 +215,7 @@ func TestChainContinuesAfterUnreachableBucket(t *testing.T) {
 	}
 	k.Run(t.Context(), now)
 	if k.chain == nil || k.chain.next != 1 {
-		t.Errorf("after it was deleted there is %+v, want a new one", k.chain)
+		t.Errorf("after the deletion: %+v, want a new one", k.chain)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestWriteOnlyKeySuffices(t *testing.T) {
 		f.note(t, "n"+string(rune('0'+n)))
 		k.Run(t.Context(), time.Now())
 		if k.chain == nil {
-			t.Fatalf("no incremental backup was begun: %s", f.log)
+			t.Fatalf("the log has no new incremental backup: %s", f.log)
 		}
 		k.chain.since = k.chain.first + maxGrowth + 1
 	}
@@ -248,10 +248,10 @@ func TestWriteOnlyKeySuffices(t *testing.T) {
 		k.chain.since = k.chain.first + maxGrowth + 1
 	}
 	if said := f.log.String(); strings.Count(said, "access denied") != 1 || strings.Contains(said, "level=ERROR") {
-		t.Errorf("the log says %s", said)
+		t.Errorf("the log is %s", said)
 	}
 	if got, _ := restoredNotes(t, s, k.chain.path, key); len(got) != 8 {
-		t.Errorf("restored are %v", got)
+		t.Errorf("restored appointments: %v", got)
 	}
 	f.Plan.Daily = true
 	b := f.Daily()
@@ -291,7 +291,7 @@ func TestStopCancelsHungRequest(t *testing.T) {
 		<-reached
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: got %v, want that it was called off", method, err)
+			t.Errorf("%s: got %v, want context.Canceled", method, err)
 		}
 	}
 }

@@ -40,13 +40,13 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 		here := k.file(Folder)
 		first := ownNames(t, here)
 		if len(first) != 1 {
-			t.Fatalf("two minutes after its first start the server has made %v", first)
+			t.Fatalf("two minutes after the first start, the backups are %v", first)
 		}
 		if got := ownNames(t, second); len(got) != 0 {
-			t.Fatalf("the backup destination is not there, and has %v", got)
+			t.Fatalf("the backup destination is missing, and contains %v", got)
 		}
 		if last, err := k.Last(); !errors.Is(err, ErrNone) {
-			t.Errorf("while the backup destination is not there the last backup is of %s, %v; want %v", last, err,
+			t.Errorf("without the backup destination, the last backup is of %s, %v; want %v", last, err,
 				ErrNone)
 		}
 		if err := os.Mkdir(second, 0o700); err != nil {
@@ -54,15 +54,15 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 		}
 		time.Sleep(Retry + time.Minute)
 		if got := ownNames(t, second); !slices.Equal(got, first) {
-			t.Errorf("when it is there the backup destination has %v, want %v", got, first)
+			t.Errorf("after its return, the backup destination contains %v, want %v", got, first)
 		}
 		time.Sleep(72 * time.Hour)
 		kept := ownNames(t, here)
 		if len(kept) != 2 || slices.Contains(kept, first[0]) {
-			t.Errorf("after three nights there are %v, want the last two", kept)
+			t.Errorf("after three nights, the backups are %v, want the last two", kept)
 		}
 		if got := ownNames(t, second); !slices.Equal(got, kept) {
-			t.Errorf("the backup destination has %v, want %v", got, kept)
+			t.Errorf("the backup destination contains %v, want %v", got, kept)
 		}
 		for _, name := range kept {
 			for _, at := range []string{here, second} {
@@ -86,7 +86,7 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if last, err := k.Last(); err != nil || ownName(last) != kept[1] {
-			t.Errorf("while the backup destination is away the last backup is of %s, %v; want %s", last, err, kept[1])
+			t.Errorf("without the backup destination, the last backup is of %s, %v; want %s", last, err, kept[1])
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestClockSetBackMakesOneBackup(t *testing.T) {
 		first := ownNames(t, k.file(Folder))
 		time.Sleep(10 * time.Minute)
 		if got := ownNames(t, k.file(Folder)); len(first) != 2 || !slices.Equal(got, first) {
-			t.Errorf("there were %v, and ten minutes later %v", first, got)
+			t.Errorf("the backups were %v, and are %v ten minutes later", first, got)
 		}
 	})
 }
@@ -121,9 +121,9 @@ func TestCopyBackupLeavesNothingOnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := directory(second).copyBackup(t.Context(), backup, "copy", nil); err == nil {
-		t.Error("a backup whose keys cannot be read was copied")
+		t.Error("a backup with unreadable keys was copied")
 	}
 	if left, _ := os.ReadDir(second); len(left) > 0 {
-		t.Errorf("the backup destination has %v", left)
+		t.Errorf("the backup destination contains %v", left)
 	}
 }

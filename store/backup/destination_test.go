@@ -50,7 +50,7 @@ func TestDestinationContract(t *testing.T) {
 		p, ctx := open(), t.Context()
 		dir, key := clinicDir(t), newKey(t)
 		if names, err := p.sets(ctx); err != nil || len(names) > 0 {
-			t.Errorf("at first it has %v, %v", names, err)
+			t.Errorf("before the first backup: %v, %v", names, err)
 		}
 		var want []string
 		for _, made := range []string{"2026-01-03T03:00:00Z", "2026-01-02T03:00:00Z"} {
@@ -87,7 +87,7 @@ func TestDestinationContract(t *testing.T) {
 			}
 		}
 		if err := p.put(ctx, step, first, incrementName(3, true), make([]byte, len(sum)), made); err == nil {
-			t.Error("what is not what was read out of the database was put")
+			t.Error("the uploaded content differs from the database")
 		}
 		trails, err := p.incrementals(ctx)
 		if err != nil || len(trails) != 2 || trails[0].Number != 7 || trails[0].Steps < 3 || !trails[0].Sealed ||
@@ -105,7 +105,7 @@ func TestDestinationContract(t *testing.T) {
 			bytes int64
 		}{{incrementName(3, true), 6}, {incrementName(2, true), 5}, {incrementName(2, false), 6}} {
 			if there, err := p.has(ctx, second, c.file, c.bytes); err != nil || there {
-				t.Errorf("%s of %d bytes: %t, %v; want that it is not there", c.file, c.bytes, there, err)
+				t.Errorf("%s of %d bytes: %t, %v; want that it is missing", c.file, c.bytes, there, err)
 			}
 		}
 		for _, set := range []string{first, want[0], "never-was"} {
@@ -116,10 +116,10 @@ func TestDestinationContract(t *testing.T) {
 		names, err := p.sets(ctx)
 		slices.Sort(names)
 		if left := []string{want[1], second}; err != nil || !slices.Equal(names, left) {
-			t.Errorf("left are %v, %v; want %v", names, err, left)
+			t.Errorf("remaining files: %v, %v; want %v", names, err, left)
 		}
 		if all, err := p.backups(ctx); err != nil || len(all) != 1 {
-			t.Errorf("left are the backups %+v, %v", all, err)
+			t.Errorf("remaining backups: %+v, %v", all, err)
 		}
 	})
 }
@@ -141,16 +141,16 @@ func TestBucketListsNoPartialBackup(t *testing.T) {
 	}
 	if keys, err := os.Stat(filepath.Join(dir, KeysFile+sealedSuffix)); err != nil ||
 		keys.ModTime().After(database.ModTime()) {
-		t.Errorf("the keys came after the database (%v)", err)
+		t.Errorf("the keys were uploaded after the database (%v)", err)
 	}
 	if err := os.Remove(filepath.Join(dir, DatabaseFile+sealedSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := access.open(name, t.TempDir()).backups(t.Context()); err != nil || len(all) > 0 {
-		t.Errorf("without its database the bucket has %+v, %v", all, err)
+		t.Errorf("without its database file, the bucket lists %+v, %v", all, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.spool, "*")); len(left) > 0 {
-		t.Errorf("beside the database is left %v", left)
+		t.Errorf("next to the database: %v", left)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestDailyRepeatsDamagedCopy(t *testing.T) {
 			t.Errorf("try %d: %v", n+1, err)
 		}
 		if last, err := f.Last(); err == nil {
-			t.Errorf("try %d: the last good backup is of %s", n+1, last)
+			t.Errorf("attempt %d: the last good backup is of %s", n+1, last)
 		}
 	}
 	st.set(nil)
@@ -202,7 +202,7 @@ func TestBucketGetsSealedFilesOnly(t *testing.T) {
 	sealing(t, dir) // a running server uses a new key
 	k.Run(t.Context(), time.Now())
 	if at, _ := f.LastCopy(); at.IsZero() {
-		t.Errorf("there is no copy: %s", f.log)
+		t.Errorf("the copy is missing: %s", f.log)
 	}
 	err := filepath.WalkDir(s.Root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -210,7 +210,7 @@ func TestBucketGetsSealedFilesOnly(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		if !strings.HasPrefix(string(text), "age-encryption.org/") {
-			t.Errorf("%s can be read by anybody", path)
+			t.Errorf("other users can read %s", path)
 		}
 		return err
 	})

@@ -17,7 +17,7 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
 	if err := syscall.Mount("none", second, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("no small disk can be made here: %v", err)
+		t.Skipf("cannot create a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(second, syscall.MNT_DETACH) })
 	f := opened(t, clinicDir(t), Plan{})
@@ -42,11 +42,11 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	}
 	if said := f.log.String(); strings.Count(said, "incremental backup failed") != 1 ||
 		!strings.Contains(said, "no space left") {
-		t.Errorf("the log says %q", said)
+		t.Errorf("the log is %q", said)
 	}
 	if got, ids, err := followUp(t, k.chain.path, nil); err != nil || got.Steps != 1 || got.Broken != nil ||
 		len(ids) != 0 {
-		t.Errorf("on the full disk the incremental backup has %+v with %v, %v", got, ids, err)
+		t.Errorf("on the full disk, the incremental backup has %+v with %v, %v", got, ids, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(k.chain.path, incrementPartial)); err != nil || len(left) > 0 {
 		t.Errorf("left is %v", left)
@@ -63,10 +63,10 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	k.Run(t.Context(), now)
 	contains(t, "the log", f.log.String(), "incremental backup resumed", "the current one continues")
 	if got, ids, err := followUp(t, k.chain.path, nil); err != nil || got.Steps != 2 || len(ids) != 1 {
-		t.Errorf("with some room the incremental backup has %+v with %v, %v", got, ids, err)
+		t.Errorf("with free space, the incremental backup has %+v with %v, %v", got, ids, err)
 	}
 	if list := incrementalsOf(t, second); len(list) != 1 {
-		t.Errorf("there are %+v, want the one", list)
+		t.Errorf("the incremental backups are %+v, want one", list)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestStartWaitsAfterFullDestination(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
 	if err := syscall.Mount("none", second, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("no small disk can be made here: %v", err)
+		t.Skipf("cannot create a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(second, syscall.MNT_DETACH) })
 	f := opened(t, clinicDir(t), Plan{})
@@ -88,16 +88,16 @@ func TestStartWaitsAfterFullDestination(t *testing.T) {
 	}
 	now := time.Now()
 	if err := k.follow(t.Context(), now); !disk.IsFull(err) {
-		t.Fatalf("in a full place: %v, want that there is no room", err)
+		t.Fatalf("on a full disk: %v, want a disk-full error", err)
 	}
 	if err := os.Remove(fill); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.follow(t.Context(), now.Add(Retry-time.Second)); !disk.IsFull(err) {
-		t.Errorf("before the next try: %v, want the error of the first", err)
+		t.Errorf("before the retry: %v, want the first error", err)
 	}
 	if err := k.follow(t.Context(), now.Add(Retry)); err != nil || k.chain == nil {
-		t.Errorf("at the next try: %v", err)
+		t.Errorf("at the retry: %v", err)
 	}
 }
 

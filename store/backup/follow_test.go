@@ -69,7 +69,7 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 			Keep: Keep{Days: 7}})
 		synctest.Wait()
 		if at, kept := f.LastCopy(); !kept || !at.IsZero() {
-			t.Errorf("at the start the last copy is of %s, %t; want none yet", at, kept)
+			t.Errorf("at the start, the last copy is of %s, %t; want none", at, kept)
 		}
 		f.note(t, "n1")
 		time.Sleep(90 * time.Second)
@@ -88,18 +88,18 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 				"four increments", before, after)
 		}
 		if at, _ := f.LastCopy(); time.Since(at) > time.Minute {
-			t.Errorf("where nothing changes the last copy is %s old", time.Since(at))
+			t.Errorf("without changes, the last copy is %s old", time.Since(at))
 		}
 		f.note(t, "n5") // which the last increment contains, because the server stops and does not crash
 	})
 	trails := incrementalsOf(t, second)
 	if !trails[0].Sealed {
-		t.Error("the increments are not sealed")
+		t.Error("the increments are not encrypted")
 	}
 	for n := range trails[0].Steps {
 		sealed, err := os.ReadFile(filepath.Join(trails[0].Path, incrementName(n, true)))
 		if err != nil || !strings.HasPrefix(string(sealed), "age-encryption.org/") {
-			t.Errorf("increment %d can be read by anybody (%v)", n, err)
+			t.Errorf("other users can read increment %d (%v)", n, err)
 		}
 	}
 	list, err := List(t.Context(), dir, Access{}, []string{second})
@@ -122,10 +122,10 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := b.Replayed; r.Steps != 5 || r.Broken != nil || !r.Last.Equal(at(t, "2000-01-01T00:07:30Z")) {
-		t.Errorf("restored is %+v, want 5 increments up to 00:07:30", r)
+		t.Errorf("restored %+v, want 5 increments up to 00:07:30", r)
 	}
 	if got := notes(t, fresh); !slices.Equal(got, []string{"n1", "n2", "n3", "n4", "n5"}) {
-		t.Errorf("restored are %v", got)
+		t.Errorf("restored appointments: %v", got)
 	}
 	for _, name := range []string{KeysFile, RecipientFile} {
 		want, err := os.ReadFile(filepath.Join(dir, name))
@@ -138,13 +138,13 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 	}
 	then, b, _, err := restored(t, path, key, Access{}, at(t, "2000-01-01T00:02:30Z"))
 	if err != nil || !b.Replayed.Last.Equal(at(t, "2000-01-01T00:02:00Z")) {
-		t.Fatalf("restored up to an instant is %+v, %v", b.Replayed, err)
+		t.Fatalf("restored up to an instant: %+v, %v", b.Replayed, err)
 	}
 	if got := notes(t, then); !slices.Equal(got, []string{"n1", "n2"}) {
-		t.Errorf("restored up to then are %v", got)
+		t.Errorf("appointments restored up to an instant: %v", got)
 	}
 	if _, _, _, err := restored(t, path, key, Access{}, at(t, "1999-01-01T00:00:00Z")); err == nil {
-		t.Error("an instant before the first increment is accepted")
+		t.Error("Open accepted an instant before the first increment")
 	}
 }
 
@@ -160,7 +160,7 @@ func TestFollowerRecovers(t *testing.T) {
 		f.note(t, "n1")
 		time.Sleep(5*time.Minute + time.Second)
 		if n := strings.Count(f.log.String(), "incremental backup failed"); n != 1 {
-			t.Errorf("in five minutes it was said %d times that the backup destination is not there, want once", n)
+			t.Errorf("the log has %d messages in five minutes that the backup destination is missing, want 1", n)
 		}
 		if err := os.Mkdir(second, 0o700); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestFollowerRecovers(t *testing.T) {
 		f.note(t, "n2")
 		time.Sleep(2 * time.Minute)
 		if at, _ := f.LastCopy(); time.Since(at) < 2*time.Minute {
-			t.Errorf("while the backup destination is away the last copy is %s old", time.Since(at))
+			t.Errorf("without the backup destination, the last copy is %s old", time.Since(at))
 		}
 		if err := os.Rename(away, second); err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestFollowerRecovers(t *testing.T) {
 		time.Sleep(time.Minute)
 		if again := incrementalsOf(t, second); len(first) != 1 || len(again) != 1 ||
 			again[0].Steps != first[0].Steps+1 {
-			t.Errorf("there was %+v, and there is %+v when it is back; want one increment more", first, again)
+			t.Errorf("the increments were %+v and are %+v after its return; want one more", first, again)
 		}
 
 		if err := os.RemoveAll(first[0].Path); err != nil {
@@ -192,7 +192,7 @@ func TestFollowerRecovers(t *testing.T) {
 		time.Sleep(time.Minute)
 		fresh := incrementalsOf(t, second)
 		if len(fresh) != 1 || fresh[0].Steps != 1 {
-			t.Errorf("after the deletion there is %+v, want a new incremental backup", fresh)
+			t.Errorf("after the deletion: %+v, want a new incremental backup", fresh)
 		}
 		f.stop()
 
@@ -207,10 +207,10 @@ func TestFollowerRecovers(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		list := incrementalsOf(t, second)
 		if len(list) != 2 || list[1].Number != list[0].Number+1 {
-			t.Fatalf("after a restart there are %+v, want the next incremental backup", list)
+			t.Fatalf("after a restart: %+v, want a second incremental backup", list)
 		}
 		if _, into := put(t, list[1].Path, time.Time{}); !slices.Equal(notes(t, into), []string{"n1", "n2", "n3"}) {
-			t.Errorf("in the newest are %v", notes(t, into))
+			t.Errorf("appointments in the newest: %v", notes(t, into))
 		}
 	})
 }
@@ -234,15 +234,15 @@ func TestChainEndsDaily(t *testing.T) {
 		list := incrementalsOf(t, second)
 		// The last two have ended on the same day, and the newest three all stay.
 		if len(list) != 5 || list[0].Path != foreign {
-			t.Fatalf("after five days there are %d incremental backups: %+v; want four and the other's", len(list),
+			t.Fatalf("after five days there are %d incremental backups: %+v; want four and the other clinic's", len(list),
 				list)
 		}
 		last := list[len(list)-1]
 		if at := last.Begun.In(f.Zone()); at.Hour() != 3 || at.Minute() > 0 {
-			t.Errorf("the last was begun at %s, want at 03:00", at)
+			t.Errorf("the last one began at %s, want 03:00", at)
 		}
 		if _, into := put(t, last.Path, time.Time{}); len(notes(t, into)) != 5 {
-			t.Errorf("in the newest are %v", notes(t, into))
+			t.Errorf("appointments in the newest: %v", notes(t, into))
 		}
 	})
 }
@@ -270,7 +270,7 @@ func TestLargeChainIsFollowedByAnother(t *testing.T) {
 		f.note(t, "n2")
 		look()
 		if list := incrementalsOf(t, second); len(list) != 2 || list[1].Steps != 1 || list[0].Steps != 2 {
-			t.Errorf("past it there are %+v, want another one", list)
+			t.Errorf("over the limit: %+v, want a second one", list)
 		}
 	})
 }
@@ -310,7 +310,7 @@ func TestExpiredIncrementals(t *testing.T) {
 			got = append(got, gone.Number)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("of %d days on %s: %v go, want %v", c.days, c.now.Format(time.DateTime), got, c.want)
+			t.Errorf("from %d days on %s: %v are deleted, want %v", c.days, c.now.Format(time.DateTime), got, c.want)
 		}
 	}
 }
@@ -320,11 +320,11 @@ func TestUnreadableIncrementalIsAnError(t *testing.T) {
 	t.Parallel()
 	noDirectory := write(t, "")
 	if got := readIncremental(noDirectory); got.Unread == nil {
-		t.Errorf("of what cannot be listed it says %+v", got)
+		t.Errorf("for an unreadable directory, the message is %+v", got)
 	}
 	if _, err := replay(t.Context(), noDirectory, noDirectory, t.TempDir(), nil, time.Time{}); err == nil ||
 		!strings.Contains(err.Error(), "cannot be read") {
-		t.Errorf("to follow it: %v, want that it cannot be read", err)
+		t.Errorf("following it: %v, want an error", err)
 	}
 }
 
@@ -347,7 +347,7 @@ func TestFinishSkipsFailedStorage(t *testing.T) {
 		cancel(c.cause)
 		k.Finish(ctx)
 		if list := incrementalsOf(t, second); len(list) != 1 || list[0].Steps != c.steps {
-			t.Errorf("stopped for %v: there are %+v, want one incremental backup of %d increments", c.cause, list,
+			t.Errorf("stopped for %v: got %+v, want one incremental backup of %d increments", c.cause, list,
 				c.steps)
 		}
 	}
@@ -390,7 +390,7 @@ func TestStartDeletesExpiredFirst(t *testing.T) {
 		t.Errorf("got %v, want an error that names %s", err, inTheWay)
 	}
 	if got := left(); !slices.Equal(got, []int{2, 3, 4}) {
-		t.Errorf("left are %v, want the three newest", got)
+		t.Errorf("remaining: %v, want the three newest", got)
 	}
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
@@ -399,6 +399,6 @@ func TestStartDeletesExpiredFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := left(); !slices.Equal(got, []int{3, 4, 5}) {
-		t.Errorf("left are %v, want the new one and the two before", got)
+		t.Errorf("remaining: %v, want the new one and the previous two", got)
 	}
 }

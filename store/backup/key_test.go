@@ -20,11 +20,11 @@ func TestDamagedRecipientCopiesNothing(t *testing.T) {
 		k := nightly(t, dir, Plan{Daily: true, At: 3 * time.Hour, Keep: Keep{Days: 7}, Destination: second})
 		time.Sleep(2 * time.Minute)
 		if made := ownNames(t, k.file(Folder)); len(made) != 1 {
-			t.Errorf("here there are %v, want one", made)
+			t.Errorf("the data directory has %v, want one", made)
 		}
 	})
 	if there, err := os.ReadDir(second); err != nil || len(there) > 0 {
-		t.Errorf("the backup destination has %v, %v", there, err)
+		t.Errorf("the backup destination contains %v, %v", there, err)
 	}
 }
 
@@ -47,6 +47,6 @@ func TestDailyRefusesUnsealedNextToSealed(t *testing.T) {
 		}
 	})
 	if there := ownNames(t, second); len(there) != 1 {
-		t.Errorf("the backup destination has %v, want the sealed copy alone", there)
+		t.Errorf("the backup destination contains %v, want only the sealed copy", there)
 	}
 }

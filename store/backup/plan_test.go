@@ -58,12 +58,12 @@ func TestKeepByDayWeekAndMonth(t *testing.T) {
 		made = slices.DeleteFunc(made, func(t time.Time) bool { return slices.Contains(gone, t) })
 		for back := range 7 {
 			if day := night.AddDate(0, 0, -back); day.Year() > 2025 && !slices.Contains(made, day) {
-				t.Fatalf("in the night of %s that of %d days before is gone", night.Format(time.DateOnly), back)
+				t.Fatalf("in the night of %s, the backup of %d days before was deleted", night.Format(time.DateOnly), back)
 			}
 		}
 	}
 	if len(made) < 12+2+6 || len(made) > 12+4+7 {
-		t.Errorf("after two years %d are kept: %v", len(made), made)
+		t.Errorf("after two years, %d remain: %v", len(made), made)
 	}
 	if oldest := made[0]; oldest.After(at(t, "2027-02-01T00:00:00Z")) {
 		t.Errorf("the oldest is of %s; want one of January 2027", oldest.Format(time.DateOnly))
@@ -82,12 +82,12 @@ func TestParsersRefuseInvalidPlan(t *testing.T) {
 	t.Parallel()
 	for _, v := range []string{"", "3", "25:00", "03:00:00", "3am", "-1:00"} {
 		if err := new(Plan).ParseAt(v); err == nil {
-			t.Errorf("--backup-at %q was taken", v)
+			t.Errorf("--backup-at %q was accepted", v)
 		}
 	}
 	for _, v := range []string{"", "7", "7,4", "7,4,12,1", "0,4,12", "-1,4,12", "7,4,x", "7,4,1001"} {
 		if k, err := ParseKeep(v); err == nil {
-			t.Errorf("--backup-keep %q was taken as %+v", v, k)
+			t.Errorf("--backup-keep %q was accepted as %+v", v, k)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestParseEvery(t *testing.T) {
 	}
 	for _, text := range []string{"", "0", "1", "-1m", "999ms", "25h", "often"} {
 		if _, err := ParseEvery(text); err == nil {
-			t.Errorf("%q was taken", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func followUp(t *testing.T, path string, key *Key) (Replayed, []string, error) {
 		return f, nil, err
 	}
 	if _, err := sqlite.Verify(t.Context(), filepath.Join(into, DatabaseFile)); err != nil {
-		t.Errorf("what was put together is not sound: %v", err)
+		t.Errorf("the assembled database is damaged: %v", err)
 	}
 	return f, notes(t, into), nil
 }
@@ -183,7 +183,7 @@ func TestReplayRefusesTornIncrement(t *testing.T) {
 	}
 	if _, _, err := checkIncrement(last, nil, make(sqlite.PageSums, len(file.Sums)),
 		func(incrementHead) error { return nil }); err == nil {
-		t.Error("a increment is taken whose pages do not make the database that it was made of")
+		t.Error("an increment was accepted although its pages belong to another database")
 	}
 	leave := func(content []byte) {
 		if err := errors.Join(os.Remove(last), os.WriteFile(last, content, 0o600)); err != nil {
@@ -193,12 +193,12 @@ func TestReplayRefusesTornIncrement(t *testing.T) {
 	for length := range content {
 		leave(content[:length])
 		if err := check(); err == nil {
-			t.Errorf("%d of %d bytes are taken for the increment", length, len(content))
+			t.Errorf("%d of %d bytes were accepted as the increment", length, len(content))
 		}
 		torn := append(bytes.Clone(content[:length]), make([]byte, len(content)-length)...)
 		leave(torn)
 		if err := check(); err == nil && !bytes.Equal(torn, content) {
-			t.Errorf("%d of %d bytes and zeros are taken for the increment", length, len(content))
+			t.Errorf("%d of %d bytes and zeros were accepted as the increment", length, len(content))
 		}
 	}
 	if err := os.Remove(last); err != nil {
@@ -209,7 +209,7 @@ func TestReplayRefusesTornIncrement(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f, got, err := followUp(t, path, nil); err != nil || f.Steps != 3 || len(got) != 3 || f.Broken != nil {
-			t.Errorf("with %d bytes under another name: %+v, %v, %v", length, f, got, err)
+			t.Errorf("with %d bytes and another name: %+v, %v, %v", length, f, got, err)
 		}
 	}
 }
@@ -234,14 +234,14 @@ func TestFailedPutIsRepeated(t *testing.T) {
 	}
 	for range 3 {
 		if err := k.follow(t.Context(), time.Now()); err == nil {
-			t.Fatal("the increment was put where it cannot be")
+			t.Fatal("the increment was written to an impossible path")
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(k.chain.path, incrementPartial)); err != nil || len(left) > 0 {
 		t.Errorf("left is %v", left)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, SpoolPattern)); err != nil || len(left) > 0 {
-		t.Errorf("left in the data directory is %v", left)
+		t.Errorf("remaining in the data directory: %v", left)
 	}
 	f.note(t, "n2")
 	if err := os.RemoveAll(inTheWay); err != nil {
@@ -252,7 +252,7 @@ func TestFailedPutIsRepeated(t *testing.T) {
 	}
 	if got, ids, err := followUp(t, k.chain.path, nil); err != nil || got.Steps != 2 ||
 		!slices.Equal(ids, []string{"n1", "n2"}) {
-		t.Errorf("followed are %+v with %v, %v; want two increments with both", got, ids, err)
+		t.Errorf("incremental backups: %+v with %v, %v; want two increments with both", got, ids, err)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestCancelledRestoreLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if f, err := replay(ctx, path, path, into, nil, time.Time{}); !errors.Is(err, context.Canceled) || f.Steps > 0 {
-		t.Errorf("got %+v, %v, want that it was called off", f, err)
+		t.Errorf("got %+v, %v, want context.Canceled", f, err)
 	}
 	if _, err := Open(ctx, OpenOptions{Path: path, Data: into}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open returned %v, want %v", err, context.Canceled)
@@ -297,7 +297,7 @@ func TestNewerListsLaterIncrementals(t *testing.T) {
 	f.stop()
 	trails := incrementalsOf(t, second)
 	if len(trails) != 2 {
-		t.Fatalf("there are %+v, want two incremental backups", trails)
+		t.Fatalf("incremental backups: %+v, want two", trails)
 	}
 	foreign := filepath.Join(second, incrementalName(9, markOf("another")))
 	if err := os.CopyFS(foreign, os.DirFS(trails[1].Path)); err != nil {
@@ -314,7 +314,7 @@ func TestNewerListsLaterIncrementals(t *testing.T) {
 		}
 		newer, err := b.Newer(t.Context(), done.Mark)
 		if err != nil || !slices.Equal(newer, c.newer) {
-			t.Errorf("newer than %s are %+v, %v; want %+v", c.backup, newer, err, c.newer)
+			t.Errorf("newer than %s: %+v, %v; want %+v", c.backup, newer, err, c.newer)
 		}
 	}
 }
@@ -329,6 +329,6 @@ func TestFollowerRefusesUnsealedNextToSealed(t *testing.T) {
 		t.Errorf("got %v, want an error that names %s", err, RecipientFile)
 	}
 	if list := incrementalsOf(t, filepath.Dir(sealed)); len(list) != 1 {
-		t.Errorf("there are %+v", list)
+		t.Errorf("incremental backups: %+v", list)
 	}
 }

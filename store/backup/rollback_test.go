@@ -37,22 +37,22 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := refusal(snapshot); err != nil {
-		t.Errorf("the snapshot, before anything else was copied: %v", err)
+		t.Errorf("the snapshot, before it copied changes: %v", err)
 	}
 	change(dir, "after")
 	if err := refusal(dir); err != nil {
-		t.Errorf("the directory itself: %v", err)
+		t.Errorf("the data directory: %v", err)
 	}
 	err := refusal(snapshot)
 	if err == nil {
-		t.Fatal("the snapshot is not refused")
+		t.Fatal("Open accepted the snapshot")
 	}
 	newest := incrementalsOf(t, destination)[1]
 	contains(t, "the error", err.Error(), "is older than its copies",
 		"holdfast restore --data "+snapshot+" "+newest.Path, "--after-rollback")
 	change(snapshot, "on from there")
 	if err := refusal(snapshot); err != nil {
-		t.Errorf("the snapshot, after it has copied changes: %v", err)
+		t.Errorf("the snapshot, after it copied changes: %v", err)
 	}
 }
 
@@ -69,6 +69,6 @@ func TestRollbackCheckIgnoresUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.RefuseRolledBack(t.Context()); err != nil {
-		t.Errorf("a damaged note: %v", err)
+		t.Errorf("a damaged marker: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func open(t testing.TB, o bolt.Options) *bolt.Queue {
 			t.Errorf("Close: %v", err)
 		}
 		if err := bolt.Verify(o.Path); err != nil {
-			t.Errorf("the file left behind: %v", err)
+			t.Errorf("Open left a file: %v", err)
 		}
 	})
 	return q
@@ -138,7 +138,7 @@ func TestOpenRefusesUnrepairableFile(t *testing.T) {
 		})
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.damaged-*")); len(left) > 0 {
-		t.Errorf("moved aside: %q, want nothing", left)
+		t.Errorf("moved aside: %q, want no file", left)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestRebuildNeedsEmptyStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q := open(t, bolt.Options{Path: path, Check: bolt.Check}); !q.Rebuilt() || q.Quarantined() != "" {
-		t.Errorf("an empty file: got %v and %q, want it to be made anew", q.Rebuilt(), q.Quarantined())
+		t.Errorf("an empty file: got %v and %q, want a new queue", q.Rebuilt(), q.Quarantined())
 	}
 }
 
@@ -185,7 +185,7 @@ func TestQueueRunsInBubble(t *testing.T) {
 			}
 		}
 		if got, want := time.Since(begun), (20+20+40+80+160+5*300)*time.Second; got != want {
-			t.Errorf("ten attempts ended after %v, want %v", got, want)
+			t.Errorf("the operation ended %v after ten attempts, want %v", got, want)
 		}
 		list, err := q.Activity(t.Context(), "op-1")
 		if err != nil || len(list) != 21 || !list[20].At.Equal(time.Now()) {

@@ -30,7 +30,7 @@ func swell(t *testing.T, q *bolt.Queue, operations int) {
 	}
 	add(t, q, append(list, webhook("pending", nine))...)
 	if n, err := q.Operations(ctx, store.OperationFilter{Status: store.OperationCompleted}); err != nil || len(n) == 0 {
-		t.Fatalf("nothing was filled in: %d, %v", len(n), err)
+		t.Fatalf("the queue was not filled: %d, %v", len(n), err)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestPruneShrinksLargeFile(t *testing.T) {
 		t.Fatalf("pruned %d, %v; want 12000", pruned, err)
 	}
 	if after := sizeOf(t, path); after > before/2 {
-		t.Errorf("the file has %d bytes, and had %d before; want it smaller by half at least", after, before)
+		t.Errorf("the file has %d bytes and had %d before; want at most half", after, before)
 	}
 	for _, id := range []string{"pending", "other-000000", fmt.Sprintf("other-%06d", written-1)} {
 		if _, err := q.Operation(t.Context(), id); err != nil {
@@ -114,15 +114,15 @@ func TestOpenShrinksFile(t *testing.T) {
 	}
 	q = open(t, bolt.Options{Path: path})
 	if after := sizeOf(t, path); after > before/2 {
-		t.Errorf("the file has %d bytes, and had %d before; want it smaller by half at least", after, before)
+		t.Errorf("the file has %d bytes and had %d before; want at most half", after, before)
 	}
 	if _, err := os.Stat(path + ".compact"); !os.IsNotExist(err) {
-		t.Errorf("what the crash left: got %v, want it gone", err)
+		t.Errorf("temporary file of the crash: got %v, want it deleted", err)
 	}
 	if _, err := q.Operation(t.Context(), "pending"); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the new file is %v, %v; want 0600", info.Mode(), err)
+		t.Errorf("mode of the new file: %v, %v; want 0600", info.Mode(), err)
 	}
 }

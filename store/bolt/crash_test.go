@@ -92,7 +92,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 			case "completed":
 				completed[id] = true
 			default:
-				t.Fatalf("the child says: %s", lines.Text())
+				t.Fatalf("the child process printed: %s", lines.Text())
 			}
 			if n == 300+100*round {
 				if err := cmd.Process.Kill(); err != nil {
@@ -104,7 +104,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 
 		q := open(t, bolt.Options{Path: path, Check: bolt.Check, Timeout: 10 * time.Second})
 		if q.Quarantined() != "" {
-			t.Fatalf("round %d: the file was moved aside: %s", round, q.Quarantined())
+			t.Fatalf("round %d: Open moved the file aside: %s", round, q.Quarantined())
 		}
 		for id := range added {
 			op, err := q.Operation(t.Context(), id)
@@ -195,7 +195,7 @@ func TestFullDiskRefusesThenRecovers(t *testing.T) {
 		said += lines.Text() + "\n"
 	}
 	if err := cmd.Wait(); err != nil || !strings.HasPrefix(said, "acknowledged ") {
-		t.Fatalf("got %q and %v, want how many were acknowledged", said, err)
+		t.Fatalf("got %q and %v, want the number of acknowledged operations", said, err)
 	}
 	acknowledged := 0
 	if _, err := fmt.Sscanf(said, "acknowledged %d", &acknowledged); err != nil || acknowledged < 10 {
@@ -203,7 +203,7 @@ func TestFullDiskRefusesThenRecovers(t *testing.T) {
 	}
 	q := open(t, bolt.Options{Path: path, Check: bolt.Check})
 	if q.Quarantined() != "" {
-		t.Fatalf("moved aside: %s", q.Quarantined())
+		t.Fatalf("Open moved the file aside: %s", q.Quarantined())
 	}
 	for i := range acknowledged {
 		if _, err := q.Operation(t.Context(), fmt.Sprintf("op-%05d", i)); err != nil {

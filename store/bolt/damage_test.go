@@ -155,7 +155,7 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 		q := bolt.WithoutSync(open(t, bolt.Options{Path: path, Check: bolt.Check}))
 		if q.Quarantined() == "" {
 			if got := contents(t, q); got != want || q.Rebuilt() {
-				t.Errorf("%s: the file was taken for sound and says something else", c.name)
+				t.Errorf("%s: Open accepted the file, but its content differs", c.name)
 			}
 			// The file also supports writes, on every free page that it has, as the cleanup of open
 			// checks.
@@ -167,7 +167,7 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 		}
 		moved++
 		if kept, err := os.ReadFile(q.Quarantined()); err != nil || !bytes.Equal(kept, c.bytes) {
-			t.Errorf("%s: the file moved aside: %d bytes and %v, want it as it was", c.name, len(kept), err)
+			t.Errorf("%s: the file that was moved aside has %d bytes (%v), want it unchanged", c.name, len(kept), err)
 		}
 		if n, err := q.Counts(t.Context()); n != (store.OperationCounts{}) || err != nil || !q.Rebuilt() {
 			t.Errorf("%s: got %+v, %v, rebuilt %v; want an empty queue", c.name, n, err, q.Rebuilt())
@@ -176,7 +176,7 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 	}
 	t.Logf("%d cases, %d moved aside", len(cases), moved)
 	if moved < len(cases)/3 || moved == len(cases) {
-		t.Errorf("%d of %d cases were moved aside; the test needs some of both", moved, len(cases))
+		t.Errorf("%d of %d cases were moved aside; the test needs cases with and without damage", moved, len(cases))
 	}
 }
 
@@ -193,20 +193,20 @@ func TestMovedFileIsReported(t *testing.T) {
 		name := strings.TrimPrefix(q.Quarantined(), path+".damaged-")
 		stamp, _, _ := strings.Cut(name, "-")
 		if at, err := time.Parse("20060102T150405Z", stamp); err != nil || time.Since(at).Abs() > time.Minute {
-			t.Errorf("moved aside as %q, want a UTC stamp of now", q.Quarantined())
+			t.Errorf("moved aside as %q, want the current time in UTC", q.Quarantined())
 		}
 		if !strings.Contains(log.String(), q.Quarantined()) || !strings.Contains(log.String(), "level=ERROR") {
 			t.Errorf("log: got %q, want an error that names the file", log.String())
 		}
 		if n := strings.Count(log.String(), bolt.ErrDamaged.Error()); n != i+1 {
-			t.Errorf("log: %q is said %d times, want once a start: %s", bolt.ErrDamaged, n, log.String())
+			t.Errorf("log: %q occurs %d times, want once per start: %s", bolt.ErrDamaged, n, log.String())
 		}
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if kept, _ := filepath.Glob(path + ".damaged-*"); len(kept) != 2 {
-		t.Errorf("kept: %q, want both", kept)
+		t.Errorf("damaged files: %q, want both", kept)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestHungCheckTimesOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	if err := syscall.Mkfifo(path, 0o600); err != nil { // opening it waits for a writer that never comes
-		t.Skipf("no named pipes here: %v", err)
+		t.Skipf("cannot create a named pipe: %v", err)
 	}
 	for bound := 2 * time.Second; ; bound *= 2 {
 		err := bolt.CheckWithin(t.Context(), path, bound)
@@ -224,14 +224,14 @@ func TestHungCheckTimesOut(t *testing.T) {
 			continue // the machine is too busy to start a child within this limit
 		}
 		if !errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), bound.String()) {
-			t.Errorf("a check that hangs: got %v, want ErrDamaged and the bound", err)
+			t.Errorf("a check that hangs: got %v, want ErrDamaged and the time limit", err)
 		}
 		break
 	}
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := bolt.Check(short, path); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bolt.ErrDamaged) {
-		t.Errorf("a caller who gives up: got %v, want DeadlineExceeded", err)
+		t.Errorf("a caller whose context ends: got %v, want DeadlineExceeded", err)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestUnreadableFileIsNotDamaged(t *testing.T) {
 	err := bolt.Check(t.Context(), path)
 	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") ||
 		strings.Count(err.Error(), "queue: ") != 1 {
-		t.Errorf("a file that is not there: got %v, want that it could not be checked, and once", err)
+		t.Errorf("a missing file: got %v, want one error that it could not be checked", err)
 	}
 }
 

@@ -76,10 +76,10 @@ func TestEraseClearsFile(t *testing.T) {
 		}
 	}
 	if n := found("canary 3."); n != 50 {
-		t.Errorf("canary of those that stay: found %d times, want 50: once each", n)
+		t.Errorf("canary of operations that remain: found %d times, want each of the 50 once", n)
 	}
 	if n, err := q.Counts(t.Context()); n.Pending != 100 || err != nil {
-		t.Errorf("left: got %d pending and %v, want 100", n.Pending, err)
+		t.Errorf("remaining: got %d pending and %v, want 100", n.Pending, err)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestEraseKeepsFileSize(t *testing.T) {
 		}
 	}
 	if after := pages(); after > before+40 {
-		t.Errorf("100 rounds took the file from %d to %d pages", before, after)
+		t.Errorf("100 rounds changed the file from %d to %d pages", before, after)
 	}
 }
 
@@ -127,10 +127,10 @@ func eraseDuringCopy(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := q.Erase(short, "op-1"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Erase while a copy is being made: got %v, want DeadlineExceeded", err)
+		t.Errorf("Erase during a copy: got %v, want DeadlineExceeded", err)
 	}
 	if got, _ := q.Operation(t.Context(), "op-1"); len(got.Payload) != 0 {
-		t.Errorf("payload: got %s, want it empty all the same", got.Payload)
+		t.Errorf("payload: got %s, want it empty in spite of the error", got.Payload)
 	}
 	if err := reading.Rollback(); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func TestFailedWriteStopsWriting(t *testing.T) {
 			t.Errorf("Ping after that: got %v, want ErrUnavailable", err)
 		}
 		if _, err := q.Operation(t.Context(), "op-1"); err != nil {
-			t.Errorf("Operation after that: got %v, want it read", err)
+			t.Errorf("Operation after that: got %v, want the operation", err)
 		}
 	}
 	if err := q.Close(); err != nil {
@@ -50,7 +50,7 @@ func TestFailedWriteStopsWriting(t *testing.T) {
 	}
 	defer q.Close()
 	if n, err := q.Counts(t.Context()); n.Pending != 1 || err != nil {
-		t.Errorf("after a restart: got %+v and %v, want op-1 alone", n, err)
+		t.Errorf("after a restart: got %+v and %v, want only op-1", n, err)
 	}
 	if err := errors.Join(q.Add(t.Context(), email("op-2")), q.Ping(t.Context())); err != nil {
 		t.Errorf("after a restart: %v", err)
@@ -67,7 +67,7 @@ func breakDisk(t *testing.T, path string) {
 	defer readOnly.Close()
 	descriptors, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skipf("no list of descriptors here: %v", err)
+		t.Skipf("cannot list the file descriptors: %v", err)
 	}
 	for _, d := range descriptors {
 		fd, _ := strconv.Atoi(d.Name())

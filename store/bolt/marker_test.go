@@ -12,7 +12,7 @@ func TestMarkerSurvivesReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := open(t, bolt.Options{Path: path})
 	if got, err := q.Marker(t.Context()); err != nil || got != (bolt.Marker{}) {
-		t.Errorf("a new file: got %+v, %v; want nothing", got, err)
+		t.Errorf("a new file: got %+v, %v; want no marker", got, err)
 	}
 	want := bolt.Marker{DatabaseID: "harbour", Change: 41}
 	for range 2 {

@@ -29,7 +29,7 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 	freed := map[int]bool{}
 	for removed := 0; removed < 100 || last <= list; removed++ {
 		if removed == 150 {
-			t.Fatalf("the last free page is %d and the list of them is page %d; the test needs one behind it", last,
+			t.Fatalf("the last free page is %d and the free list is page %d; the test needs a free page after the list", last,
 				list)
 		}
 		if err := q.Remove(t.Context(), fmt.Sprintf("op-%03d", 199-removed)); err != nil {
@@ -71,12 +71,12 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 		}
 		refuses(t, b, "element 0")
 	})
-	t.Run("the list of free pages goes on in a free page", func(t *testing.T) {
+	t.Run("the free list continues in a free page", func(t *testing.T) {
 		b := bytes.Clone(sound)
 		order.PutUint32(b[list*size+12:], uint32(last-list))
 		refuses(t, b, "continues page")
 	})
-	t.Run("a page that ends past the file", func(t *testing.T) {
+	t.Run("a page that ends beyond the end of the file", func(t *testing.T) {
 		b := bytes.Clone(sound)
 		order.PutUint32(b[list*size+12:], 1<<30)
 		refuses(t, b, "overflow pages")

@@ -26,7 +26,7 @@ func queueIn(t testing.TB, o Options) *Queue {
 			t.Errorf("Close: %v", err)
 		}
 		if err := Verify(o.Path); err != nil {
-			t.Errorf("the file left behind: %v", err)
+			t.Errorf("Open left a file: %v", err)
 		}
 	})
 	return q
@@ -89,7 +89,7 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 		wg.Wait()
 		n, err := q.Counts(t.Context())
 		if n.Pending != 6 || err != nil {
-			t.Errorf("stored: got %d and %v, want the 6 that did not fail", n.Pending, err)
+			t.Errorf("stored: got %d and %v, want the 6 valid ones", n.Pending, err)
 		}
 		for i, ran := range runs {
 			if i%3 == 1 && ran != 1 {
@@ -97,7 +97,7 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 			}
 		}
 		if runs[0] < 2 {
-			t.Errorf("the first request ran %d times, want a second run: the test must have had one batch", runs[0])
+			t.Errorf("the first request ran %d times, want a second run: the test needs one batch", runs[0])
 		}
 	})
 }
@@ -111,13 +111,13 @@ func TestFullQueueRefusesWrite(t *testing.T) {
 		for i := range 3 {
 			wg.Go(func() {
 				if err := q.Add(context.Background(), email(fmt.Sprint("op-", i))); err != nil {
-					t.Errorf("Add with room: %v", err)
+					t.Errorf("Add with free space: %v", err)
 				}
 			})
 		}
 		synctest.Wait()
 		if err := q.Add(t.Context(), email("op-4")); !errors.Is(err, store.ErrOverloaded) {
-			t.Errorf("Add without room: got %v, want ErrOverloaded", err)
+			t.Errorf("Add without free space: got %v, want ErrOverloaded", err)
 		}
 		let()
 		wg.Wait()
@@ -142,7 +142,7 @@ func TestCancelEndsOnlyTheWait(t *testing.T) {
 		}
 		let()
 		if op, _ := q.Operation(t.Context(), "op-1"); op.Status != store.OperationPending {
-			t.Errorf("after giving up: got %s, want it pending: nobody has it", op.Status)
+			t.Errorf("after the timeout: got %s, want it pending: no worker has it", op.Status)
 		}
 
 		begun, free := make(chan struct{}), make(chan struct{})
@@ -160,12 +160,12 @@ func TestCancelEndsOnlyTheWait(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-outcome:
-			t.Errorf("a write that had begun was answered early, with %v", err)
+			t.Errorf("Add returned %v before its running transaction ended", err)
 		default:
 		}
 		close(free)
 		if err := <-outcome; err != nil {
-			t.Errorf("a write that had begun: got %v, want its outcome", err)
+			t.Errorf("Add whose transaction is running: got %v, want the outcome of the transaction", err)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestRemoveTwiceInOneMillisecond(t *testing.T) {
 // Every commit must reach the disk; no option in Open may disable that.
 func TestCommitsAreSynced(t *testing.T) {
 	if q := queueIn(t, Options{}); q.db.NoSync || q.db.NoGrowSync {
-		t.Errorf("NoSync %v, NoGrowSync %v: got a queue that forgets at a power cut", q.db.NoSync, q.db.NoGrowSync)
+		t.Errorf("NoSync %v, NoGrowSync %v: a power cut could lose acknowledged operations", q.db.NoSync, q.db.NoGrowSync)
 	}
 }
 
@@ -276,18 +276,18 @@ func TestSealDetectsEveryBitFlip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := decode(sealed); err != nil {
-		t.Fatalf("the whole record: got %v, want it read", err)
+		t.Fatalf("the whole record: got %v, want no error", err)
 	}
 	for bit := range len(sealed) * 8 {
 		sealed[bit/8] ^= 1 << (bit % 8)
 		if _, err := decode(sealed); err == nil && bit/8 < len(sealed)-len(`00000000"}`) {
-			t.Errorf("bit %d of byte %d flipped: it was read, want it refused", bit%8, bit/8)
+			t.Errorf("record with bit %d of byte %d flipped was accepted, want an error", bit%8, bit/8)
 		}
 		sealed[bit/8] ^= 1 << (bit % 8)
 	}
 	for n := range sealed {
 		if _, err := decode(sealed[:n]); err == nil {
-			t.Errorf("%d of %d bytes: it was read, want it refused", n, len(sealed))
+			t.Errorf("record of %d of %d bytes was accepted, want an error", n, len(sealed))
 		}
 	}
 }

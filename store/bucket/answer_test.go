@@ -23,7 +23,7 @@ func TestInvalidListIsAnError(t *testing.T) {
 	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s",
 		Pause: time.Millisecond})
 	if list, err := b.List(t.Context(), ""); err == nil {
-		t.Errorf("listed are %v, want an error", list)
+		t.Errorf("the listing is %v, want an error", list)
 	}
 }
 

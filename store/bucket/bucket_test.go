@@ -61,7 +61,7 @@ func TestGetReturnsPutObject(t *testing.T) {
 			t.Fatalf("%s: %v", key, err)
 		}
 		if got, err := get(t, b, key); err != nil || !bytes.Equal(got, content) {
-			t.Errorf("%s comes back with %d bytes, %v; want %d", key, len(got), err, len(content))
+			t.Errorf("Get of %s returned %d bytes, %v; want %d", key, len(got), err, len(content))
 		}
 	}
 	if err := put(t.Context(), b, "one", []byte("another")); err != nil {
@@ -72,7 +72,7 @@ func TestGetReturnsPutObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "another" {
-		t.Errorf("the other comes back as %q, %v", got, err)
+		t.Errorf("Get of the other object returned %q, %v", got, err)
 	}
 	list, err := b.List(t.Context(), "in/")
 	if err != nil || len(list) != 1 || list[0].Key != "in/here/two.step.age" || list[0].Size != 2 ||
@@ -83,7 +83,7 @@ func TestGetReturnsPutObject(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := get(t, b, "one"); !errors.Is(err, store.ErrNotFound) || !bucket.Refused(err) {
-		t.Errorf("what was deleted: %v, want that it is not there", err)
+		t.Errorf("Get of a deleted object: %v, want ErrNotExist", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestListReadsAllPages(t *testing.T) {
 	list, err := b.List(t.Context(), "many/")
 	if err != nil || len(list) != many || list[0].Key != "many/000000" ||
 		list[many-1].Key != fmt.Sprintf("many/%06d", many-1) {
-		t.Fatalf("listed are %d, %v; want %d", len(list), err, many)
+		t.Fatalf("the listing has %d objects, %v; want %d", len(list), err, many)
 	}
 	if err := put(t.Context(), b, "more/x/y", nil); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestListReadsAllPages(t *testing.T) {
 	}
 	if list, err := b.List(t.Context(), "many/"); err != nil || len(list) != many-len(keys) ||
 		list[0].Key != "many/000100" {
-		t.Errorf("after deleting %d there are %d, %v", len(keys), len(list), err)
+		t.Errorf("after deleting %d, the listing has %d, %v", len(keys), len(list), err)
 	}
 }
 
@@ -171,17 +171,17 @@ func TestRefusalHasReason(t *testing.T) {
 			t.Errorf("%s: got %v (refused: %t), want %q", name, err, bucket.Refused(err), c.says)
 		}
 		if err != nil && strings.Contains(err.Error(), o.SecretKey) {
-			t.Errorf("%s: the secret key is in the message: %v", name, err)
+			t.Errorf("%s: the message contains the secret key: %v", name, err)
 		}
 	}
 	o := ofOwner(s)
 	o.AccessKey, o.SecretKey = access, secret
 	b := open(t, o)
 	if err := put(t.Context(), b, "mine", nil); err != nil {
-		t.Errorf("who may write: %v", err)
+		t.Errorf("with write access: %v", err)
 	}
 	if list, err := b.List(t.Context(), ""); err != nil || len(list) != 2 {
-		t.Errorf("who may list: %v, %v", list, err)
+		t.Errorf("with list access: %v, %v", list, err)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestTemporaryErrorIsRetried(t *testing.T) {
 			t.Errorf("%s: got %d bytes, %v", name, len(got), err)
 		}
 		if seen.Load() < 2 {
-			t.Errorf("%s: it was asked %d times", name, seen.Load())
+			t.Errorf("%s: the server received %d requests", name, seen.Load())
 		}
 	}
 	always := between(t, s, func(_ int32, w http.ResponseWriter, _ *http.Request,
@@ -273,7 +273,7 @@ func TestTemporaryErrorIsRetried(t *testing.T) {
 	})
 	if err := put(t.Context(), open(t, always), "there", content); !errors.Is(err, bucket.ErrUnreachable) ||
 		bucket.Refused(err) {
-		t.Errorf("a gateway that is always bad: %v", err)
+		t.Errorf("a gateway that always answers 502: %v", err)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestSeedRefusesChangedCopy(t *testing.T) {
 		t.Errorf("after %d times: %v", times.Load(), err)
 	}
 	if _, err := get(t, open(t, ofOwner(s)), "there"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("it is there: %v", err)
+		t.Errorf("the object exists: %v", err)
 	}
 }
 
@@ -309,7 +309,7 @@ func TestDamagedObjectIsNotSent(t *testing.T) {
 	sum := sha256.Sum256([]byte("content"))
 	if err := b.Put(t.Context(), "k", strings.NewReader("c0ntent"), 7, sum[:]); !errors.Is(err, bucket.ErrNotSent) ||
 		!bucket.Refused(err) || asked.Load() != 0 {
-		t.Errorf("got %v after %d requests, want that none was made", err, asked.Load())
+		t.Errorf("got %v after %d requests, want no request", err, asked.Load())
 	}
 }
 
@@ -374,14 +374,14 @@ func TestHungServiceTimesOut(t *testing.T) {
 	defer close(over)
 	o.Endpoint = stuck.URL
 	if _, err := get(t, open(t, o), "k"); !errors.Is(err, bucket.ErrUnreachable) {
-		t.Errorf("in the middle of an answer: %v", err)
+		t.Errorf("cancelled during an answer: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o.Patience = time.Hour
 	called := errors.New("called off")
 	cancel(called)
 	if err := put(ctx, open(t, o), "k", nil); !errors.Is(err, called) {
-		t.Errorf("called off: %v", err)
+		t.Errorf("cancelled before the request: %v", err)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestReplaceWritesWholeFile(t *testing.T) {
 		t.Errorf("mode: got %v, %v; want no access for others", info.Mode(), err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("left: got %v, %v; want the file alone", left, err)
+		t.Errorf("remaining: got %v, %v; want only the file", left, err)
 	}
 }
 
@@ -62,19 +62,19 @@ func TestSizeAndRegular(t *testing.T) {
 		t.Error(err)
 	}
 	if err := Regular(dir); err == nil {
-		t.Error("a directory is regular")
+		t.Error("IsRegular is true for a directory")
 	}
 	if last := LastWritten(dir); time.Since(last).Abs() > time.Hour {
-		t.Errorf("last written: got %s", last)
+		t.Errorf("modified: got %s", last)
 	}
 	if last := LastWritten(filepath.Join(dir, "none")); !last.IsZero() {
-		t.Errorf("last written of nothing: got %s", last)
+		t.Errorf("modified time of a missing file: got %s", last)
 	}
 }
 
 func TestIsFull(t *testing.T) {
 	if !IsFull(&os.PathError{Err: syscall.ENOSPC}) || IsFull(os.ErrExist) || IsFull(nil) {
-		t.Error("IsFull does not tell a full disk from other errors")
+		t.Error("IsFull confuses a full disk with other errors")
 	}
 	if free, known := Free(t.TempDir()); known && free == 0 {
 		t.Error("the temporary directory has no free space")

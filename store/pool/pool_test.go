@@ -124,10 +124,10 @@ func TestPoolReusesConnection(t *testing.T) {
 					t.Errorf("the same connection again: %t, want %t", got, c.again)
 				}
 				if got := w.pings.Load(); got != c.pings {
-					t.Errorf("it was pinged %d times, want %d", got, c.pings)
+					t.Errorf("got %d pings, want %d", got, c.pings)
 				}
 				if !c.again && !w.IsClosed() {
-					t.Error("the first connection is open still")
+					t.Error("the first connection is still open")
 				}
 			})
 		})
@@ -180,7 +180,7 @@ func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 		began := time.Now()
 		acquire(t, p).Release()
 		if s.made != 2 || time.Since(began) > 0 {
-			t.Errorf("%d connections after %v, want 2 at once", s.made, time.Since(began))
+			t.Errorf("%d connections after %v, want 2 immediately", s.made, time.Since(began))
 		}
 	})
 }
@@ -195,12 +195,12 @@ func TestResetReplacesAll(t *testing.T) {
 		p.Reset()
 		synctest.Wait()
 		if !there.IsClosed() || out.IsClosed() {
-			t.Errorf("closed: the idle one %t, the lent one %t; want true, false", there.IsClosed(), out.IsClosed())
+			t.Errorf("closed: the idle connection %t, the one in use %t; want true, false", there.IsClosed(), out.IsClosed())
 		}
 		lent.Release()
 		synctest.Wait()
 		if !out.IsClosed() {
-			t.Error("the lent one came back, and is kept")
+			t.Error("a connection that was released after Close is still open")
 		}
 	})
 }
@@ -214,7 +214,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 			expectTimeout(t, p)
 		})
 	})
-	t.Run("for a ping, which the connection outlives", func(t *testing.T) {
+	t.Run("during a ping that succeeds later", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, p := open(t, 1)
 			l := acquire(t, p)
@@ -228,11 +228,11 @@ func TestWaitEndsWithContext(t *testing.T) {
 			}
 			acquire(t, p).Release()
 			if s.made != 1 {
-				t.Errorf("%d connections were made, want 1: a caller who went away broke a good one", s.made)
+				t.Errorf("%d connections were opened, want 1: a cancelled caller discarded a good one", s.made)
 			}
 		})
 	})
-	t.Run("for a server that refuses", func(t *testing.T) {
+	t.Run("while the server refuses connections", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, p := open(t, 1)
 			s.refuses = errors.New("refused")

@@ -52,6 +52,6 @@ func TestBusyBlocksTakeTwoStatements(t *testing.T) {
 			asks(func(r *row) { there = r.Int() }, `SELECT count(*)::integer FROM blocks WHERE id LIKE 'new%'`))
 		return err
 	}); err != nil || statements != 2 || there != 20 {
-		t.Errorf("20 for 20 took %d statements and left %d of the new ones, %v", statements, there, err)
+		t.Errorf("replacing 20 by 20 took %d statements and left %d of the new ones, %v", statements, there, err)
 	}
 }

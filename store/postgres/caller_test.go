@@ -79,12 +79,12 @@ func (c *callers) end(t *testing.T) {
 		there := map[string]bool{}
 		for _, id := range list {
 			if there[id] = true; !c.acknowledged[id] && !c.unknown[id] {
-				t.Errorf("%s is there, and whoever wanted it was told that nothing was written", id)
+				t.Errorf("%s is in the database, although its caller got ErrUnavailable", id)
 			}
 		}
 		for id := range c.acknowledged {
 			if !there[id] {
-				t.Errorf("%s was acknowledged and is not there", id)
+				t.Errorf("%s was acknowledged and is missing", id)
 			}
 		}
 		if err := s.Check(t.Context()); err != nil {

@@ -31,7 +31,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 	slices.Sort(want)
 	if !slices.Equal(have, want) {
-		t.Errorf("the tables are %v, and carried are %v", have, want)
+		t.Errorf("the tables are %v, and the copied tables are %v", have, want)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestOpenRefusesMovedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := tryOpen(t, Options{URL: url}); !errors.Is(err, ErrInUse) {
-		t.Errorf("while it is carried: got %v, want ErrInUse", err)
+		t.Errorf("during the move: got %v, want ErrInUse", err)
 		if err == nil {
 			s.Close()
 		}
@@ -57,7 +57,7 @@ func TestOpenRefusesMovedDatabase(t *testing.T) {
 	}
 	var moved *MovedError
 	if s, err := Open(t.Context(), Options{URL: url}); !errors.As(err, &moved) || moved.To != "sqlite:/there" {
-		t.Errorf("got %v, want that it was moved to sqlite:/there", err)
+		t.Errorf("got %v, want an error that it was moved to sqlite:/there", err)
 		if err == nil {
 			s.Close()
 		}
@@ -75,7 +75,7 @@ func TestQueueReportsEmptyStart(t *testing.T) {
 	}
 	next := mustOpenQueue(t, QueueOptions{URL: url})
 	if !first.Rebuilt() || next.Rebuilt() {
-		t.Errorf("got %v at the first start and %v at the next, want true and false", first.Rebuilt(), next.Rebuilt())
+		t.Errorf("got %v at the first start and %v at the second, want true and false", first.Rebuilt(), next.Rebuilt())
 	}
 }
 
@@ -95,7 +95,7 @@ func TestOpenRefusesUnfinishedTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := Open(t.Context(), Options{URL: url}); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "run holdfast migrate again") {
-		t.Errorf("serving it: got %v, want that the move was interrupted", err)
+		t.Errorf("serving it: got %v, want an error that the move was interrupted", err)
 		if err == nil {
 			s.Close()
 		}
@@ -109,7 +109,7 @@ func TestOpenRefusesUnfinishedTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := store.Carry(t.Context(), from, to, func(string, int, int) {}); err != nil {
-		t.Errorf("the next move: %v", err)
+		t.Errorf("the second move: %v", err)
 	}
 	if err := errors.Join(from.Close(), to.Close()); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	for crash := range 3 {
 		for before, began := c.known(), time.Now(); c.known() < before+50; {
 			if time.Since(began) > patience {
-				t.Fatalf("crash %d: nothing is booked any more", crash)
+				t.Fatalf("crash %d: bookings no longer succeed", crash)
 			}
 			if err := all[0].Ping(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("Ping: %v", err)

@@ -178,10 +178,10 @@ func TestLostCommitAnswerIsResolved(t *testing.T) {
 			t.Fatalf("a booking that was committed: got %v", err)
 		}
 		if got := heard.all(); len(got) != i+1 || got[i].ID != a.ID {
-			t.Fatalf("after booking %d the follower was told %d changes", i, len(got))
+			t.Fatalf("after booking %d, the follower received %d changes", i, len(got))
 		}
 		if l.loseAnswer.Load() {
-			t.Fatal("no answer was lost")
+			t.Fatal("no answer was lost; the test proves nothing")
 		}
 	}
 }
@@ -200,13 +200,13 @@ func TestLostCommitIsRolledBack(t *testing.T) {
 				return err
 			})
 			if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), nothingWasWritten) {
-				t.Errorf("got %v, want ErrUnavailable that says that nothing was written", err)
+				t.Errorf("got %v, want ErrUnavailable without an unknown outcome", err)
 			}
 			if has(t, s, lost.ID) {
-				t.Error("the booking is there although its caller was told that it is not")
+				t.Error("the booking is in the database although its caller got an error that excludes it")
 			}
 			if err := insert(s, lost); err != nil {
-				t.Errorf("booking it again: %v", err)
+				t.Errorf("second booking of the same time: %v", err)
 			}
 		})
 	}
@@ -227,21 +227,21 @@ func TestUnresolvedCommitIsUnknown(t *testing.T) {
 		return tx.InsertAppointment(t.Context(), a)
 	})
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), unknownOutcome) {
-		t.Errorf("got %v, want ErrUnavailable that says that the outcome is unknown", err)
+		t.Errorf("got %v, want ErrUnavailable with an unknown outcome", err)
 	}
 	if err := insert(s, booking("s1", 0, 30)); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), nothingWasWritten) {
-		t.Errorf("a booking while there is no server: got %v, want ErrUnavailable that says that nothing was written", err)
+		t.Errorf("a booking without a server: got %v, want ErrUnavailable without an unknown outcome", err)
 	}
 	l.hangUp()
 	l.cut.Store(false)
 	if err := insert(s, booking("s2", 0, 30)); err != nil {
-		t.Errorf("a booking when the server is back: %v", err)
+		t.Errorf("a booking after the server's return: %v", err)
 	}
 	if !has(t, s, a.ID) {
-		t.Error("what was committed is not there")
+		t.Error("the committed booking is missing")
 	}
 	if got := heard.all(); len(got) != 2 || got[0].ID != a.ID {
-		t.Errorf("told %+v, want the unknown one and the one after it", got)
+		t.Errorf("the feed delivered %+v, want the unknown one and the next one", got)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestWritesSurviveServerRestart(t *testing.T) {
 	s, l := faulty(t)
 	for i := range 3 {
 		if err := insert(s, booking("s0", i*30, i*30+30)); err != nil {
-			t.Fatalf("booking %d after the connections were cut: %v", i, err)
+			t.Fatalf("booking %d after the connections were closed: %v", i, err)
 		}
 		l.hangUp()
 	}
@@ -283,12 +283,12 @@ func TestSilentServerTimesOut(t *testing.T) {
 	select {
 	case <-answered:
 	case <-time.After(patience): // otherwise it would be silent forever
-		t.Errorf("a silent server was waited for for %v, and the timeout is %v", patience, s.server.timeout)
+		t.Errorf("the caller waited %v for a silent server, and the timeout is %v", patience, s.server.timeout)
 	}
 	l.ice.Store(nil)
 	close(ice)
 	if err := insert(s, booking("s0", 30, 60)); err != nil {
-		t.Errorf("a booking when the server speaks again: %v", err)
+		t.Errorf("a booking after the server answers again: %v", err)
 	}
 }
 
@@ -328,7 +328,7 @@ func TestHungNodeLosesLock(t *testing.T) {
 			}
 			t.Logf("it waited for %v, want a little less than %v", time.Since(began), timeout)
 			if err := tx.InsertAppointment(t.Context(), booking("s1", 0, 30)); !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("the node that hung goes on: got %v, want ErrUnavailable", err)
+				t.Errorf("the node that hung resumes: got %v, want ErrUnavailable", err)
 			}
 		})
 	}

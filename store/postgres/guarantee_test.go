@@ -70,7 +70,7 @@ func TestGuaranteeHoldsWithoutOrderLock(t *testing.T) {
 	}
 	wg.Wait()
 	if n, err := one(t.Context(), s.reads, (*row).Int, `SELECT count(*) FROM appointments`); err != nil || n < 20 {
-		t.Errorf("%d appointments, %v; want a crowd", n, err)
+		t.Errorf("%d appointments, %v; the test needs more", n, err)
 	}
 	// Check finds any double booking when the test ends.
 }
@@ -144,7 +144,7 @@ func TestExclusionConstraintRefusesOverlap(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := insert(s, booking("s0", 15, 45)); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("a slot that overlaps: got %v, want ErrSlotTaken", err)
+		t.Errorf("an overlapping slot: got %v, want ErrSlotTaken", err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestOpenRefusesWeakenedSchema(t *testing.T) {
 				}
 			}
 			if err := s.Check(t.Context()); err == nil && name != "another migration" {
-				t.Error("Check: got nil, want what is wrong")
+				t.Error("Check: got nil, want the violation")
 			}
 		})
 	}
@@ -200,7 +200,7 @@ func TestCheckFindsDoubleBooking(t *testing.T) {
 		}
 	}
 	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "double-booked") {
-		t.Errorf("got %v, want the double booking", err)
+		t.Errorf("got %v, want an error about the double booking", err)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestBackupRestoresDatabase(t *testing.T) {
 		t.Errorf("a taken slot: got %v, want ErrSlotTaken", err)
 	}
 	if err := insert(again, booking("s0", 30, 60)); err != nil || again.LastChange() <= s.LastChange() {
-		t.Errorf("going on: got %v at change %d", err, again.LastChange())
+		t.Errorf("after the restore: got %v at change %d", err, again.LastChange())
 	}
 }
 
@@ -268,7 +268,7 @@ func TestBackupHasEveryTable(t *testing.T) {
 		made := strings.HasPrefix(table, "operation") || table == "pacers" || table == "appointment_resources" ||
 			strings.HasPrefix(table, "people")
 		if slices.Contains(tables, table) == made {
-			t.Errorf("%s: in a backup %t, made anew from what is %t", table, !made, made)
+			t.Errorf("%s: in a backup %t, rebuilt from a backup %t", table, !made, made)
 		}
 	}
 	if len(all) <= len(tables) {
@@ -301,7 +301,7 @@ func TestDeferredRefusalFailsOneWrite(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrDuplicate", name, err)
 		}
 		if has(t, s, first.ID) {
-			t.Errorf("%s: a part of the refused request is there", name)
+			t.Errorf("%s: the database has a part of the refused request", name)
 		}
 	}
 }

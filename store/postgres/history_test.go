@@ -203,11 +203,11 @@ func historyOfTimes(t *testing.T, seed uint64) {
 		for _, op := range history {
 			t.Logf("client %d [%v, %v] %s", op.ClientId, time.Duration(op.Call), time.Duration(op.Return), strictTime.DescribeOperation(op.Input, op.Output))
 		}
-		t.Errorf("got %s, want a history that is linearizable", result)
+		t.Errorf("got %s, want a linearizable history", result)
 	}
 	t.Logf("%d calls, of %d nobody knows", len(history), len(unsure))
 	if len(history) < enough {
-		t.Error("that is too little for a useful test")
+		t.Error("too few operations for a useful test")
 	}
 	for _, s := range all {
 		if err := s.Check(t.Context()); err != nil {

@@ -16,11 +16,11 @@ func TestStoreReportsMeasurements(t *testing.T) {
 	}
 	after := s.Measurements()
 	if after.Writes.Count != before.Writes.Count+1 || after.Commits.Count != before.Commits.Count+1 || after.Writes.Sum < after.Commits.Sum {
-		t.Errorf("before a booking %+v, after it %+v", before, after)
+		t.Errorf("before the booking %+v, after it %+v", before, after)
 	}
 	for began := time.Now(); s.Measurements().Bytes == 0; {
 		if time.Since(began) > 2*time.Minute {
-			t.Fatal("nobody knows how large the database is")
+			t.Fatal("the size of the database is unknown")
 		}
 		if err := s.Ping(t.Context()); err != nil {
 			t.Fatal(err)

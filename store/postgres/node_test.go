@@ -128,7 +128,7 @@ func await(t testing.TB, s *Store, number int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := s.Await(ctx, number); err != nil {
-		t.Fatalf("change %d was not heard of, the last was %d: %v", number, s.LastChange(), err)
+		t.Fatalf("change %d did not arrive, the last one was %d: %v", number, s.LastChange(), err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestNodesFollowOneOrder(t *testing.T) {
 					t.Errorf("worker %d: %v", worker, err)
 				}
 				if !slices.ContainsFunc(own.all(), func(c store.Change) bool { return c.ID == a.ID }) {
-					t.Errorf("Write returned and its own node had not been told of %s", a.ID)
+					t.Errorf("Write returned before its own node received %s", a.ID)
 				}
 			}
 		})
@@ -164,17 +164,17 @@ func TestNodesFollowOneOrder(t *testing.T) {
 		await(t, s, last)
 		got := heard[i].all()
 		if len(got) != 240 {
-			t.Errorf("node %d was told %d changes, want 240", i, len(got))
+			t.Errorf("node %d received %d changes, want 240", i, len(got))
 		}
 		for j := 1; j < len(got); j++ {
 			if got[j].Number <= got[j-1].Number {
-				t.Fatalf("node %d was told change %d after %d", i, got[j].Number, got[j-1].Number)
+				t.Fatalf("node %d received change %d after %d", i, got[j].Number, got[j-1].Number)
 			}
 		}
 		for j, c := range got {
 			if want := heard[0].all()[j]; c.Number != want.Number || c.ID != want.ID || c.Owner != want.Owner || c.What != want.What ||
 				c.Stands != want.Stands || *c.After != *want.After || c.Version != want.Version {
-				t.Fatalf("node %d was told\n%+v, node 0\n%+v", i, c, want)
+				t.Fatalf("node %d received\n%+v, node 0\n%+v", i, c, want)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func TestWriteDeliversEarlierChanges(t *testing.T) {
 		}
 	}
 	if got := heard.all(); len(got) != 2 || got[0].ID != first.ID || got[1].ID != second.ID {
-		t.Errorf("told %+v, want %s and then %s", got, first.ID, second.ID)
+		t.Errorf("the feed delivered %+v, want %s and then %s", got, first.ID, second.ID)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 	again := mustOpen(t, Options{URL: url})
 	defer storetest.Verify(t, again)
 	if err := again.Changes(t.Context(), 0, func([]store.Change) {}); err != nil {
-		t.Errorf("following from the beginning, which is kept: %v", err)
+		t.Errorf("following from the beginning, which the log still has: %v", err)
 	}
 	for i := range 5 {
 		if err := insert(s, booking("s0", i*30, i*30+30)); err != nil {
@@ -239,7 +239,7 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 	defer storetest.Verify(t, late)
 	var j journal
 	if err := late.Changes(t.Context(), from, j.take); err != nil || len(j.all()) != 5 {
-		t.Errorf("a new node that follows from before: got %d changes, %v; want 5", len(j.all()), err)
+		t.Errorf("a new node that follows from an earlier change: got %d changes, %v; want 5", len(j.all()), err)
 	}
 
 	// More than an hour passes; the server's clock decides.
@@ -256,10 +256,10 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 	fresh := mustOpen(t, Options{URL: url})
 	defer storetest.Verify(t, fresh)
 	if err := fresh.Changes(t.Context(), from, func([]store.Change) {}); !errors.Is(err, store.ErrBehind) {
-		t.Errorf("following from what is no longer kept: got %v, want ErrBehind", err)
+		t.Errorf("following from a deleted change: got %v, want ErrBehind", err)
 	}
 	if got := fresh.LastChange(); got != s.LastChange() {
-		t.Errorf("after what was old has gone the last change is %d, want %d", got, s.LastChange())
+		t.Errorf("after old changes were deleted, the last change is %d, want %d", got, s.LastChange())
 	}
 
 	// As if s had been cut off since then.
@@ -272,7 +272,7 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 			t.Errorf("got %v, want ErrUnavailable", err)
 		}
 	case <-time.After(patience):
-		t.Error("nobody was told that changes were missed for good")
+		t.Error("no node reported that changes were lost")
 	}
 }
 
@@ -284,7 +284,7 @@ func TestNodesRefuseOtherLiveState(t *testing.T) {
 	there.Live = "redis"
 	a, b := mustOpen(t, here), mustOpen(t, here)
 	if c, err := tryOpen(t, there); !errors.Is(err, ErrInUse) {
-		t.Errorf("another place: got %v, want ErrInUse", err)
+		t.Errorf("another data directory: got %v, want ErrInUse", err)
 		if err == nil {
 			c.Close()
 		}
@@ -314,7 +314,7 @@ func TestLoneNodeRefusesAnother(t *testing.T) {
 	many := o
 	many.Alone = false
 	if second, err := tryOpen(t, many); !errors.Is(err, ErrInUse) {
-		t.Errorf("a second node that would share it: got %v, want ErrInUse", err)
+		t.Errorf("a second node that wants to share: got %v, want ErrInUse", err)
 		if err == nil {
 			second.Close()
 		}
@@ -325,7 +325,7 @@ func TestLoneNodeRefusesAnother(t *testing.T) {
 	shares, another := mustOpen(t, many), mustOpen(t, many)
 	defer another.Close()
 	if alone, err := tryOpen(t, o); !errors.Is(err, ErrInUse) {
-		t.Errorf("a node of its own beside two that share it: got %v, want ErrInUse", err)
+		t.Errorf("an exclusive node next to two that share: got %v, want ErrInUse", err)
 		if err == nil {
 			alone.Close()
 		}
@@ -357,7 +357,7 @@ func TestLoneNodeRefusesAnother(t *testing.T) {
 			t.Errorf("got %v, want ErrInUse", err)
 		}
 	case <-time.After(patience):
-		t.Error("the node that lost its place was not told")
+		t.Error("the node that lost its lease was not notified")
 	}
 }
 
@@ -375,6 +375,6 @@ func TestFollowClosesConnectionAfterStop(t *testing.T) {
 	stop()
 	s.follow(stopped, c)
 	if !c.pg.IsClosed() {
-		t.Error("the connection is open, want it closed")
+		t.Error("the connection is still open")
 	}
 }

@@ -38,7 +38,7 @@ func TestNodesReportOthers(t *testing.T) {
 	no := errors.New("no")
 	for range 2 {
 		if known, others := agree(second, "two", no); known != "one" || !others {
-			t.Errorf("at the second: got %q, %v; want one, as the first said", known, others)
+			t.Errorf("at the second node: got %q, %v; want one, as at the first", known, others)
 		}
 	}
 	if err := first.Close(); err != nil {

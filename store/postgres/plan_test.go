@@ -20,7 +20,7 @@ func TestGuaranteeUsesItsIndex(t *testing.T) {
 	_, search, _ := strings.Cut(source(known), "NOT NEW.overbook AND EXISTS (")
 	search, _, found := strings.Cut(search, ")\n    THEN")
 	if !found {
-		t.Fatal("the trigger's search was not found in the migrations")
+		t.Fatal("the trigger's query is not in the migrations")
 	}
 	search = strings.NewReplacer("NEW.specialist_id", "$1", "NEW.id", "$2", "NEW.appointment_type_id", "$3", "NEW.seat", "$4",
 		"NEW.slot_start", "$5", "NEW.slot_end", "$6", "NEW.busy_start", "$7", "NEW.busy_end", "$8", "reach_after", "$9", "reach_before", "$10").Replace(search)

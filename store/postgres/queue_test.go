@@ -140,10 +140,10 @@ func TestDeadNodeLosesItsOperations(t *testing.T) {
 	}
 	theirs.Status, theirs.FinishedAt = store.OperationFailed, nine
 	if err := other.Change(t.Context(), theirs, "failed", ""); err != nil {
-		t.Errorf("the node that has it: %v", err)
+		t.Errorf("the node that holds the operation: %v", err)
 	}
 	if err := gone.Change(t.Context(), mine, "completed", ""); err != nil {
-		t.Errorf("by hand, when nobody attempts it: %v", err)
+		t.Errorf("by hand, when no node attempts it: %v", err)
 	}
 	story, err := other.Activity(t.Context(), "op-1")
 	var events []string
@@ -151,7 +151,7 @@ func TestDeadNodeLosesItsOperations(t *testing.T) {
 		events = append(events, a.Event)
 	}
 	if got := strings.Join(events, " "); err != nil || got != "added attempted recovered attempted failed completed" {
-		t.Errorf("its story: got %s, %v", got, err)
+		t.Errorf("its activity: got %s, %v", got, err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestLongAttemptKeepsLease(t *testing.T) {
 	first, began := until(), time.Now()
 	for until().Equal(first) && time.Since(began) < patience {
 		if got, err := all[1].Take(t.Context(), late); !errors.Is(err, store.ErrNotFound) {
-			t.Fatalf("another node was given %q, %v after %v", got.ID, err, time.Since(began))
+			t.Fatalf("another node got %q, %v after %v", got.ID, err, time.Since(began))
 		}
 	}
 	if now := until(); !now.After(first) {
@@ -239,19 +239,19 @@ func TestNodesShareAPacer(t *testing.T) {
 		}
 	}
 	if wait, turn, err := all[0].Pace(t.Context(), "upstream", spacing, 5*time.Hour); turn != 0 || wait < 5*time.Hour || err != nil {
-		t.Errorf("a caller who can wait for 5 h: got turn %d in %v, %v; want none in 6 h", turn, wait, err)
+		t.Errorf("a caller with a time limit of 5 h: got turn %d in %v, %v; want none in 6 h", turn, wait, err)
 	}
 	if again, err := all[0].PaceAgain(t.Context(), "upstream", spacing, turns[4]); again || err != nil {
-		t.Errorf("once more after a turn that another node's has followed: got %t, %v; want false", again, err)
+		t.Errorf("a repeat after another node's turn: got %t, %v; want false", again, err)
 	}
 	if again, err := all[1].PaceAgain(t.Context(), "upstream", spacing, turns[5]); !again || err != nil {
-		t.Errorf("once more after the last turn: got %t, %v; want true", again, err)
+		t.Errorf("a repeat after the last turn: got %t, %v; want true", again, err)
 	}
 	if wait, _, err := all[0].Pace(t.Context(), "upstream", spacing, forever); wait > spacing || wait < spacing-time.Minute || err != nil {
-		t.Errorf("after it: got %v, %v; want an hour", wait, err)
+		t.Errorf("the next turn: got %v, %v; want an hour", wait, err)
 	}
 	if wait, _, err := all[0].Pace(t.Context(), "another", spacing, 0); wait != 0 || err != nil {
-		t.Errorf("another far side waits for %v, %v", wait, err)
+		t.Errorf("another system waits for %v, %v", wait, err)
 	}
 }
 
@@ -286,7 +286,7 @@ func settlesFirst(t *testing.T, off time.Duration) {
 	}
 	write, err := other.Operation(t.Context(), "op-1")
 	if wait := write.NextAttemptAt.Sub(began); err != nil || !write.Unknown || wait < time.Hour-time.Minute || wait > time.Hour+2*time.Minute {
-		t.Errorf("the write: got %+v, %v; want it unknown and due in an hour, and not in %v", write, err, wait)
+		t.Errorf("the write: got %+v, %v; want it unknown and due in an hour, not in %v", write, err, wait)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestLostAnswerKeepsOperation(t *testing.T) {
 	}
 	story, err := q.Activity(t.Context(), "op-1")
 	if err != nil || len(story) != 5 || story[4].Event != "completed" {
-		t.Errorf("its story: got %+v, %v; want one completion", story, err)
+		t.Errorf("its activity: got %+v, %v; want one completion", story, err)
 	}
 }
 
@@ -343,7 +343,7 @@ func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	}
 	story, err := all[0].Activity(t.Context(), "op-1")
 	if err != nil || len(story) != 3 {
-		t.Errorf("its story: got %+v, %v; want one completion", story, err)
+		t.Errorf("its activity: got %+v, %v; want one completion", story, err)
 	}
 }
 

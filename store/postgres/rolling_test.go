@@ -46,7 +46,7 @@ func TestNodeRunsUnderNextSchema(t *testing.T) {
 	defer a.Close()
 	mustWrite(t, a, clinic)
 	if err := upgraded(t, o, SchemaVersion()); err != nil {
-		t.Fatalf("beside a node that it may serve beside: got %v", err)
+		t.Fatalf("next to a compatible node: got %v", err)
 	}
 	b := mustOpen(t, o)
 	defer b.Close()
@@ -70,12 +70,12 @@ func TestNodeRunsUnderNextSchema(t *testing.T) {
 		t.Error(err)
 	}
 	if err := b.Backup(t.Context(), t.TempDir()+"/backup.sql"); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a backup by an older node, which does not know all there is: got %v", err)
+		t.Errorf("a backup by an older node, which does not have every table: got %v", err)
 	}
 	alone := o
 	alone.Alone = true
 	if s, err := Open(t.Context(), alone); err == nil {
-		t.Error("a command of an older program works on a newer schema")
+		t.Error("an older program's command accepts a newer schema")
 		s.Close()
 	}
 }
@@ -108,21 +108,21 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 		for began := time.Now(); time.Since(began) < 2500*time.Millisecond; asked++ {
 			asking := time.Now()
 			if _, _, err := a.Appointments(t.Context(), store.AppointmentFilter{}); err != nil {
-				t.Fatalf("behind %s: a question: %v", name, err)
+				t.Fatalf("waiting for %s: a query: %v", name, err)
 			}
 			// otherwise the change would wait until that has ended
 			if took := time.Since(asking); took > 2*time.Minute {
-				t.Errorf("behind %s: a question waited for %v", name, took)
+				t.Errorf("waiting for %s: a query took %v", name, took)
 			}
 		}
 		select {
 		case err := <-ended:
-			t.Fatalf("behind %s: it ended with %v", name, err)
+			t.Fatalf("waiting for %s: it ended with %v", name, err)
 		default:
 		}
 		c.close()
 		if err := <-ended; err != nil {
-			t.Fatalf("when %s has ended: got %v", name, err)
+			t.Fatalf("after %s has ended: got %v", name, err)
 		}
 		t.Logf("behind %s: %d questions", name, asked)
 		mustWrite(t, a, func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), booking("s0", 600, 630)) })
@@ -150,7 +150,7 @@ func TestLoneCommandKeepsSchema(t *testing.T) {
 	}
 	o.Alone = true
 	if s, err := tryOpen(t, o); !errors.Is(err, ErrInUse) || errors.Is(err, ErrOldNodes) {
-		t.Errorf("beside a node: got %v, want ErrInUse", err)
+		t.Errorf("next to a node: got %v, want ErrInUse", err)
 		if err == nil {
 			s.Close()
 		}
@@ -173,7 +173,7 @@ func TestQueueRecordsItsVersion(t *testing.T) {
 	}
 	next := SchemaVersion() + 1
 	if err := upgraded(t, o, next); !errors.Is(err, ErrOldNodes) {
-		t.Errorf("while an old queue is there: got %v, want ErrOldNodes", err)
+		t.Errorf("while an old queue exists: got %v, want ErrOldNodes", err)
 	}
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestQueueRecordsItsVersion(t *testing.T) {
 		if err := upgraded(t, o, next); err == nil {
 			break
 		} else if time.Since(began) > patience {
-			t.Fatalf("when it has gone: got %v", err)
+			t.Fatalf("after it has ended: got %v", err)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 			t.Errorf("the old node: got %v", err)
 		}
 	case <-time.After(patience):
-		t.Error("the old node goes on")
+		t.Error("the old node still serves")
 	}
 	if s, err := Open(t.Context(), o); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("an old node that starts: got %v, want ErrInvalid", err)
@@ -244,7 +244,7 @@ func TestPendingMigrationsAreReported(t *testing.T) {
 	o := Options{URL: database(t)}
 	for range 2 {
 		if version, due, err := Due(t.Context(), o.URL); err != nil || version != 0 || len(due) != SchemaVersion() {
-			t.Errorf("of an empty one: version %d, %v, %v; want all of %d", version, due, err, SchemaVersion())
+			t.Errorf("of an empty database: version %d, %v, %v; want all of %d", version, due, err, SchemaVersion())
 		}
 	}
 	if err := o.fill(); err != nil {
@@ -257,7 +257,7 @@ func TestPendingMigrationsAreReported(t *testing.T) {
 	err = at.with(t.Context(), func(ctx context.Context, c *conn) error {
 		n, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
 		if err == nil && n != 0 {
-			t.Errorf("it left %d things in the database", n)
+			t.Errorf("it left %d objects in the database", n)
 		}
 		return err
 	})
@@ -267,6 +267,6 @@ func TestPendingMigrationsAreReported(t *testing.T) {
 	s := mustOpen(t, o)
 	defer s.Close()
 	if version, due, err := Due(t.Context(), o.URL); err != nil || version != SchemaVersion() || len(due) != 0 {
-		t.Errorf("of this program's own: version %d, %v, %v; want nothing to do", version, due, err)
+		t.Errorf("of a current database: version %d, %v, %v; want no migration", version, due, err)
 	}
 }

@@ -90,7 +90,7 @@ func TestCommitWaitsForStandby(t *testing.T) {
 	standby.Crash()
 	a := booking("s0", 0, 30)
 	if err := insert(s, a); !errors.Is(err, store.ErrUnavailable) || !isUnknown(err) {
-		t.Errorf("without the standby that commits wait for: got %v, want an unknown outcome", err)
+		t.Errorf("without the synchronous standby: got %v, want an unknown outcome", err)
 	}
 	if err := standby.Run(); err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ func TestCommitWaitsForStandby(t *testing.T) {
 	defer tick.Stop()
 	for n, began := 1, time.Now(); insert(s, booking("s1", n*30, n*30+30)) != nil; n++ {
 		if <-tick.C; time.Since(began) > patience {
-			t.Fatal("nothing is booked although the standby is back")
+			t.Fatal("bookings fail although the standby is back")
 		}
 	}
 	if !has(t, s, a.ID) {
-		t.Error("what was committed is not there")
+		t.Error("the committed booking is missing")
 	}
 	storetest.Verify(t, s)
 }
@@ -127,7 +127,7 @@ func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	}
 	for began := time.Now(); !waits(); <-tick.C {
 		if time.Since(began) > patience {
-			t.Fatal("the commit does not wait for the standby")
+			t.Fatal("the commit did not wait for the standby")
 		}
 	}
 	primary.Crash()
@@ -143,7 +143,7 @@ func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	err := <-answered
 	there := has(t, s, a.ID)
 	if err == nil && !there || err != nil && !isUnknown(err) {
-		t.Errorf("got %v for an appointment of which it is %v that it is there, want an unknown outcome", err, there)
+		t.Errorf("got %v for an appointment that is in the database: %v; want an unknown outcome", err, there)
 	}
 	if err := insert(s, booking("s1", 0, 30)); err != nil {
 		t.Errorf("a booking at the promoted standby: got %v", err)
@@ -190,14 +190,14 @@ func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 			t.Errorf("got %v, want %v", err, errRewound)
 		}
 	case <-time.After(patience):
-		t.Error("the node goes on with what is lost")
+		t.Error("the node keeps changes that the standby lost")
 	}
 	if err := insert(s, booking("s0", 60, 90)); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a booking at the node that has to start again: got %v, want ErrUnavailable", err)
+		t.Errorf("a booking at the node that must restart: got %v, want ErrUnavailable", err)
 	}
 	again := opened(t, Options{URL: either, Timeout: 2 * time.Second})
 	if err := insert(again, booking("s0", 30, 60)); err != nil || has(t, again, lost.ID) {
-		t.Errorf("at one that was started again: got %v, want the time that was lost to be free", err)
+		t.Errorf("at the restarted node: got %v, want the lost booking's time free", err)
 	}
 }
 

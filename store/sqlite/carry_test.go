@@ -32,7 +32,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 	slices.Sort(want)
 	if !slices.Equal(have, want) {
-		t.Errorf("the tables are %v, and carried are %v", have, want)
+		t.Errorf("the tables are %v, and the copied tables are %v", have, want)
 	}
 }
 
@@ -74,10 +74,10 @@ func TestUnreadableRowsAreNotMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := store.Compare(t.Context(), from, to); err != nil {
-		t.Fatalf("two that are the same: got %v", err)
+		t.Fatalf("two equal databases: got %v", err)
 	}
 	if err := store.Compare(t.Context(), from, interrupted{to, "tallies"}); !errors.Is(err, errInterrupted) || errors.Is(err, store.ErrInvalid) {
-		t.Errorf("a target that cannot be read: got %v, want the error of its reading", err)
+		t.Errorf("an unreadable target: got %v, want the read error", err)
 	}
 }
 

@@ -94,7 +94,7 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 				t.Fatalf("planting: %v", err)
 			}
 			if err := b.Check(context.Background()); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want it to say %q", err, test.want)
+				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})
 	}

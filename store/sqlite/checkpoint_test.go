@@ -34,7 +34,7 @@ func TestCheckpointsKeepLogShort(t *testing.T) {
 	}
 	mustClose(t, b.Store)
 	if _, err := os.Stat(path + "-wal"); !os.IsNotExist(err) {
-		t.Errorf("closing left the log behind: %v", err)
+		t.Errorf("Close left the log: %v", err)
 	}
 }
 

@@ -30,10 +30,10 @@ func TestConnBoundsPreparedStatements(t *testing.T) {
 	}
 	defer b.reads.pool.give(c)
 	if len(c.prepared) != maxPrepared {
-		t.Errorf("the connection keeps %d statements, want %d", len(c.prepared), maxPrepared)
+		t.Errorf("the connection caches %d statements, want %d", len(c.prepared), maxPrepared)
 	}
 	if last := fmt.Sprintf("SELECT %d + ?", maxPrepared+39); c.prepared[last] == nil {
-		t.Errorf("the statement asked for last is not among those kept")
+		t.Errorf("the most recent statement is not in the cache")
 	}
 }
 
@@ -95,10 +95,10 @@ func TestLimitReusesCompiledStatement(t *testing.T) {
 		handle := uintptr(reflect.ValueOf(s.Stmt).Elem().FieldByName("pstmt").Uint())
 		n := status.Call([]reflect.Value{thread, reflect.ValueOf(handle), reflect.ValueOf(int32(lib.SQLITE_STMTSTATUS_REPREPARE)), reflect.ValueOf(int32(0))})[0].Int()
 		if n != 0 {
-			t.Errorf("compiled anew %d times: %s", n, text)
+			t.Errorf("compiled %d times more: %s", n, text)
 		}
 	}
 	if asked != 2 {
-		t.Errorf("got %d statements with a limit, want the two that were asked", asked)
+		t.Errorf("got %d statements with a limit, want the two that ran", asked)
 	}
 }

@@ -95,7 +95,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 		}
 		s, err := Open(t.Context(), Options{Path: path})
 		if err != nil {
-			t.Fatalf("round %d: opening after the kill: %v", round, err)
+			t.Fatalf("round %d: Open after the kill: %v", round, err)
 		}
 		there := map[string]bool{}
 		err = s.reads.use(t.Context(), func(ctx context.Context, c *conn) error {
@@ -106,7 +106,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 		}
 		for id := range acknowledged {
 			if !there[id] {
-				t.Errorf("round %d: %s was acknowledged and is gone", round, id)
+				t.Errorf("round %d: %s was acknowledged and is missing", round, id)
 			}
 		}
 		t.Logf("round %d: %d acknowledged in all, %d there", round, len(acknowledged), len(there))
@@ -146,7 +146,7 @@ func runAndKill(t *testing.T, path string, after int) (lines []string) {
 	}
 	child.Wait() // it was killed, so this is an error
 	if len(lines) < after {
-		t.Fatalf("the writer ended by itself after %d appointments", len(lines))
+		t.Fatalf("the writer stopped after %d appointments", len(lines))
 	}
 	return lines
 }

@@ -58,7 +58,7 @@ func written(t *testing.T, path string, command []string, enough int, stop func(
 	}
 	// A writer whose every write is refused would continue forever.
 	hung := time.AfterFunc(time.Minute, func() {
-		t.Errorf("the writer acknowledged nothing for a minute")
+		t.Errorf("the writer acknowledged no booking for a minute")
 		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
 	})
 	defer hung.Stop()
@@ -79,7 +79,7 @@ func allThere(t *testing.T, path string, acknowledged []string) map[string]bool 
 	t.Helper()
 	s, err := Open(t.Context(), Options{Path: path})
 	if err != nil {
-		t.Fatalf("opening what is left: %v", err)
+		t.Fatalf("Open after the crash: %v", err)
 	}
 	there := map[string]bool{}
 	err = s.reads.use(t.Context(), func(ctx context.Context, c *conn) error {
@@ -90,7 +90,7 @@ func allThere(t *testing.T, path string, acknowledged []string) map[string]bool 
 	}
 	for _, id := range acknowledged {
 		if !there[id] {
-			t.Errorf("%s was acknowledged and is gone", id)
+			t.Errorf("%s was acknowledged and is missing", id)
 		}
 	}
 	storetest.Verify(t, s)
@@ -108,7 +108,7 @@ func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 		t.Skip("needs strace")
 	}
 	if out, err := exec.Command(strace, "-o", os.DevNull, "true").CombinedOutput(); err != nil {
-		t.Skipf("NOTHING IS PROVED HERE: strace cannot trace: %v: %s", err, strings.Join(strings.Fields(string(out)), " "))
+		t.Skipf("NOTHING IS PROVED HERE: strace fails: %v: %s", err, strings.Join(strings.Fields(string(out)), " "))
 	}
 	points, reached, bookings := times(t, crashPoints, 4), 0, 0
 	for n := range points {
@@ -133,7 +133,7 @@ func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 		}
 	}
 	if reached == 0 {
-		t.Fatalf("none of %d crash points was reached", points)
+		t.Fatalf("the writer reached none of %d crash points", points)
 	}
 	t.Logf("proved %d crash points: %d acknowledged bookings were there", reached, bookings)
 }
@@ -226,6 +226,6 @@ func shutDown(t *testing.T, disk string) {
 	defer f.Close()
 	how := uint32(noLogFlush)
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(&how))); errno != 0 {
-		t.Errorf("shutting %s down: %v", disk, errno)
+		t.Errorf("stopping %s: %v", disk, errno)
 	}
 }

@@ -22,7 +22,7 @@ func walDescriptor(t *testing.T, path string) int {
 	for fd := range 1024 {
 		if target, err := os.Readlink(filepath.Join("/proc/self/fd", strconv.Itoa(fd))); err == nil && target == path+"-wal" {
 			if found >= 0 {
-				t.Fatalf("the log is open as %d and as %d", found, fd)
+				t.Fatalf("the log is open twice, as %d and %d", found, fd)
 			}
 			found = fd
 		}
@@ -72,7 +72,7 @@ func TestIOErrorStopsWriting(t *testing.T) {
 		t.Errorf("writing after the disk came back: got %v, want ErrUnavailable until the restart", err)
 	}
 	if len(told) != 1 || !errors.Is(told[0], store.ErrUnavailable) {
-		t.Errorf("OnFatal was told %v, want one ErrUnavailable", told)
+		t.Errorf("OnFatal received %v, want one ErrUnavailable", told)
 	}
 	b.wantRow(0, nil) // reading goes on
 	if err := b.Close(); err != nil {
@@ -90,7 +90,7 @@ func TestIOErrorStopsWriting(t *testing.T) {
 
 func TestWritesResumeAfterFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
-	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal was told %v", err) }})
+	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal received %v", err) }})
 	// No read from the log may be necessary, because /dev/full would return zeros.
 	if _, err := passive(b.writer.conn); err != nil {
 		t.Fatal(err)
@@ -98,12 +98,12 @@ func TestWritesResumeAfterFullDisk(t *testing.T) {
 	restore := replace(t, walDescriptor(t, path), "/dev/full", syscall.O_RDWR)
 	for n := range int64(3) {
 		if err := b.insert(context.Background(), n); !errors.Is(err, store.ErrFull) {
-			t.Errorf("without room: got %v, want ErrFull", err)
+			t.Errorf("on the full disk: got %v, want ErrFull", err)
 		}
 	}
 	restore()
 	if err := b.insert(context.Background(), 0); err != nil {
-		t.Errorf("with room again: %v", err)
+		t.Errorf("with free space again: %v", err)
 	}
 	b.wantRow(0, nil)
 	if err := errors.Join(b.Check(context.Background()), b.Close()); err != nil {

@@ -29,7 +29,7 @@ func TestStoreReportsMeasurements(t *testing.T) {
 	}
 	all.Wait()
 	if err := s.Write(t.Context(), func(store.Tx) error { return store.ErrInvalid }); err == nil {
-		t.Fatal("a refused write was not refused")
+		t.Fatal("the invalid write was accepted")
 	}
 	m := s.Measurements()
 	if n := m.Writes.Count - before.Writes.Count; n != 41 {
@@ -39,6 +39,6 @@ func TestStoreReportsMeasurements(t *testing.T) {
 		t.Errorf("got %d commits, want 1 to 40", n)
 	}
 	if m.Writes.Sum <= before.Writes.Sum || m.Commits.Sum <= before.Commits.Sum || m.Bytes <= 0 || m.LogBytes <= 0 {
-		t.Errorf("got %+v, want times and sizes above zero", m)
+		t.Errorf("got %+v, want positive times and sizes", m)
 	}
 }

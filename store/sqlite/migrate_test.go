@@ -63,11 +63,11 @@ func wantRefusal(t *testing.T, path string, files fs.FS, words ...string) {
 	s, err := open(t.Context(), Options{Path: path}, files)
 	if err == nil {
 		s.Close()
-		t.Fatalf("opened, want a refusal that says %q", words)
+		t.Fatalf("Open succeeded, want an error with %q", words)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("got %q, want it to say %q", err, w)
+			t.Errorf("got %q, want an error with %q", err, w)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestMigrate(t *testing.T) {
 
 	s = mustOpen(t, path, second)
 	if got, err := s.Schedule(ctx); err != nil || got.Clinic.Name != "Harbour" || s.ID() != id {
-		t.Errorf("after the migration that was added: got %q of %s, %v", got.Clinic.Name, s.ID(), err)
+		t.Errorf("after the added migration: got %q of %s, %v", got.Clinic.Name, s.ID(), err)
 	}
 	mustClose(t, s)
 	found := snapshotsOf(t, path)
@@ -100,7 +100,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatalf("snapshots: got %v, want one before %s", found, migrationAfter(0))
 	}
 	if info, err := os.Stat(found[0]); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the snapshot's permissions: %v, %v; want 0600", info.Mode(), err)
+		t.Errorf("the snapshot's mode: %v, %v; want 0600", info.Mode(), err)
 	}
 
 	newer, older := fmt.Sprint("schema version ", SchemaVersion()+1), fmt.Sprint("supports versions up to ", SchemaVersion())
@@ -168,7 +168,7 @@ func TestRefusalNamesSnapshotToRestore(t *testing.T) {
 		t.Errorf("got %q, want the newer of version 3", got)
 	}
 	if got := wayBack(2, filepath.Join(dir, "none")); !strings.Contains(got, "no snapshot was found") {
-		t.Errorf("got %q, want it to say that there is none", got)
+		t.Errorf("got %q, want an error that there is no snapshot", got)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestOpenRefusesPartialClinic(t *testing.T) {
 	}
 	c.close()
 	if s, err := Open(t.Context(), Options{Path: path}); err == nil || !strings.Contains(err.Error(), "run holdfast migrate again") {
-		t.Errorf("got %v, want it refused", err)
+		t.Errorf("got %v, want an error", err)
 		if err == nil {
 			s.Close()
 		}

@@ -24,7 +24,7 @@ func follow(t *testing.T, pages *Pages, file *PageFile, whole bool) Moment {
 			t.Fatal(err)
 		}
 		if file.Sums.State() != m.State() {
-			t.Error("the pages that were put are not those of the database")
+			t.Error("the pages differ from those of the database")
 		}
 	}
 	pages.Keep(m)
@@ -64,15 +64,15 @@ func TestPagesFollowTheDatabase(t *testing.T) {
 	defer pages.Close()
 	first := follow(t, pages, file, false)
 	if first.Changed != first.Count || first.Count < 10 {
-		t.Errorf("at first %d of %d pages were handed out, want all", first.Changed, first.Count)
+		t.Errorf("at first, %d of %d pages were passed on, want all", first.Changed, first.Count)
 	}
 	if m := follow(t, pages, file, false); m.Changed != 0 || m.State() != first.State() {
-		t.Errorf("nothing was written, and %d pages were handed out", m.Changed)
+		t.Errorf("without a write, %d pages were passed on", m.Changed)
 	}
 	entries(t, s, 1)
 	few := follow(t, pages, file, false)
 	if few.Changed == 0 || few.Changed > first.Count/2 {
-		t.Errorf("after one entry %d of %d pages were handed out", few.Changed, few.Count)
+		t.Errorf("after one entry, %d of %d pages were passed on", few.Changed, few.Count)
 	}
 	entries(t, s, 300)
 	if m := follow(t, pages, file, false); m.Count <= first.Count {
@@ -88,18 +88,18 @@ func TestPagesFollowTheDatabase(t *testing.T) {
 	entries(t, s, 1)
 	refused := errors.New("no room")
 	if _, err := pages.Read(t.Context(), false, func(int, []byte) error { return refused }); !errors.Is(err, refused) {
-		t.Errorf("got %v, want what the receiver said", err)
+		t.Errorf("got %v, want the receiver's error", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := pages.Read(cancelled, true, func(int, []byte) error { return nil }); err == nil {
-		t.Error("a cancelled reading says that it was one")
+		t.Error("a cancelled read reports success")
 	}
 	if m := follow(t, pages, file, false); m.Changed == 0 {
-		t.Error("what was refused was not handed out again")
+		t.Error("refused pages were not passed on again")
 	}
 	if m := follow(t, pages, file, true); m.Changed != m.Count {
-		t.Errorf("of the whole %d of %d pages were handed out", m.Changed, m.Count)
+		t.Errorf("of the whole database, %d of %d pages were passed on", m.Changed, m.Count)
 	}
 	if err := file.Close(); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func TestEraseClearsFile(t *testing.T) {
 	}
 	write(func(tx store.Tx) error { return tx.IndexPeople(ctx, rows/2) }) // the index holds half of them
 	if found := inFiles(t, path, "canary"); found == 0 {
-		t.Fatal("the canary is not in the file before it is erased, so this test proves nothing")
+		t.Fatal("the canary is not in the file before the erasure, so this test proves nothing")
 	}
 	erased, err := s.Erase(ctx, store.Person{Email: "canary@example.org"}, benchDay, nothingMore)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestEraseClearsFile(t *testing.T) {
 	}
 	for _, trace := range []string{"canary", "yranac", "2719828"} { // the index contains reversed addresses
 		if found := inFiles(t, path, trace); found != 0 {
-			t.Errorf("%q is still %d times in the file or its log", trace, found)
+			t.Errorf("%q is still in the file or its log %d times", trace, found)
 		}
 	}
 }
@@ -135,17 +135,17 @@ func TestEraseLetsOtherWritesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if least := int64(before/step) * 2; steps < least {
-		t.Errorf("others could write %d times during the erasure, want %d or more", steps, least)
+		t.Errorf("other writes succeeded %d times during the erasure, want at least %d", steps, least)
 	}
 	if erased.Appointments <= before || erased.AuditEntries != erased.Appointments {
-		t.Errorf("erased %d appointments and %d audit entries; want those %d and as many of each as were added meanwhile", erased.Appointments, erased.AuditEntries, before)
+		t.Errorf("erased %d appointments and %d audit entries; want those %d and as many of each as were added since", erased.Appointments, erased.AuditEntries, before)
 	}
 	if found := inFiles(t, path, "canary"); found != 0 {
-		t.Errorf("the person is still %d times in the files", found)
+		t.Errorf("the person is still in the files %d times", found)
 	}
 	found, err := one(ctx, b.reads, (*row).Int, `SELECT count(*) FROM appointments WHERE patient_name = 'another patient'`)
 	if err != nil || int64(found) != steps {
-		t.Errorf("%d appointments of others are there, %v; want %d", found, err, steps)
+		t.Errorf("%d appointments of other people remain, %v; want %d", found, err, steps)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestEraseRunsDuringCheckpoints(t *testing.T) {
 		}
 		err = b.reads.use(ctx, func(ctx context.Context, c *conn) (err error) { due, err = needsScrub(ctx, c); return err })
 		if err != nil || due {
-			t.Fatalf("erasure %d: still to be scrubbed: %t, %v", n, due, err)
+			t.Fatalf("erasure %d: scrub pending: %t, %v", n, due, err)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestOpenResumesScrub(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.Erase(ctx, store.Person{Owner: benchAppointment(0).Owner}, benchDay, nothingMore); err != nil {
-		t.Fatalf("the erasure itself: %v", err)
+		t.Fatalf("the erasure: %v", err)
 	}
 	if err := reading.close(); err != nil {
 		t.Fatal(err)

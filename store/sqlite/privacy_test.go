@@ -29,10 +29,10 @@ func TestPrivacyPageNamesEveryTable(t *testing.T) {
 		}
 		tables++
 		if !strings.Contains(string(page), "`"+o.name+"`") {
-			t.Errorf("docs/privacy.md does not say what is kept in `%s`", o.name)
+			t.Errorf("docs/privacy.md does not describe the table `%s`", o.name)
 		}
 	}
 	if tables < 30 {
-		t.Errorf("%d tables, and the test proves nothing", tables)
+		t.Errorf("only %d tables; the test proves nothing", tables)
 	}
 }

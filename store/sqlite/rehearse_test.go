@@ -21,12 +21,12 @@ func TestRehearsalRefusesNewerSchema(t *testing.T) {
 	}
 	r, err := Rehearse(t.Context(), path, t.TempDir(), 1<<30)
 	if err == nil || !strings.Contains(err.Error(), "run the newer program") {
-		t.Errorf("got %+v, %v; want it refused", r, err)
+		t.Errorf("got %+v, %v; want an error", r, err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the file has changed (%v)", err)
 	}
 	if r, err := Rehearse(t.Context(), filepath.Join(t.TempDir(), "none.db"), t.TempDir(), 1<<30); err == nil {
-		t.Errorf("of nothing: got %+v, %v; want it refused", r, err)
+		t.Errorf("of a missing file: got %+v, %v; want an error", r, err)
 	}
 }

@@ -54,14 +54,14 @@ func TestSchemaSumCoversEveryObject(t *testing.T) {
 		other := all()
 		alter(other)
 		if schemaSum(made, other) == sum {
-			t.Errorf("%s: the sum stays the same", name)
+			t.Errorf("%s: the checksum does not change", name)
 		}
 	}
 	if schemaSum(made[:1], all()) == sum {
-		t.Error("made by one migration less: the sum stays the same")
+		t.Error("without the last migration, the checksum is the same")
 	}
 	if schemaSum(made, all()) != sum {
-		t.Error("the same schema has two sums")
+		t.Error("the same schema has two checksums")
 	}
 }
 

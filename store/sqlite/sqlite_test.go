@@ -104,7 +104,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("a good copy: got %+v, %v; want %+v", got, err, want)
 	}
 	if left, err := filepath.Glob(good + "-*"); err != nil || len(left) != 0 {
-		t.Errorf("verifying left %v behind", left)
+		t.Errorf("verify left %v", left)
 	}
 
 	content, err := os.ReadFile(good)

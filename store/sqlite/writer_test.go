@@ -93,7 +93,7 @@ func TestFullQueueRefusesWrite(t *testing.T) {
 		}
 		for n, want := range []error{nil, nil, nil, nil, store.ErrOverloaded, store.ErrOverloaded} {
 			if !errors.Is(errs[n], want) {
-				t.Errorf("caller %d, before anybody was served: got %v, want %v", n, errs[n], want)
+				t.Errorf("caller %d, before the writer ran: got %v, want %v", n, errs[n], want)
 			}
 		}
 		b.let()
@@ -123,12 +123,12 @@ func TestWriteHonoursContextWhileWaiting(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if !errors.Is(left, context.Canceled) {
-			t.Errorf("while the writer is held: got %v, want context.Canceled", left)
+			t.Errorf("while the writer is blocked: got %v, want context.Canceled", left)
 		}
 		b.let()
 		wg.Wait()
 		if stayed != nil {
-			t.Errorf("the one who waited on: %v", stayed)
+			t.Errorf("the caller that kept waiting: %v", stayed)
 		}
 		b.wantRow(1, store.ErrNotFound)
 		b.wantRow(2, nil)
@@ -177,7 +177,7 @@ func TestOtherErrorAbortsBatch(t *testing.T) {
 				}
 				b.wantRow(0, store.ErrNotFound)
 				if errs[2] != nil || !ran {
-					t.Errorf("the one behind the batch: ran %t, %v; want it served by the next", ran, errs[2])
+					t.Errorf("the request after the batch: ran %t, %v; want it in the next batch", ran, errs[2])
 				}
 				b.wantRow(2, nil)
 			})
@@ -220,7 +220,7 @@ func TestBatchSharesOneCommit(t *testing.T) {
 		b.let()
 		wg.Wait()
 		if seen != 50 {
-			t.Errorf("the last of the batch saw %d of its neighbours, want 50", seen)
+			t.Errorf("the last request of the batch saw %d other requests, want 50", seen)
 		}
 		b.wantRow(0, store.ErrNotFound)
 		b.wantRow(50, nil)
@@ -334,14 +334,14 @@ func TestWriterSurvivesGoexit(t *testing.T) {
 		synctest.Wait()
 		wg.Go(func() {
 			if err := b.insert(context.Background(), 2); err != nil {
-				t.Errorf("the one behind the batch: %v", err)
+				t.Errorf("the request after the batch: %v", err)
 			}
 		})
 		synctest.Wait()
 		b.let()
 		wg.Wait()
 		if !errors.Is(first, store.ErrUnavailable) || returned {
-			t.Errorf("got %v for the neighbour, want ErrUnavailable; Write returned to the one who ended it: %t", first, returned)
+			t.Errorf("got %v for the other request, want ErrUnavailable; Write returned to the caller whose function ended its goroutine: %t", first, returned)
 		}
 		b.wantRow(0, store.ErrNotFound)
 		b.wantRow(2, nil)
@@ -367,7 +367,7 @@ func TestLoneCallerRunsOnlyItsWrite(t *testing.T) {
 		b.let()
 		wg.Wait()
 		if refused != own || !ended {
-			t.Errorf("got %v, want the caller's own error; the other one ended: %t", refused, ended)
+			t.Errorf("got %v, want the caller's own error; the other request ended: %t", refused, ended)
 		}
 	})
 }
@@ -391,11 +391,11 @@ func TestFullDiskRefusesThenRecovers(t *testing.T) {
 		b.wantRow(0, nil)
 		b.wantRow(n-1, store.ErrNotFound)
 		if err := b.insert(context.Background(), n); !errors.Is(err, store.ErrFull) {
-			t.Errorf("and again: got %v, want ErrFull", err)
+			t.Errorf("second insert: got %v, want ErrFull", err)
 		}
 		limit(1_000_000)
 		if err := b.insert(context.Background(), n); err != nil {
-			t.Errorf("with room again: %v", err)
+			t.Errorf("with free space again: %v", err)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func testAppointment(t *testing.T, h Harness) {
-	t.Run("every field comes back", func(t *testing.T) {
+	t.Run("every field is stored", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		a := complete(booking("ada", "surgery", 0, 60))
@@ -36,7 +36,7 @@ func testAppointment(t *testing.T, h Harness) {
 		wantAppointment(t, s, a)
 	})
 
-	t.Run("an id is used once", func(t *testing.T) {
+	t.Run("an id can be used only once", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		a := mustInsert(t, s, booking("ada", "checkup", 0, 30))
@@ -46,7 +46,7 @@ func testAppointment(t *testing.T, h Harness) {
 		wantAppointment(t, s, a)
 	})
 
-	t.Run("an update needs the version it read", func(t *testing.T) {
+	t.Run("an update needs the current version", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		a := mustInsert(t, s, booking("ada", "checkup", 0, 30))
@@ -66,7 +66,7 @@ func testAppointment(t *testing.T, h Harness) {
 		wantErr(t, "Appointment", err, store.ErrNotFound)
 	})
 
-	t.Run("the schema refuses", func(t *testing.T) {
+	t.Run("the schema refuses invalid rows", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		for name, change := range map[string]func(*store.Appointment){
@@ -391,7 +391,7 @@ func latestWebBooking(t *testing.T, s store.Store) {
 	first := made(booking("ada", "checkup", 120, 30), -2*time.Hour, store.SourceWeb)
 	if got, err := latest(); err != nil || !got.CreatedAt.Equal(monday.Add(-2*time.Hour)) ||
 		got.AppointmentID != first.ID {
-		t.Errorf("one exactly at since: got %v, %v", got, err)
+		t.Errorf("one booked exactly at since: got %v, %v", got, err)
 	}
 	newest := made(booking("ada", "checkup", 150, 30), -time.Hour, store.SourceWeb)
 	if got, err := latest(); err != nil || !got.CreatedAt.Equal(newest.CreatedAt) || got.AppointmentID != newest.ID ||
@@ -400,6 +400,6 @@ func latestWebBooking(t *testing.T, s store.Store) {
 	}
 	wantErr(t, "cancelling the newest", update(t, s, cancelled(newest)), nil)
 	if got, err := latest(); err != nil || !got.CreatedAt.Equal(monday.Add(-2*time.Hour)) {
-		t.Errorf("after cancelling it: got %v, %v; want the one before", got, err)
+		t.Errorf("after it was cancelled: got %v, %v; want the previous one", got, err)
 	}
 }

@@ -23,7 +23,7 @@ func testAudit(t *testing.T, h Harness) {
 		}
 	}
 
-	t.Run("every field comes back", func(t *testing.T) {
+	t.Run("every field is stored", func(t *testing.T) {
 		s := h.open(t)
 		want := store.AuditEntry{ID: "e1", At: monday, Actor: "user:u1", Action: "appointment.moved",
 			Subject: "appointment:a1",
@@ -51,7 +51,7 @@ func testAudit(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("newest first, narrowed and in pages", func(t *testing.T) {
+	t.Run("newest first, filtered and in pages", func(t *testing.T) {
 		s := h.open(t)
 		write(t, s, func(tx store.Tx) error {
 			for i, e := range []store.AuditEntry{

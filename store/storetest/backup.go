@@ -25,7 +25,7 @@ func testBackup(t *testing.T, h Harness) {
 				if err := s.Write(context.Background(), func(tx store.Tx) error {
 					return tx.InsertAppointment(context.Background(), a)
 				}); err != nil {
-					t.Errorf("writing during a backup: %v", err)
+					t.Errorf("a write during the backup: %v", err)
 				}
 			}
 		})
@@ -35,16 +35,16 @@ func testBackup(t *testing.T, h Harness) {
 	wg.Wait()
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 {
-		t.Fatalf("the copy: %v, want a file with something in it", err)
+		t.Fatalf("the copy: %v, want a file that is not empty", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("the copy may be read by others: %v", info.Mode())
+		t.Errorf("other users can read the copy: %v", info.Mode())
 	}
 	wantErr(t, "a path in use", s.Backup(t.Context(), path), store.ErrDuplicate)
 	if err := s.Backup(t.Context(), filepath.Join(dir, "no such directory", "copy")); err == nil {
 		t.Error("a directory that does not exist: got no error")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("the directory holds %d files, %v; want the copy alone", len(left), err)
+		t.Errorf("the directory has %d files, %v; want only the copy", len(left), err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 func testBlock(t *testing.T, h Harness) {
 	t.Run("two of one day", func(t *testing.T) { blocks(t, h.open(t)) })
-	t.Run("those of one set", func(t *testing.T) { blockSets(t, h.open(t)) })
-	t.Run("those of long ago", func(t *testing.T) { oldBlocks(t, h.open(t)) })
+	t.Run("all blocks of a set", func(t *testing.T) { blockSets(t, h.open(t)) })
+	t.Run("blocks that ended long ago", func(t *testing.T) { oldBlocks(t, h.open(t)) })
 }
 
 func blocks(t *testing.T, s store.Store) {
@@ -62,7 +62,7 @@ func blocks(t *testing.T, s store.Store) {
 	wantErr(t, "deleting it again", err, store.ErrNotFound)
 	wantBlocks("after deleting one", away, lunch)
 	if got := schedule(t, s).Blocks["ben"]; len(got) != 1 || got[0].ID != "others" {
-		t.Errorf("somebody else's: got %+v, want the one there was", got)
+		t.Errorf("block of another specialist: got %+v, want it unchanged", got)
 	}
 
 	wantErr(t, "archive", s.Write(ctx, func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, "ada") }), nil)
@@ -129,6 +129,6 @@ func blockSets(t *testing.T, s store.Store) {
 	_, err = remove("holidays")
 	wantErr(t, "again", err, store.ErrNotFound)
 	if got := schedule(t, s).Blocks; len(got["ben"]) != 0 || len(got["ada"]) != 1 || got["ada"][0].ID != "alone" {
-		t.Errorf("left are %+v", got)
+		t.Errorf("remaining blocks: %+v", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 func testBusyCalendar(t *testing.T, h Harness) {
-	t.Run("what is kept of one", func(t *testing.T) { busyCalendars(t, h.open(t)) })
-	t.Run("the blocks that come of it", func(t *testing.T) { busyBlocks(t, h.open(t)) })
+	t.Run("every field is stored", func(t *testing.T) { busyCalendars(t, h.open(t)) })
+	t.Run("the blocks of a calendar", func(t *testing.T) { busyBlocks(t, h.open(t)) })
 }
 
 func busyCalendars(t *testing.T, s store.Store) {
@@ -87,13 +87,13 @@ func busyBlocks(t *testing.T, s store.Store) {
 			t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 		}
 		if got := schedule(t, s).Blocks["ben"]; !reflect.DeepEqual(got, []store.Block{others}) {
-			t.Errorf("%s: somebody else's are %+v", what, got)
+			t.Errorf("%s: blocks of the other specialist are %+v", what, got)
 		}
 	}
 	changed := func(what string, want bool, blocks ...store.Block) {
 		t.Helper()
 		if changed, told, err := put("ada", blocks...); err != nil || changed != want || told != want {
-			t.Errorf("%s: changed is %t, told is %t, %v; want %t", what, changed, told, err, want)
+			t.Errorf("%s: changed is %t, in the feed is %t, %v; want %t", what, changed, told, err, want)
 		}
 	}
 	one, two, three := block("one", 1), block("two", 2), block("three", 3)

@@ -32,7 +32,7 @@ func wantChain(t *testing.T, s store.Store, links int64) {
 }
 
 func testChain(t *testing.T, h Harness) {
-	t.Run("racing writes are one chain", func(t *testing.T) {
+	t.Run("concurrent writes form one chain", func(t *testing.T) {
 		s := h.open(t)
 		wantChain(t, s, 0)
 		var wg sync.WaitGroup
@@ -64,7 +64,7 @@ func testChain(t *testing.T, h Harness) {
 		wantChain(t, s, 8*20*2)
 	})
 
-	t.Run("an entry of a function that ended its goroutine is no link", func(t *testing.T) {
+	t.Run("a function that ends its goroutine adds no entry", func(t *testing.T) {
 		s := h.open(t)
 		wantErr(t, "the first", appendEntry(s, "e1"), nil)
 		ended := make(chan struct{})
@@ -84,7 +84,7 @@ func testChain(t *testing.T, h Harness) {
 		wantChain(t, s, 2)
 	})
 
-	t.Run("an entry that is refused is no link", func(t *testing.T) {
+	t.Run("a refused entry is not in the chain", func(t *testing.T) {
 		s := h.open(t)
 		wantErr(t, "the first", appendEntry(s, "e1"), nil)
 		wantErr(t, "the same again", appendEntry(s, "e1"), store.ErrDuplicate)
@@ -92,7 +92,7 @@ func testChain(t *testing.T, h Harness) {
 		wantChain(t, s, 2)
 	})
 
-	t.Run("a link is found by its position", func(t *testing.T) {
+	t.Run("an entry is found by its position", func(t *testing.T) {
 		s := h.open(t)
 		for i := range 3 {
 			wantErr(t, "AppendAudit", appendEntry(s, fmt.Sprint("e", i)), nil)
@@ -110,7 +110,7 @@ func testChain(t *testing.T, h Harness) {
 		wantErr(t, "the fourth", err, store.ErrNotFound)
 	})
 
-	t.Run("goes on after a restart", func(t *testing.T) {
+	t.Run("the chain continues after a restart", func(t *testing.T) {
 		dir := t.TempDir()
 		s := h.Open(t, dir)
 		wantErr(t, "before", appendEntry(s, "e1"), nil)
@@ -121,7 +121,7 @@ func testChain(t *testing.T, h Harness) {
 		wantChain(t, s, 2)
 	})
 
-	t.Run("what is erased is a link of its own, once", func(t *testing.T) {
+	t.Run("an erasure adds one entry to the chain", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		zoe := store.Patient{Name: "Zoe Canary", Email: "zoe@example.org"}

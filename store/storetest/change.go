@@ -48,7 +48,7 @@ func follow(t testing.TB, s store.Store) *journal {
 }
 
 func testChange(t *testing.T, h Harness) {
-	t.Run("whoever awaits a change finds it", func(t *testing.T) {
+	t.Run("Await returns after the change", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		wantErr(t, "of a change that is known", s.Await(t.Context(), s.LastChange()), nil)
@@ -69,14 +69,14 @@ func testChange(t *testing.T, h Harness) {
 		case err := <-found:
 			wantErr(t, "of the next change", err, nil)
 		case <-time.After(time.Minute):
-			t.Fatal("it still waits")
+			t.Fatal("Await is still waiting")
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- s.Await(context.Background(), s.LastChange()+1) }()
 		wantErr(t, "Close", s.Close(), nil)
 		wantErr(t, "of a store that is closed meanwhile", <-ended, store.ErrClosed)
 	})
-	t.Run("a write has been told when it returns", func(t *testing.T) {
+	t.Run("Write returns after its change was delivered", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		j := follow(t, s)
@@ -109,7 +109,7 @@ func testChange(t *testing.T, h Harness) {
 			}
 			got := j.all()
 			if len(got) != i+1 {
-				t.Fatalf("%s: %d changes were told, want %d", step.what, len(got), i+1)
+				t.Fatalf("%s: the feed delivered %d changes, want %d", step.what, len(got), i+1)
 			}
 			c := got[i]
 			if c.Noun != store.NounAppointment || c.ID != a.ID || c.What != step.what || c.Version != int64(i+1) ||
@@ -117,13 +117,13 @@ func testChange(t *testing.T, h Harness) {
 				t.Errorf("got %+v, want %s with version %d", c, step.what, i+1)
 			}
 			if !sameTaken(c.Before, step.before) || !sameTaken(c.After, step.after) {
-				t.Errorf("%s: took %+v and takes %+v, want %+v and %+v", step.what, c.Before, c.After, step.before,
+				t.Errorf("%s: got before %+v and after %+v, want %+v and %+v", step.what, c.Before, c.After, step.before,
 					step.after)
 			}
 		}
 	})
 
-	t.Run("the numbers rise, also over a restart", func(t *testing.T) {
+	t.Run("numbers increase, also after a restart", func(t *testing.T) {
 		dir := t.TempDir()
 		s := h.Open(t, dir)
 		clinic(t, s)
@@ -131,7 +131,7 @@ func testChange(t *testing.T, h Harness) {
 		mustInsert(t, s, booking("ada", "checkup", 0, 30))
 		told := j.all()
 		if len(told) != 1 || told[0].Number != s.LastChange() || told[0].Number <= 0 {
-			t.Fatalf("told %+v, and the last change is %d", told, s.LastChange())
+			t.Fatalf("the feed delivered %+v, and the last change is %d", told, s.LastChange())
 		}
 		Verify(t, s)
 		again := h.Open(t, dir)
@@ -142,11 +142,11 @@ func testChange(t *testing.T, h Harness) {
 		j = follow(t, again)
 		mustInsert(t, again, booking("ada", "checkup", 60, 30))
 		if got := j.all(); len(got) != 1 || got[0].Number <= told[0].Number {
-			t.Errorf("after a restart: %+v, want one change with a number past %d", got, told[0].Number)
+			t.Errorf("after a restart: %+v, want one change with a number above %d", got, told[0].Number)
 		}
 	})
 
-	t.Run("who begins late is told what it missed", func(t *testing.T) {
+	t.Run("a late follower receives the changes that it missed", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		from := s.LastChange()
@@ -155,12 +155,12 @@ func testChange(t *testing.T, h Harness) {
 		j := &journal{}
 		wantErr(t, "Changes", s.Changes(t.Context(), from, j.take), nil)
 		if got := j.all(); len(got) != 2 {
-			t.Errorf("%d changes were told, want 2", len(got))
+			t.Errorf("the feed delivered %d changes, want 2", len(got))
 		}
 		wantErr(t, "Changes from the future", s.Changes(t.Context(), s.LastChange()+1, j.take), store.ErrBehind)
 	})
 
-	t.Run("what was refused or undone is not told", func(t *testing.T) {
+	t.Run("refused and undone writes are not in the feed", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		mustInsert(t, s, booking("ada", "checkup", 0, 30))
@@ -176,7 +176,7 @@ func testChange(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("a follower that has left is told no more", func(t *testing.T) {
+	t.Run("a follower that left receives no changes", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		ctx, leave := context.WithCancel(t.Context())
@@ -185,19 +185,19 @@ func testChange(t *testing.T, h Harness) {
 		leave()
 		mustInsert(t, s, booking("ada", "checkup", 0, 30))
 		if got := j.all(); len(got) != 0 {
-			t.Errorf("told %+v after it left", got)
+			t.Errorf("the feed delivered %+v after it left", got)
 		}
 	})
 
-	t.Run("every noun is told", func(t *testing.T) { nounsAreTold(t, h.open(t)) })
+	t.Run("the feed has changes of every noun", func(t *testing.T) { nounsAreTold(t, h.open(t)) })
 
-	t.Run("memory that follows equals the database", func(t *testing.T) {
+	t.Run("a memory copy that follows the feed equals the database", func(t *testing.T) {
 		for seed := range uint64(20) {
 			memoryFollows(t, h.open(t), seed)
 		}
 	})
 
-	t.Run("a rule that reads before it writes holds under a race", func(t *testing.T) { readModifyWrite(t, h.open(t)) })
+	t.Run("a rule that reads before it writes holds under concurrency", func(t *testing.T) { readModifyWrite(t, h.open(t)) })
 }
 
 func sameTaken(a, b *store.Taken) bool {
@@ -274,7 +274,7 @@ func nounsAreTold(t *testing.T, s store.Store) {
 		write(t, s, step.do)
 		got := j.all()[before:]
 		if len(got) != 1 {
-			t.Errorf("%s: told %d changes, want 1", step.name, len(got))
+			t.Errorf("%s: the feed delivered %d changes, want 1", step.name, len(got))
 			continue
 		}
 		c := got[0]
@@ -300,7 +300,7 @@ func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 		defer mu.Unlock()
 		for _, c := range changes {
 			if !sameTaken(memory[c.ID], c.Before) || c.Version != versions[c.ID]+1 {
-				t.Errorf("seed %d: version %d of %s follows version %d; it took %+v, and memory has %+v",
+				t.Errorf("seed %d: version %d of %s follows version %d; before is %+v, and memory has %+v",
 					seed, c.Version, c.ID, versions[c.ID], c.Before, memory[c.ID])
 			}
 			memory[c.ID], versions[c.ID] = c.After, c.Version
@@ -372,7 +372,7 @@ func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 	if j.twice || !slices.IsSortedFunc(numbers, func(a, b store.Change) int {
 		return cmp.Compare(a.Number, b.Number)
 	}) {
-		t.Errorf("seed %d: the feed told two batches at once, or out of order", seed)
+		t.Errorf("seed %d: the feed delivered two batches concurrently or out of order", seed)
 	}
 }
 

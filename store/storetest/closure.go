@@ -37,7 +37,7 @@ func testClosure(t *testing.T, h Harness) {
 	}
 	wantClosures("the oldest refusal first, then by id", early, same, late)
 	if len(seen) != 3 || seen[1].Noun != store.NounClosure || seen[1].ID != "early" || seen[1].Assigned != "ben" {
-		t.Errorf("the changes are %+v, want one for each, with its specialist", seen)
+		t.Errorf("the changes are %+v, want one for each block, with its specialist", seen)
 	}
 	reversed, nobody := late, late
 	reversed.End, nobody.SpecialistID = reversed.Start, "unknown"

@@ -30,7 +30,7 @@ func testDelivery(t *testing.T, h Harness) {
 	put(second)
 	want := []store.Delivery{second, first, third}
 	if got, err := s.Deliveries(ctx, "a1"); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v; want the order in which they were first put: %+v", got, err, want)
+		t.Errorf("got %+v, %v; want them in the order of their creation: %+v", got, err, want)
 	}
 	if got, err := s.Deliveries(ctx, "unknown"); err != nil || len(got) != 0 {
 		t.Errorf("of an unknown appointment: got %+v, %v", got, err)

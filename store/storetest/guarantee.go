@@ -13,7 +13,7 @@ import (
 )
 
 func testGuarantee(t *testing.T, h Harness) {
-	t.Run("of 50 racers for one slot one wins", func(t *testing.T) {
+	t.Run("one of 50 concurrent bookings of a slot wins", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		won := race(t, s, 50, func(int) store.Appointment { return booking("ada", "checkup", 0, 30) })
@@ -22,7 +22,7 @@ func testGuarantee(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("of 50 racers for overlapping slots one wins", func(t *testing.T) {
+	t.Run("one of 50 concurrent bookings of overlapping slots wins", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		won := race(t, s, 50, func(i int) store.Appointment { return booking("ada", "long", i%40, 45) })
@@ -31,20 +31,20 @@ func testGuarantee(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("racers for the seats of a group fill it exactly", func(t *testing.T) {
+	t.Run("concurrent bookings fill a group exactly", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		won := race(t, s, 40, func(i int) store.Appointment { return seated(booking("ada", "group", 0, 60), i%4) })
 		if won != 4 {
-			t.Errorf("got %d seats sold, want 4", won)
+			t.Errorf("got %d seats booked, want 4", won)
 		}
 	})
 
 	t.Run("pairs", func(t *testing.T) { pairs(t, h.open(t)) })
 	t.Run("seats", func(t *testing.T) { seats(t, h.open(t)) })
 	t.Run("updates", func(t *testing.T) { updates(t, h.open(t)) })
-	t.Run("random calendars agree with an oracle", func(t *testing.T) { againstOracle(t, h.open(t)) })
-	t.Run("a random crowd leaves no overlap", func(t *testing.T) { crowd(t, h.open(t)) })
+	t.Run("random calendars match the oracle", func(t *testing.T) { againstOracle(t, h.open(t)) })
+	t.Run("concurrent random bookings never overlap", func(t *testing.T) { crowd(t, h.open(t)) })
 }
 
 func seated(a store.Appointment, seat int) store.Appointment {
@@ -79,7 +79,7 @@ func race(t *testing.T, s store.Store, n int, racer func(i int) store.Appointmen
 			if err == nil {
 				won.Add(1)
 			} else if !errors.Is(err, store.ErrSlotTaken) {
-				t.Errorf("racer %d: got %v, want success or ErrSlotTaken", i, err)
+				t.Errorf("booking %d: got %v, want success or ErrSlotTaken", i, err)
 			}
 		})
 	}

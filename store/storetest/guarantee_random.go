@@ -106,7 +106,7 @@ func againstOracle(t *testing.T, s store.Store) {
 	})
 	least := calendars / 2 // -short and -rapid.checks set the number of calendars
 	if agreed < least || refused < least {
-		t.Errorf("the calendars were too easy: %d changes fitted and %d were refused", agreed, refused)
+		t.Errorf("the calendars test too little: %d changes fitted and %d were refused", agreed, refused)
 	}
 }
 

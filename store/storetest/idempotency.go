@@ -18,7 +18,7 @@ func testIdempotency(t *testing.T, h Harness) {
 	}
 	day := store.IdempotencyRetention
 
-	t.Run("a remembered answer comes back while it is young enough", func(t *testing.T) {
+	t.Run("a stored answer is returned until it expires", func(t *testing.T) {
 		s := h.open(t)
 		want := answer("scope", "key", monday)
 		wantErr(t, "Remember", remember(t, s, want), nil)
@@ -44,7 +44,7 @@ func testIdempotency(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("a live answer is not replaced, a stale one is", func(t *testing.T) {
+	t.Run("a valid answer is not replaced, an expired one is", func(t *testing.T) {
 		s := h.open(t)
 		wantErr(t, "the first", remember(t, s, answer("s", "k", monday)), nil)
 		wantErr(t, "a millisecond before its day is over", remember(t,
@@ -56,7 +56,7 @@ func testIdempotency(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("the second answer to one key takes its appointment with it", func(t *testing.T) {
+	t.Run("a second answer under one key undoes its appointment", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		book := func(a store.Appointment) error {
@@ -74,7 +74,7 @@ func testIdempotency(t *testing.T, h Harness) {
 		wantErr(t, "its appointment", err, store.ErrNotFound)
 	})
 
-	t.Run("old answers are forgotten, so many at a time", func(t *testing.T) {
+	t.Run("expired answers are deleted in batches", func(t *testing.T) {
 		s := h.open(t)
 		for i, at := range []time.Duration{0, 1, 2, 3, 4} {
 			wantErr(t, "Remember", remember(t, s, answer("s", string(rune('a'+i)), monday.Add(at*time.Hour))), nil)

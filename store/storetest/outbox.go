@@ -23,7 +23,7 @@ func testOutbox(t *testing.T, h Harness) {
 		return s.Write(t.Context(), func(tx store.Tx) error { return tx.Promise(t.Context(), op) })
 	}
 
-	t.Run("every field comes back", func(t *testing.T) {
+	t.Run("every field is stored", func(t *testing.T) {
 		s := h.open(t)
 		bare := store.Operation{ID: "op-2", Kind: store.Email, Status: store.OperationPending}
 		wantErr(t, "Promise", promise(t, s, promised("op-1")), nil)
@@ -47,7 +47,7 @@ func testOutbox(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("one operation is read by its id", func(t *testing.T) {
+	t.Run("an operation is found by its id", func(t *testing.T) {
 		s := h.open(t)
 		_, err := s.Promised(t.Context(), "op-1")
 		wantErr(t, "Promised before the promise", err, store.ErrNotFound)
@@ -70,7 +70,7 @@ func testOutbox(t *testing.T, h Harness) {
 		wantErr(t, "Promised after it is fulfilled", err, store.ErrNotFound)
 	})
 
-	t.Run("an operation stays until it is fulfilled", func(t *testing.T) {
+	t.Run("an operation stays until it is delivered", func(t *testing.T) {
 		s := h.open(t)
 		for _, id := range []string{"op-3", "op-1", "op-2"} {
 			wantErr(t, "Promise "+id, promise(t, s, promised(id)), nil)

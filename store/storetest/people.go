@@ -16,10 +16,10 @@ func testPeople(t *testing.T, h Harness) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("random people ", seed), func(t *testing.T) { findRandomPeople(t, h.open(t), seed) })
 	}
-	t.Run("each way to search", func(t *testing.T) { findInEachWay(t, h.open(t)) })
-	t.Run("an erased person", func(t *testing.T) { eraseIndexed(t, h.open(t)) })
+	t.Run("each filter", func(t *testing.T) { findInEachWay(t, h.open(t)) })
+	t.Run("an erased person is not found", func(t *testing.T) { eraseIndexed(t, h.open(t)) })
 	t.Run("progress", func(t *testing.T) { indexInParts(t, h.open(t)) })
-	t.Run("until enough", func(t *testing.T) { stopFinding(t, h.open(t)) })
+	t.Run("the search stops at the limit", func(t *testing.T) { stopFinding(t, h.open(t)) })
 }
 
 func mustIndex(t *testing.T, s store.Store, limit int) {
@@ -329,7 +329,7 @@ func stopFinding(t *testing.T, s store.Store) {
 	wantErr(t, "FindPeople", err, nil)
 	for i, at := range got {
 		if want := monday.AddDate(0, 0, 7*(9-i)); !at.Equal(want) {
-			t.Errorf("person %d was here at %s, want %s", i, at, want)
+			t.Errorf("the last visit of person %d is %s, want %s", i, at, want)
 		}
 	}
 	if len(got) != 3 {

@@ -22,11 +22,11 @@ func testPerson(t *testing.T, h Harness) {
 	}
 
 	t.Run("one of a family", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), false) })
-	t.Run("one of a family with one browser", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), true) })
-	t.Run("one of several whom one mail is about", func(t *testing.T) { eraseOneOfAVisit(t, h.open(t)) })
-	t.Run("what is said about people", func(t *testing.T) { said(t, h.open(t)) })
+	t.Run("one of several people with the same browser", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), true) })
+	t.Run("one of several people in the same email", func(t *testing.T) { eraseOneOfAVisit(t, h.open(t)) })
+	t.Run("notes and links of a person", func(t *testing.T) { said(t, h.open(t)) })
 
-	t.Run("a person who waits for a session", func(t *testing.T) { eraseOpenSession(t, h.open(t)) })
+	t.Run("a person in a session request", func(t *testing.T) { eraseOpenSession(t, h.open(t)) })
 
 	t.Run("nobody", func(t *testing.T) {
 		s := h.open(t)
@@ -46,7 +46,7 @@ func testPerson(t *testing.T, h Harness) {
 		}
 		got, err := eraseNow(t, s, store.Person{Email: "nobody@example.org"})
 		if err != nil || got.Appointments+got.Operations+got.Answers+got.AuditEntries+got.Sessions != 0 {
-			t.Errorf("somebody who was never here: got %+v, %v", got, err)
+			t.Errorf("a person without appointments: got %+v, %v", got, err)
 		}
 	})
 }
@@ -99,31 +99,31 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	wantErr(t, "Outbox", err, nil)
 	for _, op := range promised {
 		if op.Kind == store.Webhook && !strings.Contains(string(op.Payload), op.AppointmentID) {
-			t.Errorf("a webhook, in which nobody is named, is %q", op.Payload)
+			t.Errorf("a webhook without personal data is %q", op.Payload)
 		}
 	}
 	all := everything(t, s)
 	for _, trace := range []string{"canary", "zoe@", "1980-02-29", "the-client-of-zoe", "123456)", "patient-guid-zoe"} {
 		if strings.Contains(strings.ToLower(all), trace) {
-			t.Errorf("%q can still be read", trace)
+			t.Errorf("%q is still in the database", trace)
 		}
 	}
 	for _, trace := range []string{"sparrow", "abe@", "1981-03-01", "the-client-of-abe", "1234567",
 		"patient-guid-abe"} {
 		if !strings.Contains(strings.ToLower(all), trace) {
-			t.Errorf("%q of somebody else is gone", trace)
+			t.Errorf("%q of another person is missing", trace)
 		}
 	}
 	for name, want := range map[string]int{"zoe": 0, "abe": 2} {
 		if list, err := s.UndoStates(t.Context(), "undo-"+name); err != nil || len(list) != want {
-			t.Errorf("states for undo of %s: got %d, %v; want %d", name, len(list), err, want)
+			t.Errorf("undo states of %s: got %d, %v; want %d", name, len(list), err, want)
 		}
 	}
 	for _, before := range zoe {
 		got, err := s.Appointment(t.Context(), before.ID)
 		if err != nil || got.Status != before.Status || !got.SlotStart.Equal(before.SlotStart) ||
 			got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) {
-			t.Errorf("the erased appointment: got %+v, %v; want its time kept and its version raised", got, err)
+			t.Errorf("the erased appointment: got %+v, %v; want the same time and a higher version", got, err)
 		}
 	}
 	wantErr(t, "the time of an erased, confirmed appointment", insert(t, s, booking("ada", "short", 0, 15)),
@@ -133,7 +133,7 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	}
 	again, err := eraseNow(t, s, who)
 	if err != nil || again.Appointments != 0 || again.AuditEntries != 0 {
-		t.Errorf("erasing again: got %+v, %v; want nothing left", again, err)
+		t.Errorf("second erasure: got %+v, %v; want zero", again, err)
 	}
 }
 
@@ -217,17 +217,17 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	}
 	for _, trace := range []string{"canary", "1980-02-29", "0171 55", "patient-guid-zoe"} {
 		if strings.Contains(all, trace) {
-			t.Errorf("%q can still be read", trace)
+			t.Errorf("%q is still in the database", trace)
 		}
 	}
 	if n := strings.Count(all, "abe-sparrow-note"); n < 9 {
-		t.Errorf("of the other one %d notes are left, want those of the appointments, undo, the log, the session and the desk", n)
+		t.Errorf("the other person has %d notes, want those of the appointments, undo, the log, the session and the desk", n)
 	}
 	for _, a := range theirs {
 		wantAppointment(t, s, a)
 	}
 	if _, err := s.BookingRequest(t.Context(), "request-abe"); err != nil {
-		t.Errorf("the other one's request: %v", err)
+		t.Errorf("the other person's request: %v", err)
 	}
 }
 
@@ -367,7 +367,7 @@ func said(t *testing.T, s store.Store) {
 		}
 	}
 	if got, err := s.PersonNotes(ctx, "Maria Sand"); err != nil || len(got) != 0 {
-		t.Errorf("somebody else's notes: %+v, %v", got, err)
+		t.Errorf("notes of the other person: %+v, %v", got, err)
 	}
 	a, b := booking("ada", "checkup", 0, 30), cancelled(booking("ben", "checkup", 0, 30))
 	a.Patient, b.Patient = store.Patient{Name: "Lena Vogt", Email: "l@example.org", BirthDate: "1980-02-29"},

@@ -38,7 +38,7 @@ func testPicture(t *testing.T, h Harness) {
 		}
 	}
 	if got := digest("ben"); got != "" {
-		t.Errorf("somebody without a picture has the digest %q", got)
+		t.Errorf("a specialist without a picture has the digest %q", got)
 	}
 	wantErr(t, "of nobody", put("unknown", first), store.ErrNotFound)
 	wantErr(t, "an empty one", put("ben", store.Picture{ContentType: "image/png", Digest: "x"}), store.ErrInvalid)
@@ -46,7 +46,7 @@ func testPicture(t *testing.T, h Harness) {
 	// Replacing the specialist keeps the picture.
 	write(t, s, func(tx store.Tx) error { return tx.PutSpecialist(ctx, specialist("ada")) })
 	if got := digest("ada"); got != "two" {
-		t.Errorf("after the specialist was replaced: %q, want the picture of before", got)
+		t.Errorf("after the specialist was replaced: %q, want the earlier picture", got)
 	}
 	wantErr(t, "delete", remove("ada"), nil)
 	wantErr(t, "delete again", remove("ada"), store.ErrNotFound)

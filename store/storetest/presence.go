@@ -63,7 +63,7 @@ func testPresence(t *testing.T, h Harness) {
 			}
 		}
 		if got, err := s.PresenceLog(t.Context(), "ben", 10); err != nil || len(got) != 0 {
-			t.Errorf("of somebody else: got %+v, %v", got, err)
+			t.Errorf("presence of another specialist: got %+v, %v", got, err)
 		}
 	})
 }

@@ -84,12 +84,12 @@ var queuePromises = []queuePromise{
 		op := q.take(nine)
 		op.LastError, op.Result = "begin \xff\xfe\x00 end", "begin \xc3\x28 end"
 		if err := q.Change(q.Context(), op, "retried", op.LastError); err != nil {
-			q.Fatalf("Change: got %v, want it kept: an attempt must not be lost because of its error", err)
+			q.Fatalf("Change with a long error: got %v, want it accepted: an attempt must not be lost because of its error", err)
 		}
 		got := q.get("op-1")
 		for _, text := range []string{got.LastError, got.Result} {
 			if !utf8.ValidString(text) || !strings.HasPrefix(text, "begin ") || !strings.HasSuffix(text, " end") {
-				q.Errorf("got %q, want readable text that begins and ends like what was given", text)
+				q.Errorf("got %q, want readable text with the beginning and the end of the error", text)
 			}
 		}
 	}},
@@ -123,7 +123,7 @@ var queuePromises = []queuePromise{
 			q.Errorf("Operation: got %v, want ErrNotFound", err)
 		}
 		if _, err := q.Operation(q.Context(), ""); !errors.Is(err, store.ErrNotFound) {
-			q.Errorf("Operation of no id: got %v, want ErrNotFound", err)
+			q.Errorf("Operation with an empty id: got %v, want ErrNotFound", err)
 		}
 		if err := q.Change(q.Context(), operationDue("op-9", store.Email, nine), "changed", ""); !errors.Is(err,
 			store.ErrNotFound) {
@@ -155,7 +155,7 @@ var queuePromises = []queuePromise{
 		}
 		if got := operationIDs(q.list(store.OperationFilter{After: "op-00600x", Limit: 2})); !slices.Equal(got,
 			[]string{"op-00601", "op-00602"}) {
-			q.Errorf("after an id that is not there: got %q, want the next two", got)
+			q.Errorf("after a missing id: got %q, want the next two", got)
 		}
 		if got := q.list(store.OperationFilter{After: "op-01202"}); len(got) != 0 {
 			q.Errorf("after the last: got %q, want none", operationIDs(got))

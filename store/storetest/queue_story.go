@@ -35,7 +35,7 @@ var storyPromises = []queuePromise{
 				q.Errorf("attempted at: got %v, want %v", got, nine)
 			}
 			if got := list[2].Detail; got != "Too many requests" {
-				q.Errorf("detail: got %q, want what was given", got)
+				q.Errorf("detail: got %q, want it unchanged", got)
 			}
 			q.reopen()
 		}
@@ -159,7 +159,7 @@ var storyPromises = []queuePromise{
 		}
 		q.wantEvents("op-1", "added", "removed")
 		if n, err := q.Prune(q.Context(), time.Now().Add(time.Hour)); n != 0 || err != nil {
-			q.Errorf("Prune: got %d and %v, want 0: nothing was completed", n, err)
+			q.Errorf("Prune: got %d and %v, want 0: no operation has completed", n, err)
 		}
 		q.wantEvents("op-1")
 		q.wantEvents("op-2", "added", "removed", "added")

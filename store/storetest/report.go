@@ -37,11 +37,11 @@ func testReport(t *testing.T, h Harness) {
 		}
 		list, err = s.AppointmentCounts(t.Context(), monday.Add(time.Hour), monday.Add(2*time.Hour), monday)
 		if err != nil || len(list) != 1 || list[0].Attendance != store.NoShow {
-			t.Errorf("one hour: got %v, %v; want the no-show alone", list, err)
+			t.Errorf("one hour: got %v, %v; want only the no-show", list, err)
 		}
 		booked, err := s.BookedTime(t.Context(), from, to)
 		if err != nil || len(booked) != 1 || booked["ada"] != 90*time.Minute {
-			t.Errorf("booked time: got %v, %v; want 1h30m of ada", booked, err)
+			t.Errorf("booked time: got %v, %v; want 1h30m for ada", booked, err)
 		}
 	})
 

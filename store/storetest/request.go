@@ -84,15 +84,15 @@ func testRequest(t *testing.T, h Harness) {
 		return ids
 	}
 	if got := listed(monday); got != "r1 r2 " {
-		t.Errorf("open ones: got %q, want r1 and r2 by slot start", got)
+		t.Errorf("open requests: got %q, want r1 and r2 by slot start", got)
 	}
 	if got := listed(first.ExpiresAt); got != "" {
-		t.Errorf("at the instant they lapse: got %q, want none", got)
+		t.Errorf("at the instant of expiry: got %q, want none", got)
 	}
 	write(t, s, func(tx store.Tx) error {
 		if n, err := tx.ForgetBookingRequests(ctx, !first.Approval, first.ExpiresAt.Add(time.Second), 2); err != nil ||
 			n != 0 {
-			t.Errorf("of the other kind: got %d forgotten, %v; want none", n, err)
+			t.Errorf("of the other kind: got %d deleted, %v; want none", n, err)
 		}
 		return nil
 	})
@@ -141,7 +141,7 @@ func testTally(t *testing.T, h Harness) {
 		t.Helper()
 		n, at, err := s.Tally(ctx, key, after)
 		if err != nil || n != want || !at.Equal(first) {
-			t.Errorf("%s: got %d from %s on, %v; want %d from %s on", what, n, at, err, want, first)
+			t.Errorf("%s: got %d since %s, %v; want %d since %s", what, n, at, err, want, first)
 		}
 	}
 	check("nothing", "a", monday, 0, time.Time{})

@@ -16,12 +16,12 @@ import (
 // testResource proves the guarantee for the resources of appointments: the database enforces it for every insert and
 // every update, and an appointment gets all of its resources or is not written.
 func testResource(t *testing.T, h Harness) {
-	t.Run("kept and listed", func(t *testing.T) { resourcesKept(t, h.open(t)) })
+	t.Run("every field is stored", func(t *testing.T) { resourcesKept(t, h.open(t)) })
 	t.Run("pairs", func(t *testing.T) { resourcePairs(t, h.open(t)) })
 	t.Run("updates", func(t *testing.T) { resourceUpdates(t, h.open(t)) })
 	t.Run("refused", func(t *testing.T) { resourcesRefused(t, h.open(t)) })
-	t.Run("the feed tells of them", func(t *testing.T) { resourceChanges(t, h.open(t)) })
-	t.Run("of 50 racers for one room one wins", func(t *testing.T) {
+	t.Run("the feed has resource changes", func(t *testing.T) { resourceChanges(t, h.open(t)) })
+	t.Run("one of 50 concurrent bookings of a room wins", func(t *testing.T) {
 		s := h.open(t)
 		withRooms(t, s)
 		won := race(t, s, 50, func(i int) store.Appointment {
@@ -31,7 +31,7 @@ func testResource(t *testing.T, h Harness) {
 			t.Errorf("got %d winners, want 1", won)
 		}
 	})
-	t.Run("a random crowd leaves no room taken twice", func(t *testing.T) { crowdOfRooms(t, h.open(t)) })
+	t.Run("concurrent random bookings never share a room", func(t *testing.T) { crowdOfRooms(t, h.open(t)) })
 }
 
 // withRooms creates the schedule of clinic with two rooms and a device.
@@ -229,7 +229,7 @@ func resourceChanges(t *testing.T, s store.Store) {
 		changes[1].Before.Resources != "room-1 laser" ||
 		changes[1].After.Resources != "room-2 laser" || !changes[1].Moved() ||
 		changes[1].What != store.KindRescheduled {
-		t.Errorf("got %+v, want what is taken before and after, resources included", changes)
+		t.Errorf("got %+v, want the time before and after, resources included", changes)
 	}
 }
 
@@ -285,12 +285,12 @@ func crowdOfRooms(t *testing.T, s store.Store) {
 				one, other := a, b
 				one.SpecialistID, other.SpecialistID, one.Seat, other.Seat = id, id, 0, 0
 				if !fits(one, other) {
-					t.Errorf("%s is taken by %s and %s at once", id, a.ID, b.ID)
+					t.Errorf("%s is in %s and %s at the same time", id, a.ID, b.ID)
 				}
 			}
 		}
 	}
 	if shared < 10 {
-		t.Errorf("only %d pairs of appointments took one room: the crowd proves little", shared)
+		t.Errorf("only %d pairs of appointments used one room: the test proves too little", shared)
 	}
 }

@@ -104,7 +104,7 @@ func testRetention(t *testing.T, h Harness) {
 				var n int
 				write(t, s, func(tx store.Tx) (err error) { n, err = x.forget(tx, ctx, hour(4), 1); return err })
 				if n > 1 {
-					t.Errorf("step %d removed %d, want 1 at most", step, n)
+					t.Errorf("step %d removed %d, want at most 1", step, n)
 				}
 				if gone += n; n == 0 {
 					break
@@ -115,7 +115,7 @@ func testRetention(t *testing.T, h Harness) {
 				t.Fatal(err)
 			}
 			if gone != x.want || left != x.total-x.want {
-				t.Errorf("%d were removed and %d are left, want %d and %d", gone, left, x.want, x.total-x.want)
+				t.Errorf("%d were removed and %d remain, want %d and %d", gone, left, x.want, x.total-x.want)
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func testSchedule(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("appointment types and who serves them", func(t *testing.T) { appointmentTypes(t, h.open(t)) })
+	t.Run("appointment types and their specialists", func(t *testing.T) { appointmentTypes(t, h.open(t)) })
 	t.Run("specialists", func(t *testing.T) { specialists(t, h.open(t)) })
 	t.Run("weekly hours", func(t *testing.T) { weeklyHours(t, h.open(t)) })
 	t.Run("overrides", func(t *testing.T) { overrides(t, h.open(t)) })
@@ -133,7 +133,7 @@ func appointmentTypes(t *testing.T, s store.Store) {
 	gone := full
 	gone.Specialists = nil
 	if got := schedule(t, s).ArchivedTypes; !reflect.DeepEqual(got, []store.AppointmentType{gone}) {
-		t.Errorf("those that are archived:\n got %+v\nwant %+v", got, gone)
+		t.Errorf("archived types:\n got %+v\nwant %+v", got, gone)
 	}
 	wantErr(t, "archive again", archive("full"), store.ErrNotFound)
 	wantErr(t, "archive an unknown one", archive("unknown"), store.ErrNotFound)
@@ -141,7 +141,7 @@ func appointmentTypes(t *testing.T, s store.Store) {
 	wantErr(t, "bring it back", put(full), nil)
 	wantTypes("back", full, bare)
 	if got := schedule(t, s).ArchivedTypes; len(got) != 0 {
-		t.Errorf("brought back, and archived still: %+v", got)
+		t.Errorf("restored, and still archived: %+v", got)
 	}
 }
 
@@ -197,11 +197,11 @@ func specialists(t *testing.T, s store.Store) {
 		t.Errorf("after archiving: got %+v", got)
 	}
 	if !reflect.DeepEqual(got.ArchivedSpecialists, []store.Specialist{ada}) {
-		t.Errorf("those who are archived:\n got %+v\nwant %+v", got.ArchivedSpecialists, ada)
+		t.Errorf("archived specialists:\n got %+v\nwant %+v", got.ArchivedSpecialists, ada)
 	}
 	if who := got.AppointmentTypes[0].Specialists; !reflect.DeepEqual(who,
 		[]store.Assignment{{SpecialistID: "ben", Priority: 10}}) {
-		t.Errorf("assigned after archiving: got %+v, want ben only", who)
+		t.Errorf("assigned after archiving: got %+v, want only ben", who)
 	}
 	wantAppointment(t, s, booked)
 	wantErr(t, "assigning an archived one", s.Write(ctx, func(tx store.Tx) error {
@@ -212,7 +212,7 @@ func specialists(t *testing.T, s store.Store) {
 	got = schedule(t, s)
 	if !reflect.DeepEqual(got.WeeklyHours["ada"], hours) ||
 		!reflect.DeepEqual(got.Overrides["ada"], []store.Override{off}) {
-		t.Errorf("brought back: got hours %+v and overrides %+v, want those of before", got.WeeklyHours, got.Overrides)
+		t.Errorf("restored: got hours %+v and overrides %+v, want the earlier ones", got.WeeklyHours, got.Overrides)
 	}
 }
 

@@ -22,7 +22,7 @@ func testSession(t *testing.T, h Harness) {
 		return s.Write(t.Context(), func(tx store.Tx) error { return tx.UpdateSession(t.Context(), one) })
 	}
 
-	t.Run("every field comes back, and a version is used once", func(t *testing.T) {
+	t.Run("every field is stored, and each version is used once", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		a := requested("s1", 0)

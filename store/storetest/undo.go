@@ -54,7 +54,7 @@ func testUndo(t *testing.T, h Harness) {
 			return err
 		}
 		if _, err := tx.UndoState(ctx, refused.AppointmentID, 4); err != nil {
-			t.Errorf("inside its transaction: %v", err)
+			t.Errorf("in its transaction: %v", err)
 		}
 		return store.ErrVersion
 	}), store.ErrVersion)

@@ -106,7 +106,7 @@ func signIns(t *testing.T, s store.Store) {
 	ended := 0
 	write(t, s, func(tx store.Tx) (err error) { ended, err = tx.DeleteSignIns(ctx, "u1", touched.ID); return err })
 	if ended != 2 {
-		t.Errorf("ending all but one: got %d, want 2", ended)
+		t.Errorf("ended all sessions but one: got %d, want 2", ended)
 	}
 	wantSignIns("the one kept", touched)
 	write(t, s, func(tx store.Tx) (err error) { _, err = tx.DeleteSignIns(ctx, "u1", ""); return err })

@@ -62,7 +62,7 @@ func testWaitlist(t *testing.T, h Harness) {
 		return ids
 	}
 	if got, want := listed(false), "w1:waiting w2:waiting w3:unconfirmed "; got != want {
-		t.Errorf("who waits: got %q, want %q, by when they came", got, want)
+		t.Errorf("waiting: got %q, want %q, oldest first", got, want)
 	}
 
 	insert := func(o store.WaitlistOffer) error {
@@ -90,10 +90,10 @@ func testWaitlist(t *testing.T, h Harness) {
 	all, err := s.WaitlistOffers(ctx, "w1", "w2")
 	if err != nil || len(all) != 2 || all[0].Status != store.OfferDeclined ||
 		!all[0].EndedAt.Equal(monday.Add(time.Minute)) {
-		t.Errorf("the offers of two: got %+v, %v; want o1 declined and o5", all, err)
+		t.Errorf("the offers of two entries: got %+v, %v; want o1 declined and o5", all, err)
 	}
 	if all, err := s.WaitlistOffers(ctx); err != nil || len(all) != 0 {
-		t.Errorf("the offers of nobody: got %+v, %v", all, err)
+		t.Errorf("the offers without entries: got %+v, %v", all, err)
 	}
 
 	move := func(id string, from, to store.WaitlistStatus) error {
@@ -113,7 +113,7 @@ func testWaitlist(t *testing.T, h Harness) {
 			return err
 		})
 		if n != want {
-			t.Errorf("round %d: got %d forgotten, want %d: who waits is not", round, n, want)
+			t.Errorf("round %d: got %d deleted, want %d: active entries stay", round, n, want)
 		}
 	}
 	_, err = s.WaitlistOffer(ctx, "o1")

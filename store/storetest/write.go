@@ -13,7 +13,7 @@ import (
 )
 
 func testWrite(t *testing.T, h Harness) {
-	t.Run("all of it or nothing", func(t *testing.T) {
+	t.Run("a write applies completely or not at all", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		own := errors.New("the caller's own reason")
@@ -38,7 +38,7 @@ func testWrite(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("the error of the function comes back as it is", func(t *testing.T) {
+	t.Run("the error of the function is returned unchanged", func(t *testing.T) {
 		s := h.open(t)
 		own := errors.New("mine")
 		if err := s.Write(t.Context(), func(store.Tx) error { return own }); err != own {
@@ -46,7 +46,7 @@ func testWrite(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("a trial runs the function and changes nothing", func(t *testing.T) {
+	t.Run("a trial runs the function without changing the database", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		trial, a, own := store.WithTrial(t.Context()), booking("ada", "checkup", 0, 30), errors.New("mine")
@@ -77,7 +77,7 @@ func testWrite(t *testing.T, h Harness) {
 				return err
 			}
 			if got, err := tx.Appointment(t.Context(), a.ID); err != nil || got.ID != a.ID {
-				t.Errorf("inside the transaction: got %q, %v", got.ID, err)
+				t.Errorf("in the transaction: got %q, %v", got.ID, err)
 			}
 			_, err := s.Appointment(t.Context(), a.ID)
 			wantErr(t, "outside, before the commit", err, store.ErrNotFound)
@@ -101,11 +101,11 @@ func testWrite(t *testing.T, h Harness) {
 		wantErr(t, "the one tried next", err, nil)
 	})
 
-	t.Run("neighbours are unharmed by those who fail, are refused or panic", func(t *testing.T) {
+	t.Run("failures and panics do not affect concurrent writes", func(t *testing.T) {
 		neighbours(t, h.open(t))
 	})
 
-	t.Run("a panic is raised where Write was called", func(t *testing.T) {
+	t.Run("Write raises the panic of its function", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		a := booking("ada", "checkup", 0, 30)
@@ -120,14 +120,14 @@ func testWrite(t *testing.T, h Harness) {
 			return nil
 		}()
 		if raised != "on purpose" {
-			t.Errorf("raised %v, want the function's own value", raised)
+			t.Errorf("the panic is %v, want the function's own value", raised)
 		}
 		_, err := s.Appointment(t.Context(), a.ID)
 		wantErr(t, "what it had done", err, store.ErrNotFound)
 		mustInsert(t, s, a)
 	})
 
-	t.Run("a function that ends its goroutine ends its caller's only", func(t *testing.T) {
+	t.Run("a function that ends its goroutine ends only its caller's", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		var wg sync.WaitGroup
@@ -149,7 +149,7 @@ func testWrite(t *testing.T, h Harness) {
 		mustInsert(t, s, booking("ada", "checkup", 0, 30))
 	})
 
-	t.Run("a transaction is of no use after its function", func(t *testing.T) {
+	t.Run("a transaction is unusable after its function returned", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		var kept store.Tx
@@ -158,11 +158,11 @@ func testWrite(t *testing.T, h Harness) {
 			t.Error("a change after the function returned: got no error")
 		}
 		if _, err := kept.Schedule(t.Context()); err == nil {
-			t.Error("a question after the function returned: got no error")
+			t.Error("a read after the function returned: got no error")
 		}
 	})
 
-	t.Run("a cancelled context never starts and never stops what started", func(t *testing.T) {
+	t.Run("a cancelled context prevents a start and never interrupts a running write", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -190,7 +190,7 @@ func testWrite(t *testing.T, h Harness) {
 		wantErr(t, "a question with a cancelled context", err, context.Canceled)
 	})
 
-	t.Run("instants are kept to the millisecond and answered in UTC", func(t *testing.T) {
+	t.Run("instants have milliseconds and are in UTC", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		berlin, err := time.LoadLocation("Europe/Berlin")
@@ -210,7 +210,7 @@ func testWrite(t *testing.T, h Harness) {
 		}
 	})
 
-	t.Run("what was written is there after closing and opening again", func(t *testing.T) {
+	t.Run("stored data is there after a restart", func(t *testing.T) {
 		dir := t.TempDir()
 		s := h.Open(t, dir)
 		clinic(t, s)
@@ -223,7 +223,7 @@ func testWrite(t *testing.T, h Harness) {
 		again := h.Open(t, dir)
 		t.Cleanup(func() { Verify(t, again) })
 		if again.ID() != id {
-			t.Errorf("id after opening again: got %q, want %q", again.ID(), id)
+			t.Errorf("id after a restart: got %q, want %q", again.ID(), id)
 		}
 		got, err := again.Appointment(t.Context(), a.ID)
 		if err != nil || got.SlotStart != a.SlotStart {
@@ -232,7 +232,7 @@ func testWrite(t *testing.T, h Harness) {
 		wantErr(t, "the same slot", insert(t, again, booking("ada", "short", 15, 15)), store.ErrSlotTaken)
 	})
 
-	t.Run("closing waits for what was accepted and refuses the rest", func(t *testing.T) { closing(t, h) })
+	t.Run("Close waits for accepted writes and refuses new ones", func(t *testing.T) { closing(t, h) })
 
 	t.Run("Ping answers", func(t *testing.T) {
 		wantErr(t, "Ping", h.open(t).Ping(t.Context()), nil)
@@ -254,7 +254,7 @@ func neighbours(t *testing.T, s store.Store) {
 		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil && i%6 != 5 {
-					t.Errorf("caller %d: panic %v of somebody else", i, p)
+					t.Errorf("caller %d: got the panic %v of another caller", i, p)
 				}
 			}()
 			err := s.Write(context.Background(), func(tx store.Tx) error {

@@ -24,10 +24,10 @@ func TestDialectTranslatesWordsAndArguments(t *testing.T) {
 			"a = ANY (ARRAY(SELECT value FROM json_array_elements_text($1)))"},
 	} {
 		if got := SQLite.Text(test.text); got != test.sqlite {
-			t.Errorf("SQLite reads %q as %q, want %q", test.text, got, test.sqlite)
+			t.Errorf("SQLite parses %q as %q, want %q", test.text, got, test.sqlite)
 		}
 		if got := Postgres.Text(test.text); got != test.postgres {
-			t.Errorf("PostgreSQL reads %q as %q, want %q", test.text, got, test.postgres)
+			t.Errorf("PostgreSQL parses %q as %q, want %q", test.text, got, test.postgres)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.says("Your other devices have been signed out.")
 	p.until(`!document.querySelector('main').innerText.includes('Edge on Windows')`)
 	if list, _ := h.engine.Account.SignIns(t.Context(), h.userID(email)); len(list) != 1 {
-		t.Errorf("%d sign-ins stand, want one", len(list))
+		t.Errorf("%d sign-ins remain, want one", len(list))
 	}
 
 	// The error for a wrong current password appears next to its field, and nothing changes.
@@ -63,7 +63,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.press("Switch on")
 	p.says("Two-factor authentication is on.")
 	if got := h.must(401, "POST", "/v1/auth/sign-in", signIn); !strings.Contains(got.raw, "code_needed") {
-		t.Errorf("a password alone: %s", got.raw)
+		t.Errorf("with the password alone: %s", got.raw)
 	}
 	p.shot("account")
 }
@@ -80,6 +80,6 @@ func (h *house) userID(email string) string {
 			return u.ID
 		}
 	}
-	h.t.Fatalf("nobody signs in as %s", email)
+	h.t.Fatalf("sign-in as %s failed", email)
 	return ""
 }

@@ -34,7 +34,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	p.shot("approval-asked")
 	list := h.requests()
 	if len(list) != 1 || !list[0].Approval {
-		t.Fatalf("the requests are %+v, want one for approval", list)
+		t.Fatalf("the requests are %+v, want one that waits for approval", list)
 	}
 	r := list[0]
 	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
@@ -44,7 +44,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail.says("not booked yet: the clinic has to confirm it")
 	mail.forgive() // the link opens no appointment yet, and the page requests one first
 	if n := ask[int](mail, `document.querySelectorAll('.actions .primary').length`); n != 0 {
-		t.Error("the link offers to confirm")
+		t.Error("the page of the link has a confirm button")
 	}
 	mail.accessible("the link of a request for approval")
 	mail.shot("approval-link")

@@ -45,7 +45,7 @@ func TestPatientAnswersQuestions(t *testing.T) {
 	p.confirm()
 	p.there(".summary:focus")
 	if n := ask[int](p, `document.querySelectorAll('.summary li').length`); n != 4 {
-		t.Errorf("%d things are missing, want two answers, the new patient and the consent", n)
+		t.Errorf("the form lists %d errors, want two answers, the new patient and the consent", n)
 	}
 	p.shot("asks-missing")
 	p.accessible("what is missing")
@@ -63,7 +63,7 @@ func TestPatientAnswersQuestions(t *testing.T) {
 	said, _ := one["intake"].(map[string]any)
 	if answers, _ := said["answers"].([]any); len(answers) != 3 || said["newPatient"] != true ||
 		said["consentedAt"] == nil {
-		t.Errorf("what was said is %v", said)
+		t.Errorf("the stored details are %v", said)
 	}
 
 	desk := h.desk(t, store.RoleReception)

@@ -56,7 +56,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	act(func() { p.click("form .btn.primary") })
 	p.there(`tr[data-state="moved"]`)
 	if actions > 8 {
-		t.Errorf("the desk took %d actions, want at most 8", actions)
+		t.Errorf("the desk needed %d actions, want at most 8", actions)
 	}
 	t.Logf("16 patients of an absent specialist: %d actions", actions)
 	p.says("4 of 16 answered")
@@ -65,7 +65,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	p.accessible("the answers to an absence")
 	p.shot("away-3-answers")
 	if n := p.count(`tr[data-state="asked"]`); n != 9 {
-		t.Errorf("asked are %d patients, want 9", n)
+		t.Errorf("%d patients were asked, want 9", n)
 	}
 
 	paper := func(media string) {
@@ -76,7 +76,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 		return ask[int](p, `[...document.querySelectorAll('.away-rows `+rows+`')].filter(e => e.offsetHeight).length`)
 	}
 	if calls, others := printed("tr.to-call"), printed("tr.answered"); calls != 3 || others != 0 {
-		t.Errorf("on paper are %d patients to call and %d others, want 3 and 0", calls, others)
+		t.Errorf("the paper list has %d patients to call and %d others, want 3 and 0", calls, others)
 	}
 	p.snap("away-6-paper")
 	paper("")
@@ -122,7 +122,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	p.accessible("the head of an absent specialist")
 	p.shot("away-5-head")
 	if text := p.text(`.head .away-answered`); !strings.Contains(text, "6 of 16") {
-		t.Errorf("the head says %q", text)
+		t.Errorf("the column head is %q", text)
 	}
 }
 

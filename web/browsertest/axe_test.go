@@ -69,7 +69,7 @@ func (p *tab) accessible(state string) {
 	// Nothing lies below the page itself, so a page that fits has no scrollbar.
 	if over := ask[float64](p, `document.documentElement.scrollHeight - Math.max(innerHeight,
 		Math.ceil((document.querySelector('#app') || document.body).getBoundingClientRect().bottom + scrollY))`); over > 0 {
-		p.t.Errorf("%s: the page scrolls %v pixels past its end", state, over)
+		p.t.Errorf("%s: the page scrolls %v pixels beyond its end", state, over)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	}
 	for _, clock := range []string{"09:30", "14:00", "15:00"} {
 		if got := hold(clock); got.status != 409 || got.get("reason") != "override_closed" {
-			t.Errorf("a hold of %s gets %d %s", clock, got.status, got.raw)
+			t.Errorf("a hold of %s: %d %s", clock, got.status, got.raw)
 		}
 	}
 
@@ -57,13 +57,13 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	p.closed()
 	p.until(`(closed => closed.includes('Dentist') && !closed.includes('Meeting'))([...document.querySelectorAll('[data-col=ada] .closed-why')].map(c => c.innerText.trim()))`)
 	if got := hold("15:00"); got.status != 409 || got.get("reason") != "override_closed" {
-		t.Errorf("a hold in the block that is left gets %d %s", got.status, got.raw)
+		t.Errorf("a hold in the remaining block: %d %s", got.status, got.raw)
 	}
 	if got := hold("09:30"); got.status != 201 {
-		t.Errorf("a hold in the block that was removed gets %d %s", got.status, got.raw)
+		t.Errorf("a hold in the removed block: %d %s", got.status, got.raw)
 	}
 	if list, _ := h.must(200, "GET", "/v1/specialists/ada/overrides", nil,
 		asAdmin).get("overrides").([]any); len(list) != 0 {
-		t.Errorf("the blocks made overrides: %v", list)
+		t.Errorf("the blocks created overrides: %v", list)
 	}
 }

@@ -75,7 +75,7 @@ func BenchmarkBoard(b *testing.B) {
 	report := func(b *testing.B, times []float64) {
 		b.Helper()
 		if len(times) == 0 {
-			b.Fatal("nothing was drawn")
+			b.Fatal("the board drew no card")
 		}
 		slices.Sort(times)
 		b.ReportMetric(times[len(times)/2], "p50-ms")

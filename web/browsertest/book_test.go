@@ -113,7 +113,7 @@ func TestPatientBooksFirstAvailable(t *testing.T) {
 		t.Errorf("the database has %v", a)
 	}
 	if a["specialistId"] != "ada" {
-		t.Errorf("any specialist was %v, want the one of the highest priority", a["specialistId"])
+		t.Errorf("the booked specialist is %v, want the one with the highest priority", a["specialistId"])
 	}
 
 	file := ask[string](p, `fetch(document.querySelector('a[download]').href).then(r => r.text())`)
@@ -126,7 +126,7 @@ func TestPatientBooksFirstAvailable(t *testing.T) {
 		t.Errorf("the calendar file ends at %s, want %s\n%s", got, want, file)
 	}
 	if event["UID"] == "" || !strings.Contains(event["SUMMARY"], "Check-up") {
-		t.Errorf("the calendar file has no name for its event\n%s", file)
+		t.Errorf("the event in the calendar file has no name\n%s", file)
 	}
 
 	// The page of the appointment survives a reload.
@@ -164,7 +164,7 @@ func TestBackAndForwardAfterBooking(t *testing.T) {
 func calendarFile(t testing.TB, file string) map[string]string {
 	t.Helper()
 	if !strings.HasPrefix(file, "BEGIN:VCALENDAR\r\n") || !strings.HasSuffix(file, "END:VCALENDAR\r\n") {
-		t.Fatalf("this is no calendar file:\n%q", file)
+		t.Fatalf("this is not a calendar file:\n%q", file)
 	}
 	event := make(map[string]string)
 	for line := range strings.SplitSeq(strings.ReplaceAll(file, "\r\n ", ""), "\r\n") {
@@ -205,12 +205,12 @@ func TestIncompleteFormNamesMissingFields(t *testing.T) {
 	p.click(".details [type=submit]")
 	p.there(".summary:focus")
 	if got := p.text(".summary ul"); got != "Enter your full name Enter an email or a phone number" {
-		t.Errorf("the summary says %q", got)
+		t.Errorf("the summary is %q", got)
 	}
 	p.click(".summary li:nth-child(2) a")
 	p.there("#email:focus")
 	if list := h.bookings(); len(list) > 0 {
-		t.Errorf("a form that is not complete booked %v", list)
+		t.Errorf("an incomplete form booked %v", list)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestPatientBooksByKeyboard(t *testing.T) {
 	p.key(kb.ArrowRight)
 	p.there(".chip:nth-child(2) input:checked:focus")
 	if n := h.call("GET", "/v1/debug/locks", nil, asAdmin).get("count"); n != 0.0 {
-		t.Errorf("arrow keys took %v holds; a time is claimed by the button alone", n)
+		t.Errorf("arrow keys claimed %v holds; only the button claims a time", n)
 	}
 	p.key(kb.Enter)
 	p.held()
@@ -262,7 +262,7 @@ func (p *tab) tabTo(condition string) {
 		}
 		p.key(kb.Tab)
 	}
-	p.t.Fatalf("25 times Tab does not lead to %s, but to %s", condition,
+	p.t.Fatalf("pressing Tab 25 times does not reach %s, but %s", condition,
 		ask[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
 }
 

@@ -42,7 +42,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.open("/?lang=en")
 	p.there("details.group")
 	if n := ask[int](p, `document.querySelectorAll('.group').length`); n != 4 {
-		t.Errorf("there are %d groups, want three and what is in none", n)
+		t.Errorf("there are %d groups, want three and the types without a group", n)
 	}
 	p.shot("choose-groups")
 	p.accessible("closed groups")

@@ -33,7 +33,7 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 		if got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup",
 			"slotStartDate": h.days(3, "11:00"), "specialistId": who,
 			"clientId": "a-stranger-00001"}); got.status != 409 || got.get("reason") != "override_closed" {
-			t.Errorf("a hold with %s gets %d %s", who, got.status, got.raw)
+			t.Errorf("a hold with %s: %d %s", who, got.status, got.raw)
 		}
 	}
 	p.click(".way li:first-child .btn")

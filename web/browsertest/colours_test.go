@@ -23,7 +23,7 @@ func (p *tab) toldApart(selectors map[string]string) {
 		p.there(selector)
 		is := ask[string](p, without+`(document.querySelector(`+quoted(selector)+`))`)
 		if other, same := drawn[is]; same {
-			p.t.Errorf("with the reader's colours %s and %s are drawn alike: %s", state, other, is)
+			p.t.Errorf("with the reader's colours, %s and %s look the same: %s", state, other, is)
 		}
 		drawn[is] = state
 	}
@@ -50,11 +50,11 @@ func (p *tab) stopsSeen(page string) {
 		}
 		stops++
 		if stop[:5] != "seen " {
-			p.t.Errorf("%s: with the reader's colours the focus is %s", page, stop)
+			p.t.Errorf("%s: with the reader's colours, the focus ring is %s", page, stop)
 		}
 	}
 	if stops < 3 {
-		p.t.Errorf("%s: Tab came to %d stops only, and the test proves little", page, stops)
+		p.t.Errorf("%s: Tab reached only %d elements, so the test proves little", page, stops)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestDaysStandSideBySide(t *testing.T) {
 		}
 	}
 	if lists > 5 { // a week, the following week, and what the hold and the booking made stale
-		t.Errorf("%d lists of times were fetched", lists)
+		t.Errorf("the page fetched %d lists of times", lists)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestPhoneShowsFirstTimesOfNextDays(t *testing.T) {
 	p.until(`document.querySelectorAll('.next-day').length === 4`)
 	first := ask[int](p, `document.querySelectorAll('.next-day:nth-of-type(1) .chip').length`)
 	if first != 3 {
-		t.Errorf("the next day shows %d times, want 3", first)
+		t.Errorf("the next day has %d times, want 3", first)
 	}
 	p.accessible("next days on a phone")
 	p.run(`document.querySelector('.next').scrollIntoView()`)

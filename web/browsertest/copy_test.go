@@ -29,7 +29,7 @@ func (p *tab) reads(pattern string) {
 			return
 		}
 	}
-	p.t.Fatalf("the notice says %q, want %s", got, re)
+	p.t.Fatalf("the notice is %q, want %s", got, re)
 }
 
 // answers refuses the page's next requests that end in path, times times, before they reach the server, with a code
@@ -65,7 +65,7 @@ func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 	p.held()
 	p.reads(`We are holding this time for you again\.`)
 	if name := ask[string](p, "document.querySelector('#name').value"); name != "Lena Vogt" {
-		t.Errorf("what was typed became %q", name)
+		t.Errorf("the entered text changed to %q", name)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestHoldQuotaIsExplained(t *testing.T) {
 	p.click(".notice .btn")
 	p.held()
 	if n := h.must(200, "GET", "/v1/debug/locks", nil, asAdmin).get("count"); n != 3.0 {
-		t.Errorf("%v times are held, want 3: one let go and one taken", n)
+		t.Errorf("%v times are held, want 3: one released and one claimed", n)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestPageWithoutJavaScriptShowsPhone(t *testing.T) {
 		}
 		if !strings.Contains(got, want) || !strings.Contains(got, "braucht JavaScript") ||
 			!strings.Contains(got, "necesita JavaScript") {
-			t.Errorf("without scripts the top of %s says %q, want %q in three languages", path, got, want)
+			t.Errorf("without scripts, the top of %s is %q, want %q in three languages", path, got, want)
 		}
 		p.shot("noscript-" + strings.Trim(path, "/"))
 	}

@@ -42,7 +42,7 @@ func TestNamedSitesPageBooks(t *testing.T) {
 	p.run(`fetch('` + h.url + `/v1/clinic', { headers: { Authorization: 'a-key' } }).then(() => { window.keyed = 'sent' }, () => { window.keyed = 'refused' })`)
 	p.until(`window.keyed`)
 	if got := ask[string](p, `window.keyed`); got != "refused" {
-		t.Errorf("a request with an API key from the page is %s, want refused by the browser", got)
+		t.Errorf("a request with an API key from the page: %s, want it refused by the browser", got)
 	}
 	p.forgive() // the browser reports the refused request on the console
 }

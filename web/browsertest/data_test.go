@@ -53,7 +53,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	p.shot("data-done")
 	all := h.bookings()
 	if len(all) != 1 || !strings.Contains(h.must(200, "GET", "/v1/appointments", nil, asAdmin).raw, "Lena Größmann") {
-		t.Errorf("booked are %v", all)
+		t.Errorf("the booked appointments are %v", all)
 	}
 	// Importing the same file again books nothing.
 	p.press("Close")

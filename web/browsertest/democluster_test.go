@@ -11,10 +11,10 @@ import (
 func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 	t.Parallel()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); len(found) == 0 {
-		t.Skip("SKIPPED: no PostgreSQL is installed; apt-get install postgresql")
+		t.Skip("SKIPPED: PostgreSQL is not installed; apt-get install postgresql")
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("SKIPPED: no redis-server is installed; apt-get install redis-server")
+		t.Skip("SKIPPED: redis-server is not installed; apt-get install redis-server")
 	}
 	h, _ := startDemo(t, "--cluster")
 	p := h.tab(t)

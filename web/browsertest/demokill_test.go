@@ -40,7 +40,7 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 	p.click(up + " button")
 	p.there(down)
 	if r, err := http.Get(h.url + "/livez"); err != nil || r.StatusCode != http.StatusBadGateway {
-		t.Errorf("after it was killed the server answers %v (%v)", r, err)
+		t.Errorf("after it was killed, the server answers %v (%v)", r, err)
 	} else {
 		r.Body.Close()
 	}
@@ -50,7 +50,7 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 	p.run(`fetch('/v1/appointments/' + id).then(x => window.there = x.status)`)
 	p.until(`window.there`)
 	if got := ask[float64](p, `window.there`); got != 200 {
-		t.Errorf("the appointment that was acknowledged before the kill: %v (%s)", got, ask[string](p, `window.id`))
+		t.Errorf("the appointment acknowledged before the kill: %v (%s)", got, ask[string](p, `window.id`))
 	}
 	p.until(`[left, right].every(f => f.contentDocument.querySelector('.live[data-link=live], .hold'))`)
 	// The phone's hold was lost with the server's memory: the phone took the same time again, or shows that a visitor

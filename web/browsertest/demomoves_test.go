@@ -37,7 +37,7 @@ func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 		}
 	}
 	err = c.Wait()
-	t.Fatalf("the demo did not say where it is: %v; it said %s", err, &complains)
+	t.Fatalf("the demo did not print its address: %v; it printed %s", err, &complains)
 	return nil, began
 }
 
@@ -69,7 +69,7 @@ func TestDemoVisitorsBook(t *testing.T) {
 	words := ask[string](p, `desk.contentDocument.querySelector('.board').innerHTML`)
 	for _, attendance := range []string{"Completed", "In progress", "Arrived"} {
 		if !strings.Contains(words, attendance) && !strings.Contains(words, strings.ToLower(attendance)) {
-			t.Errorf("nobody on the board is %s", attendance)
+			t.Errorf("the board has no appointment of %s", attendance)
 		}
 	}
 	p.shot("demo-3-by-itself")

@@ -32,7 +32,7 @@ func (p *tab) downTo(words string) {
 		p.key(kb.ArrowDown)
 		p.moment()
 	}
-	p.t.Fatalf("the cursor does not come to %q, but to %q", words, p.text(".cursorline"))
+	p.t.Fatalf("the cursor does not reach %q, but %q", words, p.text(".cursorline"))
 }
 
 // onScreen reports, as a script, whether the focused element is visible: in the window, and not covered.
@@ -94,7 +94,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.closed()
 	p.cursor("10:30 lena vogt")
 	if a := h.appointmentOf(id); a["slotStartDate"] != h.at("10:30") || a["attendance"] != "completed" {
-		t.Errorf("after the move it is %v", a)
+		t.Errorf("after the move, the appointment is %v", a)
 	}
 
 	// A time is blocked for a meeting, and opened again.
@@ -186,7 +186,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.says("Nothing is waiting.")
 	p.tabTo(`document.activeElement.matches('.side .me > button')`)
 	if !ask[bool](p, onScreen) {
-		t.Error("the focus cannot be seen")
+		t.Error("the focus is not visible")
 	}
 	p.key(kb.Enter)
 	p.there("#sign-email:focus")
@@ -214,7 +214,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 			return getComputedStyle(e).visibility !== 'hidden' && (r.left < -1 || r.right > innerWidth + 1)
 		}).map(e => e.outerHTML.slice(0, 120))`)
 		for _, e := range cut {
-			t.Errorf("%s: cut off at the side: %s", name, e)
+			t.Errorf("%s: the side is cut off: %s", name, e)
 		}
 	}
 	fits("signing in")
@@ -251,7 +251,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 	p.key(kb.Enter)
 	p.until(`!document.querySelector('dialog')`)
 	if raw := fmt.Sprint(h.bookings()); !strings.Contains(raw, h.at("16:30")) {
-		t.Errorf("the booking is not there: %s", raw)
+		t.Errorf("the booking is missing: %s", raw)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestConsoleInReducedMotionAndForcedColours(t *testing.T) {
 	still := func(where string) {
 		t.Helper()
 		if got := ask[[]string](p, moving); len(got) > 0 {
-			t.Errorf("%s moves although the reader asked for none: %v", where, got)
+			t.Errorf("%s moves although the reader prefers reduced motion: %v", where, got)
 		}
 	}
 	still("the board")
@@ -281,7 +281,7 @@ func TestConsoleInReducedMotionAndForcedColours(t *testing.T) {
 		t.Helper()
 		for _, s := range selectors {
 			if got := ask[string](p, `(e => e ? (c => c.borderTopStyle + ' ' + c.outlineStyle)(getComputedStyle(e)) : 'not there')(document.querySelector(`+quoted(s)+`))`); got == "not there" || got == "none none" {
-				t.Errorf("with forced colours %s has the border %s", s, got)
+				t.Errorf("with forced colours, %s has the border %s", s, got)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func iconPath(t testing.TB, icon string) string {
 			return string(m[1])
 		}
 	}
-	t.Fatalf("there is no icon %q", icon)
+	t.Fatalf("the icon %q is missing", icon)
 	return ""
 }
 

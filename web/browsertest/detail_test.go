@@ -21,7 +21,7 @@ func TestTicketPadsItsText(t *testing.T) {
 		const r = document.createRange(); r.selectNodeContents(e); return Math.round(r.getBoundingClientRect().left) })`)
 	for _, at := range left {
 		if at != left[0] {
-			t.Errorf("texts of the ticket start at %v, want one edge", left)
+			t.Errorf("the texts of the ticket start at %v, want one edge", left)
 			break
 		}
 	}
@@ -57,7 +57,7 @@ func TestDeskDetailsFit(t *testing.T) {
 	p.there("#visitor-add")
 	p.shot("detail-visit")
 	if ask[bool](p, `document.querySelector('#visitor-add').offsetWidth > document.querySelector('#visitor-add').parentElement.offsetWidth * .75`) {
-		t.Error("the button for another person is stretched over the form")
+		t.Error("the button for another person is as wide as the form")
 	}
 	p.set("#patient-phone", "030 1112233")
 	p.there(".holding.held")
@@ -147,7 +147,7 @@ func TestFocusRingIsWhole(t *testing.T) {
 			return false
 		}).map(e => e.outerHTML.slice(0, 140))`)
 		for _, e := range cut {
-			t.Errorf("%s: the ring is cut of %s", s.name, e)
+			t.Errorf("%s: the focus ring of %s is cut off", s.name, e)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	p.accessible("the plan for a failure")
 	p.shot("plan-desk")
 	if all := ask[string](p, kept+`.then(all => JSON.stringify(all.map(x => [x, ...Object.values({ ...x, ...x.plan }).map(v => v instanceof ArrayBuffer ? new TextDecoder().decode(v) : String(v))])))`); !strings.Contains(all, "madeAt") || strings.Contains(all, "Lena") || strings.Contains(all, "1112233") || strings.Contains(all, password) {
-		t.Errorf("what is kept is readable: %.300s", all)
+		t.Errorf("the stored plan is readable: %.300s", all)
 	}
 
 	h.stop()
@@ -114,7 +114,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	p.set("#plan-date", h.date)
 	p.says("Per Lind")
 	if n := ask[int](p, kept+`.then(all => all.length)`); n != 1 {
-		t.Errorf("%d plans are kept of one person", n)
+		t.Errorf("%d plans of one person are stored", n)
 	}
 	h.restart()
 }
@@ -155,7 +155,7 @@ func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	p.moment()
 	p.run(`location.hash = '#day/` + h.date + `'`)
 	if n := ask[int](p, kept+`.then(all => all.filter(x => x.plan).length)`); n != 1 {
-		t.Fatalf("signing out left %d plans, want 1", n)
+		t.Fatalf("%d plans remain after signing out, want 1", n)
 	}
 	// The next sign-in downloads no new plan, since the stored one is less than an hour old. It still extends the
 	// validity of the stored plan, whether the user signs in here or is already signed in when the desk is opened.
@@ -203,15 +203,15 @@ func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	p.open("/?lang=en")
 	p.there(".card input[value=checkup]")
 	if ask[bool](p, `Boolean(navigator.serviceWorker.controller)`) {
-		t.Error("the patient's page is under the worker")
+		t.Error("the service worker controls the patient's page")
 	}
 	worker := h.must(200, "GET", "/staff-worker.js", nil).raw
 	base := ask[string](p, `new URL(document.querySelector('link[rel=stylesheet]').href).pathname.split('/').slice(0, 3).join('/')`)
 	if !strings.Contains(worker, base+"/") || strings.Contains(worker, "{{base}}") {
-		t.Errorf("the worker does not name %s: %.200s", base, worker)
+		t.Errorf("the service worker does not contain %s: %.200s", base, worker)
 	}
 	if all := ask[[]string](p, `caches.keys()`); len(all) != 1 || all[0] != "holdfast-plan "+base {
-		t.Errorf("kept are %q, want only what is of this release", all)
+		t.Errorf("the stored files are %q, want only those of this release", all)
 	}
 }
 
@@ -239,14 +239,14 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	p.press("Book the 1 free line")
 	p.says("Booked")
 	if n := len(h.bookings()); n != 2 {
-		t.Errorf("%d are booked, want 2", n)
+		t.Errorf("%d appointments are booked, want 2", n)
 	}
 	p.press("Line 4: Book")
 	p.until(`document.querySelector('.byhand tbody tr:nth-child(4)').innerText.includes('Booked')`)
 	p.run(`document.querySelector('[aria-label="Line 1: Overbook"]').click()`) // no reason yet
 	p.moment()
 	if n := len(h.bookings()); n != 3 {
-		t.Errorf("%d are booked without a reason, want 3", n)
+		t.Errorf("%d appointments are booked without a reason, want 3", n)
 	}
 	p.fill(".byhand-reason", "came without an appointment")
 	p.press("Line 1: Overbook")
@@ -259,7 +259,7 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 		}
 	}
 	if len(all) != 4 || over != 1 {
-		t.Errorf("%d are booked, %d over another; want 4 and 1", len(all), over)
+		t.Errorf("%d are booked, %d of them overbooked; want 4 and 1", len(all), over)
 	}
 	if got := h.must(200, "GET", "/v1/audit?limit=5", nil, asAdmin).raw; !strings.Contains(got,
 		"came without an appointment") {
@@ -291,12 +291,12 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 	p.until(`[1, 3].every(n => document.querySelector('.byhand tbody tr:nth-child(' + n + ')').innerText.includes('Booked'))`)
 	p.until(`!document.querySelector('.byhand tbody tr:nth-child(2) [type=time]').disabled`)
 	if all := h.bookings(); len(all) != 2 {
-		t.Errorf("%d are booked, want the 2 that nobody changed: %v", len(all), all)
+		t.Errorf("%d are booked, want the 2 unchanged ones: %v", len(all), all)
 	}
 	p.press("Check")
 	p.press("Book the 1 free line")
 	p.until(`document.querySelector('.byhand tbody tr:nth-child(2)').innerText.includes('Booked')`)
 	if all := h.bookings(); len(all) != 3 {
-		t.Errorf("%d are booked, want each once: %v", len(all), all)
+		t.Errorf("%d are booked, want each of them once: %v", len(all), all)
 	}
 }

@@ -68,7 +68,7 @@ func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	p.run(fmt.Sprintf(`window.later = %f * 2000 + 100e3`, idle))
 	p.there("#sign-password")
 	if raw := p.text("dialog:last-of-type"); strings.Contains(raw, "per lind") {
-		t.Errorf("the lock shows what is behind it: %s", raw)
+		t.Errorf("the lock screen shows the page behind it: %s", raw)
 	}
 	p.until(`fetch('/v1/auth/me').then(r => r.status === 401)`) // the server ends the sign-in, too
 	p.fill("#sign-password", password)
@@ -120,7 +120,7 @@ func TestBlockKeepsAppointments(t *testing.T) {
 	got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"),
 		"specialistId": "ada", "clientId": "a-stranger-00001"})
 	if got.status != 409 || got.get("reason") != "override_closed" {
-		t.Errorf("a hold in the blocked time gets %d %s", got.status, got.raw)
+		t.Errorf("a hold in the blocked time: %d %s", got.status, got.raw)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.drag(card(p.ofAda()), `[data-col=karim]`, 0)
 	p.moment()
 	if n := p.count("dialog"); n != 0 {
-		t.Error("a specialist is asked whether to move somebody to a colleague")
+		t.Error("a specialist is asked whether to move an appointment to a colleague")
 	}
 	p.open("/staff?lang=en#search")
 	p.board()

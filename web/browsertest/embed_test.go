@@ -109,7 +109,7 @@ func TestBookingElementReportsBooking(t *testing.T) {
 		p.until(fmt.Sprintf(`inside.getElementById(%q).value === %q`, id, text))
 	}
 	if got := ask[float64](p, `events.filter(x => x === 'booked').length`); got != 0 {
-		t.Errorf("the element reports a booking before there is one")
+		t.Errorf("the element reports a booking before it exists")
 	}
 	p.run(`inside.querySelector('.details [type=submit]').click()`)
 	p.until(`events.includes('booked')`)
@@ -133,7 +133,7 @@ func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	p.misbehaves("frame-ancestors https://praxis.example")
 	p.forgive()
 	if got := h.must(200, "GET", "/", nil).raw; strings.Contains(got, "frame-ancestors *") {
-		t.Error("the whole page may be framed by anybody")
+		t.Error("any website can embed the whole page")
 	}
 }
 
@@ -156,7 +156,7 @@ func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 	p.look("embed-2-booked")
 	h.one(t)
 	if got := ask[string](p, `document.querySelector('a.btn[href^="/manage"]').target`); got != "_blank" {
-		t.Errorf("the appointment's page opens in %q, want a tab of its own", got)
+		t.Errorf("the appointment's page opens in %q, want a new tab", got)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 			document.querySelector('iframe').contentWindow.postMessage('consent given', '*')`)
 		p.until(`heard`)
 		if is := ask[float64](p, bar); is != was {
-			t.Errorf("a message of the site's own moved the button from %v to %v", was, is)
+			t.Errorf("a message from the site itself moved the button from %v to %v", was, is)
 		}
 		p.run(`scrollTo(0, 0)`)
 		p.moment()

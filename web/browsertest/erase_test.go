@@ -43,12 +43,12 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	for id, want := range map[string]any{lena: nil, mia: "Mia Vogt"} {
 		if got := h.must(200, "GET", "/v1/appointments/"+id, nil, asAdmin).get("appointment", "patient",
 			"name"); got != want && got != "" {
-			t.Errorf("an appointment is of %v, want %v", got, want)
+			t.Errorf("the patient of an appointment is %v, want %v", got, want)
 		}
 	}
 	said := h.must(200, "GET", "/v1/audit?action=person.erased", nil, asAdmin)
 	if list, _ := said.get("audit").([]any); len(list) != 1 {
-		t.Errorf("the log says %s", said.raw)
+		t.Errorf("the log is %s", said.raw)
 	}
 }
 
@@ -67,6 +67,6 @@ func TestReceptionCannotErase(t *testing.T) {
 	p.key(kb.Enter)
 	p.there("dialog.person #person-note")
 	if p.says("Add note"); ask[bool](p, `document.querySelector('dialog').innerText.includes('Erase')`) {
-		t.Error("the card offers to erase the person")
+		t.Error("the card has a button to erase the person")
 	}
 }

@@ -35,7 +35,7 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 		}
 		defer answer.Body.Close()
 		if answer.StatusCode != want {
-			t.Errorf("reading it: got %d, want %d", answer.StatusCode, want)
+			t.Errorf("fetching it: got %d, want %d", answer.StatusCode, want)
 		}
 	}
 	read(http.StatusOK)
@@ -52,6 +52,6 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	own.accessible("one's own calendar elsewhere")
 	if webcal := ask[string](own, `document.querySelector('.feed a.btn').href`); !strings.HasPrefix(webcal,
 		"webcal://") {
-		t.Errorf("the link of a phone is %q", webcal)
+		t.Errorf("the link for a phone is %q", webcal)
 	}
 }

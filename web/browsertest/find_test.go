@@ -20,7 +20,7 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	p.accessible("the next free times")
 	p.shot("staff-find")
 	if n := ask[int](p, `document.querySelectorAll('.found-time').length`); n != 12 {
-		t.Errorf("%d times were found, want 12", n)
+		t.Errorf("the page found %d times, want 12", n)
 	}
 	// Only Dr Haddad, only in the afternoon, from the house's date on.
 	p.set("#find-from", h.date)
@@ -40,13 +40,13 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 			"slotStartDate": h.at(clock), "specialistId": "karim", "clientId": "a-stranger-00001"}).status
 	}
 	if got := refused(); got != 409 {
-		t.Errorf("a stranger's hold of what the desk holds gets %d", got)
+		t.Errorf("another client's hold of a time that the desk holds: %d", got)
 	}
 	p.key(kb.Enter)
 	p.there("#patient-name:focus")
 	p.there(".holding.held")
 	if got := refused(); got != 409 {
-		t.Errorf("a stranger's hold of what is being booked gets %d", got)
+		t.Errorf("another client's hold of a time that is being booked: %d", got)
 	}
 	p.key("Lena Vogt")
 	p.there(".holding.held")

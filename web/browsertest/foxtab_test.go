@@ -87,7 +87,7 @@ func (d foxTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
 	if named := webdriverKeys[k.Key]; named != "" {
 		value = named
 	} else if len([]rune(value)) != 1 {
-		return fmt.Errorf("there is no key %q", value)
+		return fmt.Errorf("unknown key %q", value)
 	}
 	if k.Shift {
 		modifiers |= shift

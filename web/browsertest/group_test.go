@@ -92,12 +92,12 @@ func TestRosterListsGroup(t *testing.T) {
 	p.says("Per Lind: No-show") // which can be undone for ten seconds
 	if got := []any{h.appointmentOf(lena)["attendance"], h.appointmentOf(per)["attendance"]}; got[0] != "arrived" ||
 		got[1] != "no_show" {
-		t.Errorf("they are %v, want arrived and no_show", got)
+		t.Errorf("the attendance is %v, want arrived and no_show", got)
 	}
 	p.key("u")
 	p.says("Undone")
 	if got := h.appointmentOf(per)["attendance"]; got != "expected" {
-		t.Errorf("taken back it is %v, want expected", got)
+		t.Errorf("after the undo it is %v, want expected", got)
 	}
 
 	// One person is opened, and the way back leads to the roster.
@@ -117,7 +117,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.click(".said .btn")
 	p.says("2 of 3")
 	if got := h.appointmentOf(lena)["status"]; got != "confirmed" {
-		t.Errorf("taken back it is %v, want confirmed", got)
+		t.Errorf("after the undo it is %v, want confirmed", got)
 	}
 
 	// One more person, at the same time and of the same type.
@@ -181,7 +181,7 @@ func TestFullGroupHasWaitingList(t *testing.T) {
 			x := h.waiting()
 			if got := x.Wish.SlotStart.UTC().Format("2006-01-02T15:04:05Z"); got != h.at("10:00") ||
 				x.AppointmentTypeID != "class" || x.Patient.Name != "Omar Ruiz" {
-				t.Errorf("who waits: %+v, want Omar Ruiz for the class at 10:00", x)
+				t.Errorf("waiting: %+v, want Omar Ruiz for the class at 10:00", x)
 			}
 			p.key(kb.Escape)
 			p.closed()

@@ -40,7 +40,7 @@ func (p *tab) click(selector string) {
 			return // an error: the click has left the page
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("%s moved away under every click", selector)
+			p.t.Fatalf("%s moved before every click", selector)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func (p *tab) key(keys string) {
 	for _, r := range keys {
 		k, known := kb.Keys[r]
 		if !known {
-			p.t.Fatalf("there is no key for %q", r)
+			p.t.Fatalf("unknown key %q", r)
 		}
 		p.step(func(ctx context.Context) error { return p.driver.key(ctx, k, 0) })
 	}

@@ -47,7 +47,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	b.there(chip(start) + ".looking")
 	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+
 		`).getAttribute('aria-label')`); got != "10:00, someone is looking" {
-		t.Errorf("a time that is looked at is called %q", got)
+		t.Errorf("the name of a selected time is %q", got)
 	}
 
 	// A hold greys the time out in the other tab.
@@ -58,11 +58,11 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	b.look("book-2-when")
 	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+
 		`).getAttribute('aria-label')`); got != "10:00, on hold by someone else, unavailable" {
-		t.Errorf("a held time is called %q", got)
+		t.Errorf("the name of a held time is %q", got)
 	}
 	b.click(chip(start) + " input")
 	if n := b.count(".chip input:checked"); n != 0 {
-		t.Error("a held time could be chosen")
+		t.Error("a held time could be selected")
 	}
 
 	// Leaving the page releases the hold immediately.
@@ -128,7 +128,7 @@ func TestFocusStaysOnTakenTime(t *testing.T) {
 	focused(starts[2])
 	chosen(starts[2])
 	if n := p.count(".chip input:disabled"); n > 0 {
-		t.Errorf("%d times are disabled, which throws the focus away", n)
+		t.Errorf("%d times are disabled, which loses the focus", n)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 		t.Errorf("%d of 48 programs and %d of 2 tabs got the time; want one winner", wins.Load(), holding)
 	}
 	if int(refusals.Load()+wins.Load()) != 48 {
-		t.Errorf("%d were refused and %d won, want 48 answers", refusals.Load(), wins.Load())
+		t.Errorf("%d were refused and %d succeeded, want 48 answers", refusals.Load(), wins.Load())
 	}
 	if a := h.one(t); a["slotStartDate"] != start {
 		t.Errorf("the database has %v", a)
@@ -222,7 +222,7 @@ func TestLostTimeKeepsForm(t *testing.T) {
 	p.held()
 	if name, email := ask[string](p, "document.querySelector('#name').value"),
 		ask[string](p, "document.querySelector('#email').value"); name != "Lena Vogt" || email != "lena@example.org" {
-		t.Errorf("what was typed became %q and %q", name, email)
+		t.Errorf("the entered texts changed to %q and %q", name, email)
 	}
 	p.click(".details [type=submit]")
 	p.booked()
@@ -354,7 +354,7 @@ func TestDuplicatedTabIsNewClient(t *testing.T) {
 	p.held()
 	p.there(".live[data-link=live]")
 	if is := ask[string](p, secret); is != was {
-		t.Error("the first tab has another secret now")
+		t.Error("the first tab changed its secret")
 	}
 	p.confirm()
 	p.booked()
@@ -374,6 +374,6 @@ func (p *tab) opened() *tab {
 			return other
 		}
 	}
-	p.t.Fatal("no tab was opened")
+	p.t.Fatal("the page opened no tab")
 	return nil
 }

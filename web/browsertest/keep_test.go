@@ -27,10 +27,10 @@ func TestHeartbeatKeepsHold(t *testing.T) {
 		.observe(document.body, { subtree: true, childList: true, attributes: true })`)
 	p.says("2 minutes left to hold 10:00.")
 	if held := time.Since(taken); held < 9*time.Second {
-		t.Errorf("the warning came after %v, and proves nothing about a TTL of six seconds", held)
+		t.Errorf("the warning came after %v, which proves nothing about a TTL of six seconds", held)
 	}
 	if got := ask[[]string](p, `[...window.phases].filter(x => x !== 'held' && x !== 'warning')`); len(got) > 0 {
-		t.Errorf("before the warning the hold was %v", got)
+		t.Errorf("before the warning, the hold was %v", got)
 	}
 	h.heldTimes(t, 1)
 	p.click(".notice.warn .btn")
@@ -119,7 +119,7 @@ func TestPageChecksHoldAfterRestart(t *testing.T) {
 			p.look("book-16-restarted-" + c.name)
 			h.heldTimes(t, 1)
 			if got := ask[string](p, "document.querySelector('#name').value"); got != "Lena Vogt" {
-				t.Errorf("what was typed became %q", got)
+				t.Errorf("the entered text changed to %q", got)
 			}
 		})
 	}

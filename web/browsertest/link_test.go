@@ -18,7 +18,7 @@ func TestOfflinePageRecovers(t *testing.T) {
 	p.there(".live[data-link=offline]")
 	p.there(".notice.warn")
 	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. Times as of \d\d:\d\d\. We are trying to reconnect\.$`).MatchString(got) {
-		t.Errorf("without network the page says %q", got)
+		t.Errorf("without a network, the page shows %q", got)
 	}
 	p.accessible("no connection")
 	p.look("book-7-offline")
@@ -28,7 +28,7 @@ func TestOfflinePageRecovers(t *testing.T) {
 	p.shows(h.at("10:00"), "held") // the page catches up with the changes in between
 	p.until("!document.querySelector('.notice.warn')")
 	if !ask[bool](p, `window.sameDocument === true`) {
-		t.Error("the page was loaded anew")
+		t.Error("the page was reloaded")
 	}
 }
 
@@ -41,7 +41,7 @@ func TestOfflinePageKeepsHold(t *testing.T) {
 	p.offline(true)
 	p.there(".notice.warn")
 	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. 10:00 stays yours until \d\d:\d\d\.$`).MatchString(got) {
-		t.Errorf("without network the page says %q", got)
+		t.Errorf("without a network, the page shows %q", got)
 	}
 	p.offline(false)
 	p.there(".live[data-link=live]")

@@ -28,7 +28,7 @@ func TestLivePage(t *testing.T) {
 	p.until(`/Dr Ada Brandt/.test(document.querySelector('.charts > .plate:last-child tbody').innerText)`)
 	p.says("Check-up")
 	if raw := ask[string](p, "document.body.innerText"); strings.Contains(raw, "a-stranger") {
-		t.Errorf("the page says who holds\n%s", raw)
+		t.Errorf("the page shows the clients of holds\n%s", raw)
 	}
 
 	// The page is paused: new events are not drawn until it resumes.
@@ -39,10 +39,10 @@ func TestLivePage(t *testing.T) {
 	before := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/debug/')).length`)
 	p.until(`new Promise(done => setTimeout(() => done(true), 2500))`) // it would measure every two seconds
 	if after := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/debug/')).length`); after > before {
-		t.Errorf("paused, the page asked %d more times", after-before)
+		t.Errorf("while paused, the page sent %d requests", after-before)
 	}
 	if got := ask[string](p, tile("Live holds")); got != "1" {
-		t.Errorf("paused, the page says %s holds", got)
+		t.Errorf("while paused, the page shows %s holds", got)
 	}
 	p.click(`.office-tools .btn`)
 	p.until(tile("Live holds") + ` === '2'`)
@@ -69,11 +69,11 @@ func TestLivePage(t *testing.T) {
 
 	own := h.desk(t, store.RoleSpecialist)
 	if n := own.count(`nav a[href="#live"], nav a[href="#queue"]`); n != 0 {
-		t.Error("a specialist is shown the way to the Live or the Queue page")
+		t.Error("the menu of a specialist contains the Live or the Queue page")
 	}
 	for _, path := range []string{"/v1/debug/storage", "/v1/debug/locks", "/v1/queue-status"} {
 		if status := ask[int](own, `fetch(`+quoted(path)+`).then(r => r.status)`); status != 403 {
-			t.Errorf("a specialist who asks for %s gets %d, want 403", path, status)
+			t.Errorf("%s for a specialist: %d, want 403", path, status)
 		}
 	}
 }

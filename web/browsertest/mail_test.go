@@ -28,18 +28,18 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.when("")
 	p.take(h.at("10:00"))
 	if got := p.text("#email-hint"); got != "For your confirmation and calendar file" {
-		t.Errorf("with a mail server the form says %q", got)
+		t.Errorf("with a mail server, the form shows %q", got)
 	}
 	p.confirm()
 	p.booked()
 	p.until(`performance.getEntriesByType('resource').some(e => e.name.endsWith('/v1/appointments/managed') && e.responseEnd)`)
 	if said := p.text(".sent"); said != "" {
-		t.Errorf("while the mail server waits the page says %q", said)
+		t.Errorf("while the mail server waits, the page shows %q", said)
 	}
 	close(taken)
 	p.there(".sent")
 	if got := p.text(".sent"); got != "Email sent to lena@example.org." {
-		t.Errorf("the page says %q", got)
+		t.Errorf("the page shows %q", got)
 	}
 	p.look("book-4-mailed")
 	p.reload()
@@ -70,7 +70,7 @@ func TestPageWithoutMailServerPromisesNoEmail(t *testing.T) {
 		p.open("/?type=checkup&lang=" + lang)
 		p.held()
 		if got := p.text("#email-hint"); got != want {
-			t.Errorf("without a mail server the form says %q, want %q", got, want)
+			t.Errorf("without a mail server, the form shows %q, want %q", got, want)
 		}
 	}
 	p.open("/manage?lang=en#nonsense")

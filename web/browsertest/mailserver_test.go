@@ -52,7 +52,7 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	p.run(`document.querySelector('#mail-server').scrollIntoView({ block: 'start', behavior: 'instant' })`)
 	p.shot("mailserver-refused")
 	if h.engine.Message.SendsMail() {
-		t.Error("a trial chose the server")
+		t.Error("a trial saved the mail server")
 	}
 
 	p.set("#mail-password", "right")
@@ -62,12 +62,12 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	p.click("#mail-server [type=submit]")
 	p.until(`document.querySelector('#mail-password').value === '' && document.querySelector('#mail-password-hint').innerText.startsWith('A password is stored')`)
 	if !h.engine.Message.SendsMail() {
-		t.Error("it is saved, and no mail is sent")
+		t.Error("it is saved, but the server sends no email")
 	}
 	p.reload()
 	p.until(`document.querySelector('#mail-host')?.value === '` + host + `'`)
 	if got := ask[string](p, `document.querySelector('#mail-password').value`); got != "" {
-		t.Errorf("the page has the password %q", got)
+		t.Errorf("the page contains the password %q", got)
 	}
 	p.click("#mail-try") // with the stored password
 	p.says("The mail server accepted a test email to")

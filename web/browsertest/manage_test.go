@@ -17,7 +17,7 @@ func (h *house) stranger(clock string) string {
 	link, _ := got.get("appointment", "manageUrl").(string)
 	at := strings.Index(link, "/manage#")
 	if at < 0 {
-		h.t.Fatalf("no manage link in %s", got.raw)
+		h.t.Fatalf("%s has no manage link", got.raw)
 	}
 	return link[at:]
 }
@@ -41,7 +41,7 @@ func TestPatientMovesByLink(t *testing.T) {
 	p.click(".bar button")
 	p.there(".move")
 	if a := h.one(t); a["slotStartDate"] != h.at("10:00") {
-		t.Errorf("before the new time is confirmed the database has %v", a)
+		t.Errorf("before the new time is confirmed, the database has %v", a)
 	}
 	p.click(".actions .primary")
 	p.says("Your appointment was moved.")
@@ -86,7 +86,7 @@ func TestPatientCancelsByLink(t *testing.T) {
 	p.accessible("a cancelled appointment")
 	p.look("manage-5-cancelled")
 	if list := h.bookings(); len(list) != 0 {
-		t.Errorf("after cancelling there is %v", list)
+		t.Errorf("after the cancellation, the database has %v", list)
 	}
 	p.click(".notice.ok a")
 	p.live()
@@ -103,7 +103,7 @@ func TestManagePageRefusesLateChange(t *testing.T) {
 	p.open(link)
 	p.says("This appointment can no longer be changed online. Please call 030 1234567.")
 	if n := p.count(".btn.danger"); n != 0 {
-		t.Error("it is too late, and there is still a button")
+		t.Error("the button is still there after the cut-off")
 	}
 }
 

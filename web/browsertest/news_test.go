@@ -37,7 +37,7 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 	second, other := book("2", "11:00")
 	badge("2")
 	if n := ask[int](p, `window.notes`); n != 0 {
-		t.Errorf("the sound is off and the page played %d notes", n)
+		t.Errorf("the sound is off, but the page played %d notes", n)
 	}
 
 	p.press("Display")

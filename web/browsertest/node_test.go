@@ -57,13 +57,13 @@ func TestPagesShowClinicDetails(t *testing.T) {
 	p.booked()
 	booked := last(&told)
 	if booked == "" {
-		t.Fatal("no answer said up to which change its node knows the clinic")
+		t.Fatal("no answer contains the number of its node's last change")
 	}
 	mu.Lock()
 	sent = nil
 	mu.Unlock()
 	p.when("")
 	if got := last(&sent); got != booked {
-		t.Errorf("after a reload the page asked after %q, want %q", got, booked)
+		t.Errorf("after a reload, the page sent %q, want %q", got, booked)
 	}
 }

@@ -175,7 +175,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.open("/staff?lang=en#audit")
 	p.there(`.lines.log a[href="#day/` + h.date + `"]`)
 	if got := p.text(`.lines.log a`); !strings.HasSuffix(got, "16:00, Dr Ada Brandt") {
-		t.Errorf("the log calls an appointment %q", got)
+		t.Errorf("the log shows an appointment as %q", got)
 	}
 	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand",
 		"Jo owner changed the appointment type Check-up", "Jo owner revoked the key Phone agent",
@@ -183,7 +183,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 		p.says(sentence)
 	}
 	if raw := p.text(".lines.log"); strings.Contains(raw, " did ") {
-		t.Errorf("the log has something without words: %s", raw)
+		t.Errorf("the log has an entry without a text: %s", raw)
 	}
 	p.set("#action", "settings.changed")
 	p.until(`[...document.querySelectorAll('.lines.log .line')].every(l => /changed the settings/.test(l.innerText))`)
@@ -245,11 +245,11 @@ func TestDayPrints(t *testing.T) {
 	p.there(".sheet section:nth-child(2) tbody tr")
 	for _, words := range []string{"Dr Ada Brandt-Löwenherz", "Lena Vogt", "030 1112233", "Check-up", "Per Lind"} {
 		if !strings.Contains(p.text(".sheet"), words) {
-			t.Errorf("the sheet does not say %s: %s", words, p.text(".sheet"))
+			t.Errorf("the sheet does not contain %s: %s", words, p.text(".sheet"))
 		}
 	}
 	if n := ask[int](p, `[...document.querySelectorAll('.side, .toolbar, .calendar')].filter(e => e.offsetHeight).length`); n != 0 {
-		t.Errorf("%d parts of the screen are on paper", n)
+		t.Errorf("%d parts of the screen are printed", n)
 	}
 	p.run(`dispatchEvent(new Event('afterprint')); localStorage.setItem('holdfast.desk', JSON.stringify({ names: false }))`)
 	p.reload()
@@ -258,13 +258,13 @@ func TestDayPrints(t *testing.T) {
 	p.there(".sheet tbody tr")
 	if raw := p.text(".sheet"); strings.Contains(raw, "Lena") || strings.Contains(raw, "030 111") ||
 		!strings.Contains(raw, "L. V.") {
-		t.Errorf("names are hidden, and the sheet says %s", raw)
+		t.Errorf("names are hidden, but the sheet contains %s", raw)
 	}
 	p.run(`dispatchEvent(new Event('afterprint')); location.hash = 'week/' + (/\d{4}-\d\d-\d\d/.exec(location.hash) || [''])[0]`)
 	p.there(".week .calendar, .week .board")
 	p.until(`(dispatchEvent(new Event('beforeprint')), document.querySelector('.sheet tbody tr'))`)
 	if raw := p.text(".sheet"); !strings.Contains(raw, "Check-up") ||
 		!strings.Contains(raw, "Dr Ada Brandt-Löwenherz") {
-		t.Errorf("the week on paper says %q", raw)
+		t.Errorf("the title of the printed week is %q", raw)
 	}
 }

@@ -18,7 +18,7 @@ func (h *house) requested() string {
 	h.t.Helper()
 	list, err := h.db.Sessions(h.t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
 	if err != nil || len(list) != 1 {
-		h.t.Fatalf("got %+v, %v; want one session that waits", list, err)
+		h.t.Fatalf("got %+v, %v; want one open session request", list, err)
 	}
 	return list[0].ID
 }
@@ -126,7 +126,7 @@ func TestSessionsStayOffByDefault(t *testing.T) {
 	asked, _ := p.requests()
 	for _, request := range asked {
 		if request == "GET /v1/presence/snapshot" {
-			t.Error("the page asks who is online although the clinic does not offer sessions")
+			t.Error("the page requests the availability although the clinic does not offer sessions")
 		}
 	}
 }

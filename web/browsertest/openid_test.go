@@ -75,7 +75,7 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	p.accessible("signing in, after nobody was signed in at the provider")
 	p.shot("openid-denied")
 	if at := ask[string](p, `location.pathname + location.search`); at != "/staff" {
-		t.Errorf("the address is %q, want that the word behind it is gone", at)
+		t.Errorf("the address is %q, want it without the error word", at)
 	}
 	provider.Do(func(x *openidtest.Provider) {
 		x.Who = map[string]any{"sub": "1", "email": "owner@clinic.example", "email_verified": true}

@@ -37,7 +37,7 @@ func TestBoardOfThirtyNeedsEightRequests(t *testing.T) {
 	t.Logf("%d requests, %d bytes:\n\t%s", len(asked), received, strings.Join(asked, "\n\t"))
 	needed := slices.Index(asked, "GET /v1/appointments") + 1
 	if needed < 5 || needed > 8 {
-		t.Errorf("the appointments are request %d of the page, want 8 at most", needed)
+		t.Errorf("the appointments are request %d of the page, want at most 8", needed)
 	}
 	for _, later := range []string{"GET /v1/online-changes", "GET /v1/requests", "GET /v1/waitlist"} {
 		if n := slices.Index(asked, later); n >= 0 && n < needed {

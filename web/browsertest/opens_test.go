@@ -66,7 +66,7 @@ func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 			p.cursor(c.today)
 			p.until(boardFilled)
 			if got := ask[bool](p, `(n => Boolean(n) && (r => (b => r.top >= b.top && r.bottom <= b.bottom)(document.querySelector('.board').getBoundingClientRect()))(n.getBoundingClientRect()))(document.querySelector('.now'))`); got != c.line {
-				t.Errorf("the line of the present is in sight: %v, want %v", got, c.line)
+				t.Errorf("the line of the current time is visible: %v, want %v", got, c.line)
 			}
 			p.shot("staff-phone-" + strings.ReplaceAll(c.name, " ", "-"))
 			p.key(".")

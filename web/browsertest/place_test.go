@@ -49,7 +49,7 @@ func TestPatientChoosesPlace(t *testing.T) {
 	p.shot("place-booked")
 	p.accessible("booked at a place")
 	if one := h.one(t); one["place"] != "south" || one["specialistId"] != "karim" {
-		t.Errorf("booked was %v", one)
+		t.Errorf("the booked place is %v", one)
 	}
 }
 

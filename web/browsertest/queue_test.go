@@ -137,12 +137,12 @@ func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	p.until(`!` + line("Per Lind"))
 	p.shot("queue-1")
 	if n := len(h.bookings()); n != 2 {
-		t.Errorf("there are %d appointments, want both to stay", n)
+		t.Errorf("there are %d appointments, want both", n)
 	}
 	p.onLine("Lena Vogt", "Retry now")
 	p.lineSays("Lena Vogt", "Done")
 	if n := fake.Score().Appointments; n != 1 {
-		t.Errorf("the practice system has %d appointments, want the one that was not given up", n)
+		t.Errorf("the practice system has %d appointments, want only the one that was not given up", n)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 	p.there("#practice li")
 	if got := p.text("#practice"); !strings.Contains(got, "closed here until") ||
 		!strings.Contains(got, "Dr Ada Brandt") || !strings.Contains(got, "09:00") {
-		t.Errorf("the desk reads %q", got)
+		t.Errorf("the desk shows %q", got)
 	}
 	p.accessible("time that was refused")
 }
@@ -254,7 +254,7 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	h.operation("Lena Vogt", "completed", false)
 	p.lineSays("Lena Vogt", "Done")
 	if first := p.text(".lines .line"); !strings.Contains(first, "Lena Vogt") {
-		t.Errorf("the lines changed their places under the pointer: the first is now %q", first)
+		t.Errorf("the lines changed places below the pointer: the first is now %q", first)
 	}
 	p.onLine("Per Lind", "It didn’t arrive, send again")
 	p.says("Sending again.")
@@ -264,7 +264,7 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	p.until(`!` + line("Mia Sand"))
 	p.lineSays("Per Lind", "Done")
 	if got := fake.Score(); got.Appointments != 2 || got.Duplicates != 0 {
-		t.Errorf("the practice system has %+v, want two appointments and none twice", got)
+		t.Errorf("the practice system has %+v, want two appointments and no duplicate", got)
 	}
 	states := map[any]int{}
 	for _, a := range h.bookings() {

@@ -77,7 +77,7 @@ func TestOpenFormShowsNewQuestions(t *testing.T) {
 	p.submit()
 	p.booked()
 	if text := p.text("main"); strings.Contains(text, "has just changed") {
-		t.Errorf("the page of the booking says what was said before it: %q", text)
+		t.Errorf("the page of the booking shows an earlier notice: %q", text)
 	}
 	h.one(t)
 }
@@ -124,14 +124,14 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	what.forgive()
 	what.there(".card input[value=checkup]")
 	if n := what.count(".card input[value=longer]"); n != 0 {
-		t.Error("a type that is gone is still offered")
+		t.Error("a deactivated type is still offered")
 	}
 	what.shot("renewed-what")
 	what.click(".card input[value=checkup]")
 	what.click(".bar button")
 	what.live()
 	if strings.Contains(what.text("main"), "has just changed") {
-		t.Error("the notice stays on the next step")
+		t.Error("the notice remains on the next step")
 	}
 	if details.count(".details [type=submit]") > 0 { // unless the page knows it already
 		details.run(`document.querySelector('.details [type=submit]')?.click()`)
@@ -147,7 +147,7 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	details.day(h.date)
 	details.take(h.at("11:00"))
 	if name := ask[string](details, `document.querySelector('#name').value`); name != "Lena Vogt" {
-		t.Errorf("the form has %q, want what was typed", name)
+		t.Errorf("the form contains %q, want the entered text", name)
 	}
 	h.change("checkup", map[string]any{"active": false})
 	details.run(`document.querySelector('.details [type=submit]')?.click()`)
@@ -175,7 +175,7 @@ func TestRestoredPageIsRefreshed(t *testing.T) {
 	p.renewed()
 	p.there(".card input[value=checkup]")
 	if n := p.count(".card input[value=longer]"); n != 0 {
-		t.Error("a type that is gone is still offered")
+		t.Error("a deactivated type is still offered")
 	}
 }
 
@@ -199,7 +199,7 @@ func TestOpenMoveDropsRemovedType(t *testing.T) {
 	p.forgive()
 	p.there(".ticket.confirmed")
 	if text := p.text(".ticket"); !strings.Contains(text, "Check-up") {
-		t.Errorf("the appointment of a type that is gone is %q, without what it is about", text)
+		t.Errorf("the appointment of a deactivated type is shown as %q, without its type", text)
 	}
 	p.shot("renewed-manage")
 }

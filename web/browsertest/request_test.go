@@ -64,7 +64,7 @@ func TestVisitorConfirmsByEmail(t *testing.T) {
 	mail.accessible("the link of a request")
 	mail.shot("manage-5-request")
 	if n := len(h.bookings()); n != 0 {
-		t.Errorf("looking at the link booked %d appointments", n)
+		t.Errorf("opening the link booked %d appointments", n)
 	}
 	mail.click(".actions .primary")
 	mail.there(".ticket.confirmed")
@@ -98,6 +98,6 @@ func TestDeskDecidesRequests(t *testing.T) {
 	p.click(`dialog .btn.solid, .dialog .btn.solid`)
 	p.says("No requests.")
 	if n := len(h.bookings()); n != 1 || len(h.requests()) != 0 {
-		t.Errorf("%d bookings and %d requests are left, want one booking", n, len(h.requests()))
+		t.Errorf("%d bookings and %d requests remain, want one booking", n, len(h.requests()))
 	}
 }

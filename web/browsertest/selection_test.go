@@ -38,11 +38,11 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	a.choose(start)
 	b.there(chip(start) + ".looking")
 	if got := b.spoken(start); got != "10:00, someone is looking" {
-		t.Errorf("a time that is looked at is called %q", got)
+		t.Errorf("the name of a selected time is %q", got)
 	}
 	if got := ask[string](b, `getComputedStyle(document.querySelector(`+quoted(chip(start)+" .face")+
 		`), '::after').borderTopColor`); got != "rgb(122, 75, 0)" {
-		t.Errorf("the ring of a time that is looked at is %s, want the amber of --warn", got)
+		t.Errorf("the ring of a selected time is %s, want the amber of --warn", got)
 	}
 
 	// A crashed page does not answer, so the test does not wait for an answer.
@@ -53,7 +53,7 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	b.unlooked(start)
 	t.Logf("from the crash to the other tab showing nobody looking: %v (at most 10s after the last renewal)", time.Since(killed))
 	if got := b.spoken(start); got != "10:00" {
-		t.Errorf("a time that nobody looks at any more is called %q", got)
+		t.Errorf("the name of a time that is no longer selected is %q", got)
 	}
 	b.shows(start, "free")
 }
@@ -69,7 +69,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	p.open("/?lang=en&type=checkup&specialist=ada")
 	p.there(".live[data-link=polling]")
 	if n := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/holds/stream')).length`); n < 3 {
-		t.Errorf("the page gave up on the stream after %d attempts, want 3", n)
+		t.Errorf("the page stopped reconnecting after %d attempts, want 3", n)
 	}
 	p.day(h.date)
 	start, other := h.at("10:00"), h.at("11:00")
@@ -114,10 +114,10 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	p.shows(h.at("12:00"), "held")
 	p.shows(start, "held")
 	if !ask[bool](p, `window.sameDocument === true`) {
-		t.Error("the page was loaded anew")
+		t.Error("the page was reloaded")
 	}
 	if polls := `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/slots/poll')).length`; ask[int](p, polls) == 0 {
-		t.Error("the page never asked /v1/slots/poll")
+		t.Error("the page never requested /v1/slots/poll")
 	}
 }
 

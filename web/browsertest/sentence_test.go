@@ -45,7 +45,7 @@ func TestSentencesHaveNoGaps(t *testing.T) {
 			p.there(".notice")
 			for _, text := range ask[[]string](p, `[...document.querySelectorAll('.notice')].map(e => e.innerText)`) {
 				if text == "" || blank.MatchString(text) {
-					t.Errorf("%s: the page says %q", refusal, text)
+					t.Errorf("%s: the page contains %q", refusal, text)
 				}
 			}
 		}

@@ -50,7 +50,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.set(".occurrences select", "0")
 	p.until(`/Book 6/.test(document.querySelector('dialog [type=submit]').innerText)`)
 	if n := len(h.bookings()); n != 3 {
-		t.Errorf("%d appointments before anything was pressed, want 3", n)
+		t.Errorf("%d appointments before a button was pressed, want 3", n)
 	}
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
 	p.closed()
@@ -88,7 +88,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.closed()
 	p.toasted("Cancelled: lena vogt, 5 appointments")
 	if n := len(h.bookings()); n != 4 {
-		t.Errorf("%d appointments are left, want the first and three others", n)
+		t.Errorf("%d appointments remain, want the first and three others", n)
 	}
 	// One press undoes all of it.
 	p.chord(ctrl, "z")
@@ -113,6 +113,6 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.toasted("Nothing was undone")
 	p.shot("staff-series-undo-gone")
 	if n := len(h.bookings()); n != 6 {
-		t.Errorf("%d appointments after the undo that was refused, want 6", n)
+		t.Errorf("%d appointments after the refused undo, want 6", n)
 	}
 }

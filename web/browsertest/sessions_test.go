@@ -65,14 +65,14 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	p.says("Talking")
 	p.says("1/1 sessions")
 	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "active" || x["specialistId"] != "ada" {
-		t.Errorf("the session is %v, want it with ada", x)
+		t.Errorf("the session is %v, want ada as its specialist", x)
 	}
 	p.until(`(b => b && (b.id = 'payment'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Payment pending'))`)
 	p.click(`#payment`)
 	p.until(`[...document.querySelectorAll('.line-do .btn')].some(b => b.innerText === 'Payment done')`)
 	p.says("1/1 sessions") // a session with a pending payment still counts
 	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "pending_payment" {
-		t.Errorf("the session is %v, want it to wait for the payment", x["status"])
+		t.Errorf("the session is %v, want pending payment", x["status"])
 	}
 	p.shot("sessions-2-payment")
 	p.until(`(b => b && (b.id = 'end'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'End'))`)
@@ -85,7 +85,7 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	p.says("0/1 sessions")
 	p.says("No session at the moment.")
 	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "ended" || x["outcome"] != nil {
-		t.Errorf("its client is told %v, want that it ended, and not the outcome", x)
+		t.Errorf("its client gets %v, want the end without the outcome", x)
 	}
 	if x, err := h.engine.Presence.Session(t.Context(), id); err != nil || x.Outcome != "advice given" {
 		t.Errorf("the session ended with %q, %v; want its outcome", x.Outcome, err)
@@ -128,7 +128,7 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	r.click(`#reroute`)
 	r.says("Dr Ada Brandt takes over.")
 	if x := h.session(id, "a-patient-at-home-1"); x["specialistId"] != "ada" || x["status"] != "active" {
-		t.Errorf("the session is %v, want it with ada", x)
+		t.Errorf("the session is %v, want ada as its specialist", x)
 	}
 	p.says("1/1 sessions") // the other page gets the event
 

@@ -46,7 +46,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.fill("#password", "a few words together")
 			// The page proposes the address under which it was opened. The clinic enters the one for patients.
 			if got := ask[string](p, `document.querySelector('#address').value === location.origin ? '' : document.querySelector('#address').value`); got != "" {
-				t.Errorf("the address that is proposed is %q, want the one of this page", got)
+				t.Errorf("the proposed address is %q, want that of this page", got)
 			}
 			p.set("#address", "https://book.example.org")
 			p.shot("setup-1-clinic-" + lang)
@@ -54,7 +54,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 
 			p.there("#specialist")
 			if got := ask[string](p, "location.hash"); got != "" {
-				t.Error("the token is still in the address bar")
+				t.Error("the token remains in the address bar")
 			}
 			p.fill("#specialist", "Dr Ada Brandt")
 			p.there(".preview li:nth-child(7)")
@@ -79,7 +79,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.accessible("ready")
 			if link, of := ask[string](p, `document.querySelector('#link').value`),
 				ask[string](p, `document.querySelector('.qr').getAttribute('aria-label')`); link != "https://book.example.org/" || !strings.Contains(of, link) {
-				t.Errorf("the link to hand out is %q and the code %q, want both of the address that was said", link, of)
+				t.Errorf("the link for patients is %q and the code %q, want both with the entered address", link, of)
 			}
 			p.there(".mail .notice.warn code") // no mail server is set
 			p.run(`document.querySelector('.mail').scrollIntoView({ block: 'center', behavior: 'instant' })`)
@@ -112,7 +112,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			late.there(`a[href="/staff"]`)
 			late.accessible("setup that is done")
 			if n := late.count("#clinic"); n != 0 {
-				t.Error("setup is done, and its form is still shown")
+				t.Error("setup is done, but its form is still shown")
 			}
 		})
 	}

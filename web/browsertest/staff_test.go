@@ -112,7 +112,7 @@ func TestReceptionBooksWithSevenKeys(t *testing.T) {
 	press(kb.Enter)
 	p.until(`!document.querySelector('dialog') && [...document.querySelectorAll('.appt')].filter(x => /Lena Vogt/.test(x.innerText)).length === 2`)
 	if keys > 7 {
-		t.Errorf("it took %d keys, want at most 7", keys)
+		t.Errorf("the booking needed %d keys, want at most 7", keys)
 	}
 	t.Logf("a known patient is booked with %d keys", keys)
 	for _, a := range h.bookings() {
@@ -153,7 +153,7 @@ func TestDragEqualsMoveDialog(t *testing.T) {
 
 	a, b := h.appointmentOf(dragged), h.appointmentOf(moved)
 	if a["slotStartDate"] != h.at("09:00") || b["slotStartDate"] != h.at("10:00") {
-		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"],
+		t.Errorf("the appointments are at %v and %v, want their own times with the other specialist", a["slotStartDate"],
 			b["slotStartDate"])
 	}
 	for _, field := range []string{"specialistId", "status", "version", "attendance", "source", "overbook",
@@ -163,7 +163,7 @@ func TestDragEqualsMoveDialog(t *testing.T) {
 		}
 	}
 	if a["specialistId"] != "karim" {
-		t.Errorf("they are with %v, want karim", a["specialistId"])
+		t.Errorf("the specialist is %v, want karim", a["specialistId"])
 	}
 }
 
@@ -198,7 +198,7 @@ func TestDeskRefusesStaleChange(t *testing.T) {
 	p.click("dialog [type=submit]")
 	p.says("Someone else changed this a moment ago.")
 	if a := h.appointmentOf(id); a["slotStartDate"] != h.at("13:00") {
-		t.Errorf("a stale change went through: %v", a)
+		t.Errorf("a stale change succeeded: %v", a)
 	}
 	p.click("dialog .notice.warn .btn")
 	p.says("13:00")
@@ -221,7 +221,7 @@ func TestOverbookNeedsReason(t *testing.T) {
 	p.click("dialog [type=submit]")
 	p.says("Enter a reason")
 	if n := len(h.bookings()); n != 1 {
-		t.Errorf("an overbooking without a reason made %d appointments of 1", n)
+		t.Errorf("overbooking without a reason changed 1 appointment to %d", n)
 	}
 	p.fill("#overbook-reason", "Toothache since Friday")
 	p.click("dialog [type=submit]")
@@ -241,12 +241,12 @@ func TestOverbookNeedsReason(t *testing.T) {
 	own.set("#when-time", "09:00")
 	own.there("dialog .notice")
 	if n := own.count("dialog .notice .btn"); n != 0 {
-		t.Error("a specialist is offered to overbook")
+		t.Error("a specialist can choose to overbook")
 	}
 	status := ask[int](own, `fetch('/v1/appointments', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({
 		appointmentTypeId: 'checkup', specialistId: 'ada', slotStartDate: `+quoted(h.at("09:00"))+`, patient: { name: 'Per Lind', phone: '030 1112233' }, overbook: { reason: 'because' } }) }).then(r => r.status)`)
 	if status != 403 {
-		t.Errorf("a specialist who overbooks around the page gets %d, want 403", status)
+		t.Errorf("a specialist's request to overbook: %d, want 403", status)
 	}
 }
 
@@ -278,6 +278,6 @@ func TestBoardShowsHoldInProgress(t *testing.T) {
 	p.there(".appt.arrived")
 	p.there(".toast") // it appears once the change is saved
 	if a := h.one(t); a["attendance"] != "arrived" {
-		t.Errorf("the database has the attendance %v", a["attendance"])
+		t.Errorf("the attendance in the database is %v", a["attendance"])
 	}
 }

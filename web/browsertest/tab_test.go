@@ -81,7 +81,7 @@ func (p *tab) watched(look, done func()) *tab {
 		}
 		look()
 		for _, c := range p.forgive() {
-			p.t.Errorf("the page should not: %s", c)
+			p.t.Errorf("the page must not: %s", c)
 		}
 		done()
 	})
@@ -136,7 +136,7 @@ func (p *tab) misbehaves(how string) {
 			return
 		}
 	}
-	p.t.Errorf("%s was not seen, only %q", how, said)
+	p.t.Errorf("%s did not appear, only %q", how, said)
 }
 
 // moment waits 50 ms, so that the page can finish what it is doing.
@@ -219,7 +219,7 @@ func (p *tab) until(condition string) {
 		if time.Now().After(deadline) || p.ctx.Err() != nil {
 			text, _ := evaluate[string](p,
 				`location.href.replace(/#.*/, '#…') + '\n' + document.body.innerText.slice(0, 1500)`)
-			p.t.Fatalf("waited in vain for %s (%v) on\n%s", condition, err, text)
+			p.t.Fatalf("timeout while waiting for %s (%v) on\n%s", condition, err, text)
 		}
 	}
 }

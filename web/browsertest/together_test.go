@@ -68,7 +68,7 @@ func TestRoomHasColumn(t *testing.T) {
 	guest.open("/?lang=en")
 	guest.there(".card")
 	if seen := ask[string](guest, "document.documentElement.innerHTML"); strings.Contains(seen, "Room One") {
-		t.Error("a patient is told of the room")
+		t.Error("the patient's page shows the room")
 	}
 }
 
@@ -85,10 +85,10 @@ func TestDeskBooksFromARoomColumn(t *testing.T) {
 	p.there("dialog #when-who")
 	p.until(`document.querySelector('dialog input[name=type]:checked')?.value === 'checkup'`)
 	if got := ask[string](p, `[...document.querySelectorAll('#when-who option')].map(o => o.value).join()`); strings.Contains(got, "room-1") || got == "" {
-		t.Errorf("the specialists are %q, want people only", got)
+		t.Errorf("the specialists are %q, want only people", got)
 	}
 	if said := ask[string](p, `document.querySelector('dialog').innerText`); strings.Contains(said, "{") {
-		t.Errorf("the dialog has an empty place: %s", said)
+		t.Errorf("the dialog shows an empty place: %s", said)
 	}
 	p.shot("together-book")
 }

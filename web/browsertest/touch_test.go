@@ -66,7 +66,7 @@ func (p *tab) tapUntilClick(selector string) {
 			return
 		}
 	}
-	p.t.Fatalf("no tap on %s clicks", selector)
+	p.t.Fatalf("a tap on %s causes no click", selector)
 }
 
 // stroke puts a finger down in the middle of an element, moves it immediately, stops and lifts it. A finger that is
@@ -104,13 +104,13 @@ func TestDeskByTouch(t *testing.T) {
 			break
 		}
 		if time.Since(began) > patience {
-			t.Fatal("a finger that moves immediately does not scroll the board")
+			t.Fatal("an immediate swipe does not scroll the board")
 		}
 		p.reload()
 		p.there(card(dragged))
 	}
 	if n := p.count(".lifted, .drop, dialog"); n != 0 {
-		t.Error("a finger that rolls the board takes a card along or opens something")
+		t.Error("a swipe that scrolls the board also moves a card or opens a dialog")
 	}
 
 	// away from the edges, where a dragged card scrolls the board
@@ -131,7 +131,7 @@ func TestDeskByTouch(t *testing.T) {
 	}
 	// the stroke may leave a pixel; an edge scrolls eight at a time
 	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 {
-		t.Errorf("the finger that carried the card rolled the board from %v to %v", rolled, got)
+		t.Errorf("dragging the card scrolled the board from %v to %v", rolled, got)
 	}
 	p.tap("dialog [type=submit]:not([aria-disabled])")
 	p.until(`!document.querySelector('dialog')`)
@@ -142,7 +142,7 @@ func TestDeskByTouch(t *testing.T) {
 	p.says("at the desk") // the last text that appears in the dialog
 	p.moment()
 	if got := ask[[]string](p, "clicks"); len(got) > 0 {
-		t.Errorf("a tap on a card also clicks what lies there in the dialog that it opens: %q", got)
+		t.Errorf("a tap on a card also clicks an element of the dialog that it opens: %q", got)
 	}
 	p.tapUntilClick("dialog .actions .btn")
 	p.there("#when-who")
@@ -153,7 +153,7 @@ func TestDeskByTouch(t *testing.T) {
 	p.there(`[data-col=karim] ` + card(moved))
 	a, b := h.appointmentOf(dragged), h.appointmentOf(moved)
 	if a["slotStartDate"] != h.at("10:00") || b["slotStartDate"] != h.at("11:00") {
-		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"],
+		t.Errorf("the appointments are at %v and %v, want their own times with the other specialist", a["slotStartDate"],
 			b["slotStartDate"])
 	}
 	for _, field := range []string{"specialistId", "status", "version", "attendance", "source"} {
@@ -188,7 +188,7 @@ func TestSwipeShowsNextColumn(t *testing.T) {
 		p.stroke(".col", c.forward, 0)
 		p.there("[data-col=karim]")
 		if n := p.count("dialog"); n != 0 {
-			t.Error("a stroke to the side opens something")
+			t.Error("a horizontal swipe opens a dialog")
 		}
 		p.stroke(".col", -c.forward, 0)
 		p.there("[data-col=ada]")
@@ -213,7 +213,7 @@ func TestSwipeShowsNextDays(t *testing.T) {
 	p.stroke(".day:nth-child(5)", -180, 0)
 	p.until(inside)
 	if got := ask[string](p, `document.querySelector('.day input:checked').value`); got != shown {
-		t.Errorf("rolling the days chose %s instead of %s", got, shown)
+		t.Errorf("scrolling the days selected %s instead of %s", got, shown)
 	}
 	p.tap(last)
 	p.there(last + " input:checked")

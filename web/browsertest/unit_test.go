@@ -36,7 +36,7 @@ func unitTests(t *testing.T) (dir string, names []string) {
 	writeTexts(t, filepath.Join(dir, "ui", "i18n"))
 	files, err := filepath.Glob(filepath.Join(dir, "unit", "*.test.js"))
 	if err != nil || len(files) < 4 {
-		t.Fatalf("%d tests, %v; want those of testdata/unit", len(files), err)
+		t.Fatalf("%d tests, %v; want the files of testdata/unit", len(files), err)
 	}
 	for _, file := range files {
 		names = append(names, filepath.Base(file))
@@ -52,7 +52,7 @@ func writeTexts(t *testing.T, dir string) {
 	}
 	built, err := filepath.Glob("../pages/built/i18n/*.js*")
 	if err != nil || len(built) == 0 {
-		t.Fatalf("got %d scripts, %v; want those of web/pages/built/i18n", len(built), err)
+		t.Fatalf("got %d scripts, %v; want the files of web/pages/built/i18n", len(built), err)
 	}
 	for _, file := range built {
 		text, err := os.ReadFile(file)
@@ -78,7 +78,7 @@ func writeTexts(t *testing.T, dir string) {
 func TestPageStateMachinesInNode(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("SKIPPED: there is no Node; Chromium runs the same tests")
+		t.Skip("SKIPPED: Node is not installed; Chromium runs the same tests")
 	}
 	dir, names := unitTests(t)
 	write := func(name, text string) {

@@ -63,7 +63,7 @@ func TestDeskBooksVisitOfThree(t *testing.T) {
 	p.run(`[...document.querySelectorAll('.toast button, .toasts button')].find(b => /Undo/.test(b.innerText)).click()`)
 	p.until(`document.querySelectorAll('.appt .flag').length === 3`)
 	if n := len(h.bookings()); n != 3 {
-		t.Errorf("%d appointments after it was taken back, want 3", n)
+		t.Errorf("%d appointments after the undo, want 3", n)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestVisitLinkCancelsVisit(t *testing.T) {
 	p.run(`document.querySelector('form').requestSubmit()`)
 	p.says("Cancelled. The time is free for someone else.")
 	if n := len(h.bookings()); n != 0 {
-		t.Errorf("%d appointments are left, want none", n)
+		t.Errorf("%d appointments remain, want none", n)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestVisitDialogNeedsPeople(t *testing.T) {
 		p.closed()
 	}
 	if n := len(h.bookings()); n != 3 {
-		t.Errorf("%d appointments are left, want 3", n)
+		t.Errorf("%d appointments remain, want 3", n)
 	}
 }
 

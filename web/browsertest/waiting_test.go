@@ -48,7 +48,7 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 	p.there(card(id) + ".in_progress")
 	p.until(`!document.querySelector('.waiting')`)
 	if a := h.appointmentOf(id); a["arrivedAt"] == nil {
-		t.Error("it is forgotten when the patient came")
+		t.Error("the waiting time is not shown after the patient arrived")
 	}
 }
 

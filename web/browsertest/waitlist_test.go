@@ -32,7 +32,7 @@ func (h *house) waiting() *waitlist.Waiting {
 	h.t.Helper()
 	live, _, err := h.engine.Waitlist.List(h.t.Context(), 0)
 	if err != nil || len(live) != 1 {
-		h.t.Fatalf("who waits: got %+v, %v; want one", live, err)
+		h.t.Fatalf("waiting: got %+v, %v; want one", live, err)
 	}
 	return &live[0]
 }
@@ -84,13 +84,13 @@ func TestVisitorAcceptsOffer(t *testing.T) {
 	taking.accessible("the link of an offer")
 	taking.shot("waitlist-3-offer")
 	if n := len(h.bookings()); n != 0 {
-		t.Errorf("looking at the link booked %d appointments", n)
+		t.Errorf("opening the link booked %d appointments", n)
 	}
 	taking.click(".actions .primary")
 	taking.there(".ticket.confirmed")
 	taking.there(".ticket-title") // a booking, not "Your appointment was moved"
 	if n := len(h.bookings()); n != 1 {
-		t.Errorf("taken: %d bookings, want one", n)
+		t.Errorf("accepted: %d bookings, want one", n)
 	}
 }
 
@@ -108,7 +108,7 @@ func (h *house) offered() *store.WaitlistOffer {
 		}
 		tab.moment()
 	}
-	h.t.Fatal("nothing was offered")
+	h.t.Fatal("the page offers no time")
 	return nil
 }
 

@@ -55,6 +55,6 @@ func TestOwnerSendsWebhookAgain(t *testing.T) {
 	p.shot("webhook-deliveries")
 	p.press("Send again")
 	if id := next(); id != first {
-		t.Errorf("sent again with the id %s, want %s", id, first)
+		t.Errorf("the repeated message has the id %s, want %s", id, first)
 	}
 }

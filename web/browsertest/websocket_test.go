@@ -83,7 +83,7 @@ func (s *socket) read() ([]byte, error) {
 		case frameClose:
 			return nil, io.EOF
 		default:
-			return nil, fmt.Errorf("a frame of kind %#x is none of a browser's", kind)
+			return nil, fmt.Errorf("a browser sends no frame of kind %#x", kind)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func TestCertificateIsObtained(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := s.presented(t, "other.clinic.test"); err == nil {
-				t.Error("a name that is none of ours was answered")
+				t.Error("an unknown name got a certificate")
 			}
 			s.stop()
 			again, err := New(s.options)
@@ -137,7 +137,7 @@ func TestCertificateIsObtained(t *testing.T) {
 				t.Fatal(err)
 			}
 			if held := again.held[domain]; held == nil || !held.Leaf.Equal(first) {
-				t.Error("the next start does not have the certificate")
+				t.Error("the certificate is missing after a restart")
 			}
 			expectPrivate(t, dir)
 		})
@@ -152,7 +152,7 @@ func expectPrivate(t *testing.T, dir string) {
 		}
 		info, err := d.Info()
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v: others can read it", path, info.Mode())
+			t.Errorf("%s has mode %v: other users can read it", path, info.Mode())
 		}
 		return err
 	})
@@ -170,7 +170,7 @@ func TestSecondChallengeIsTried(t *testing.T) {
 		t.Errorf("why: %q", is.Why)
 	}
 	if is = s.eventually(t, "got", got); failed(is) {
-		t.Errorf("it was got, and is said to have failed: %+v", is)
+		t.Errorf("the certificate was obtained, but is reported as failed: %+v", is)
 	}
 }
 
@@ -183,13 +183,13 @@ func TestCertificateIsRenewed(t *testing.T) {
 		k.held[domain] = &tls.Certificate{Leaf: &x509.Certificate{NotBefore: now.Add(-30 * time.Minute),
 			NotAfter: now.Add(30 * time.Minute)}}
 		if k.due(domain) <= 0 {
-			t.Error("a certificate of which half is left is renewed")
+			t.Error("a certificate at half of its lifetime is due for renewal")
 		}
 		k.held[domain] = &tls.Certificate{Leaf: last}
 	})
 	second := s.eventually(t, "renewed", func(is Status) bool { return is.Until.After(last.NotAfter) })
 	if is, err := s.presented(t, domain); err != nil || is.NotAfter.Before(second.Until) {
-		t.Errorf("presented: %v, %v; want the renewed one", is, err)
+		t.Errorf("the server sends %v, %v; want the renewed one", is, err)
 	}
 }
 
@@ -199,10 +199,10 @@ func TestUnreachableDomain(t *testing.T) {
 	s := open(t, t.TempDir(), func(o *Options) { o.Domains = []string{"book.clinic.example"} }, acmetest.Options{}, "")
 	is := s.eventually(t, "failed", failed)
 	if want := "Could not resolve"; !strings.Contains(is.Why, want) {
-		t.Errorf("why: %q, want %q in it", is.Why, want)
+		t.Errorf("the reason is %q, want %q in it", is.Why, want)
 	}
 	if _, err := s.presented(t, "book.clinic.example"); err == nil {
-		t.Error("it was answered with a certificate of nobody's")
+		t.Error("the server sent a self-signed certificate")
 	}
 }
 
@@ -221,7 +221,7 @@ func TestStoredCertificateIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k.held[domain] != nil {
-		t.Error("the certificate of another directory is used")
+		t.Error("the server uses the certificate of another directory")
 	}
 	if err := errors.Join(os.RemoveAll(k.dir), os.Rename(filepath.Join(dir, host), k.dir)); err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestStoredCertificateIsServed(t *testing.T) {
 	again := &serving{Keeper: k}
 	is := again.eventually(t, "failed", failed)
 	if !strings.Contains(is.Why, "cannot be reached") || is.Until.IsZero() {
-		t.Errorf("%+v: want that the directory cannot be reached, and the certificate that there is", is)
+		t.Errorf("%+v: want an unreachable directory and the existing certificate", is)
 	}
 	if c, err := k.certificate(&tls.ClientHelloInfo{ServerName: domain}); err != nil || c.Leaf.NotAfter != is.Until {
 		t.Errorf("a handshake: %v, want the old certificate", err)

@@ -33,14 +33,14 @@ func TestFailuresRespectRateLimits(t *testing.T) {
 	limited := &acme.Error{ProblemType: "urn:ietf:params:acme:error:rateLimited",
 		Header: http.Header{"Retry-After": {"7200"}}}
 	if got := pause(0, true, limited); got != 2*time.Hour {
-		t.Errorf("after \"Retry-After: 7200\" it waits %v", got)
+		t.Errorf("after \"Retry-After: 7200\", it waits %v", got)
 	}
 	limited.Header = nil
 	if got := pause(0, true, limited); got < time.Hour {
 		t.Errorf("after a limit without a time it waits %v", got)
 	}
 	if got := backoff(1, nil, &http.Response{StatusCode: http.StatusTooManyRequests}); got > 0 {
-		t.Errorf("a call that was too much is repeated after %v", got)
+		t.Errorf("a call over the rate limit is repeated after %v", got)
 	}
 	for range 3 {
 		if got := pause(0, false, wrong); got != time.Minute {
@@ -120,7 +120,7 @@ func TestOrdersAreSerialUnderClockSkew(t *testing.T) {
 	} {
 		k := &Keeper{held: map[string]*tls.Certificate{domain: {Leaf: &x509.Certificate{NotBefore: now.Add(-c.validity - time.Hour), NotAfter: now.Add(-time.Hour)}}}}
 		if due, rest := k.due(domain), k.rest(domain); due > 0 || rest != c.want {
-			t.Errorf("%s: due in %s and kept for %s; want it due, and kept for %s", c.name, due, rest, c.want)
+			t.Errorf("%s: due in %s and valid for %s; want it due and still valid for %s", c.name, due, rest, c.want)
 		}
 	}
 }

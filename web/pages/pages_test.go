@@ -33,9 +33,9 @@ func TestEveryEmbeddedFileIsServed(t *testing.T) {
 		case compressed != (x.Gzip != nil):
 			t.Errorf("%s: compressed is %t, want %t", name, x.Gzip != nil, compressed)
 		case compressed && path.Ext(name) == ".html":
-			t.Errorf("%s is compressed and cannot be filled in", name)
+			t.Errorf("%s is compressed, so the server cannot fill in the placeholders", name)
 		case len(x.Plain()) <= len(x.Gzip):
-			t.Errorf("%s: %d bytes were compressed to %d", name, len(x.Plain()), len(x.Gzip))
+			t.Errorf("%s: %d bytes became %d compressed", name, len(x.Plain()), len(x.Gzip))
 		}
 		return nil
 	})
@@ -43,7 +43,7 @@ func TestEveryEmbeddedFileIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n != len(f.byName) {
-		t.Errorf("%d embedded files have %d names", n, len(f.byName))
+		t.Errorf("%d embedded files have %d different names", n, len(f.byName))
 	}
 }
 
@@ -59,7 +59,7 @@ func TestFilesHaveContentTypes(t *testing.T) {
 		}
 	}
 	if f.File("book/none.js") != nil || f.File("built/book/page.js") != nil {
-		t.Error("a file that is not there was found")
+		t.Error("a missing file was found")
 	}
 }
 

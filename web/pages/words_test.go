@@ -49,12 +49,12 @@ func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 		}
 	}
 	if len(texts) < 1000 {
-		t.Fatalf("%d English texts; want all of the pages", len(texts))
+		t.Fatalf("only %d English texts; want all of the pages", len(texts))
 	}
 	check := func(where, key string) {
 		t.Helper()
 		if !texts[key] {
-			t.Errorf("%s uses the text %q, which engine/words does not have", where, key)
+			t.Errorf("%s uses the text %q, which is not in engine/words", where, key)
 		}
 	}
 	used := 0
@@ -75,7 +75,7 @@ func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 		return nil
 	})
 	if err != nil || used < 500 {
-		t.Fatalf("%d keys are used, %v; want those of all pages", used, err)
+		t.Fatalf("only %d keys are used, %v; want those of all pages", used, err)
 	}
 	api, err := os.ReadFile("../../docs/api/openapi.yaml")
 	if err != nil {

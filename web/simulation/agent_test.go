@@ -67,7 +67,7 @@ func (l *life) agent(r *rand.Rand) error {
 	}
 	for _, s := range free.Slots {
 		if seats := l.FreeSeats(l.SpanOf("cleaning", "dora", s.SlotStartDate), ""); len(seats) == 0 {
-			return fmt.Errorf("an agent was offered %s, which is taken", stamp(s.SlotStartDate))
+			return fmt.Errorf("an agent was offered %s, which is booked", stamp(s.SlotStartDate))
 		}
 	}
 	if len(free.Slots) == 0 {
@@ -85,7 +85,7 @@ func (l *life) agent(r *rand.Rand) error {
 		if a.status == 409 || a.status == 401 {
 			return nil
 		}
-		return fmt.Errorf("an agent's booking was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("an agent's booking got %d %s", a.status, a.raw)
 	}
 	return l.fenced(strings.ToLower(who.PatientGUID), slot.SlotStartDate)
 }
@@ -105,7 +105,7 @@ func (l *life) fenced(patient string, start time.Time) error {
 			return l.booked(&said, "")
 		}
 	}
-	return fmt.Errorf("an agent's caller was promised %s, and there is nothing", stamp(start))
+	return fmt.Errorf("the agent's booking of %s was acknowledged, but it does not exist", stamp(start))
 }
 
 // settle waits until no outbound operation is pending.
@@ -135,7 +135,7 @@ func (l *life) settle() error {
 		}
 		time.Sleep(time.Minute)
 	}
-	return fmt.Errorf("after 12 hours something is still on its way to the outside")
+	return fmt.Errorf("after 12 hours, an outbound call is still waiting")
 }
 
 // checkOutside compares the bookings that agents were answered with the appointments at the upstream. Each exists
@@ -162,11 +162,11 @@ func (l *life) checkOutside() error {
 		switch {
 		case row.UpstreamState == store.UpstreamReview, row.UpstreamState == store.UpstreamFailed: // staff are notified and decide
 		case n > 1:
-			return fmt.Errorf("%s is in the practice system %d times", a, n)
+			return fmt.Errorf("the practice system has %s %d times", a, n)
 		case !a.Cancelled && n == 0:
-			return fmt.Errorf("%s is not in the practice system, and said to be %s", a, row.UpstreamState)
+			return fmt.Errorf("the practice system does not have %s, but its state is %s", a, row.UpstreamState)
 		case a.Cancelled && n == 1 && l.alone(w):
-			return fmt.Errorf("%s was cancelled and is in the practice system, %s", a, row.UpstreamState)
+			return fmt.Errorf("%s was cancelled, but the practice system has it, %s", a, row.UpstreamState)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (l *life) block(r *rand.Rand) error {
 	}
 	var said struct{ Block struct{ ID string } }
 	if err := a.into(&said); err != nil || a.status != 201 {
-		return fmt.Errorf("a block was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("a block got %d %s", a.status, a.raw)
 	}
 	l.Specialists[specialist].Blocks[said.Block.ID] = referee.Block{From: from, To: to}
 	return nil
@@ -39,7 +39,7 @@ func (l *life) unblock(r *rand.Rand) error {
 	}
 	a, err := l.do(&request{method: "DELETE", path: "/v1/blocks/" + id, admin: true})
 	if err == nil && a.status != 200 && a.status != 204 && a.status != 404 { // 404: a repeat whose first reply was lost
-		err = fmt.Errorf("unblocking was answered %d %s", a.status, a.raw)
+		err = fmt.Errorf("removing a block got %d %s", a.status, a.raw)
 	}
 	delete(blocks, id)
 	return err
@@ -65,7 +65,7 @@ func (l *life) override(r *rand.Rand) error {
 		return err
 	}
 	if a.status != 201 {
-		return fmt.Errorf("an override was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("an override got %d %s", a.status, a.raw)
 	}
 	s.Overrides[day] = windows
 	return nil
@@ -100,7 +100,7 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 		}
 	}
 	if err := a.into(&said); err != nil || a.status != 200 {
-		return fmt.Errorf("listing %s was answered %d %s", kind, a.status, a.raw)
+		return fmt.Errorf("listing %s got %d %s", kind, a.status, a.raw)
 	}
 	slots := make([]referee.Slot, len(said.Slots))
 	for i, s := range said.Slots {
@@ -119,7 +119,7 @@ func (l *life) presence(r *rand.Rand) error {
 		return err
 	}
 	if a.status >= 300 && !(what == "heartbeat" && a.status == 409) {
-		return fmt.Errorf("%s of %s was answered %d %s", what, who, a.status, a.raw)
+		return fmt.Errorf("%s of %s got %d %s", what, who, a.status, a.raw)
 	}
 	switch last, is := l.online[who]; {
 	case what == "offline", what == "heartbeat" && time.Since(last) > 88*time.Second: // the server has set them offline, or will
@@ -140,7 +140,7 @@ func (l *life) judgeAvailable() error {
 		Available, Specialists []struct{ ID, SpecialistID string }
 	}
 	if err := a.into(&said); err != nil || a.status != 200 {
-		return fmt.Errorf("who is available was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("the list of available specialists got %d %s", a.status, a.raw)
 	}
 	there := map[string]bool{}
 	for _, s := range append(said.Available, said.Specialists...) {
@@ -152,10 +152,10 @@ func (l *life) judgeAvailable() error {
 		room, certain := l.HasRoom(id, time.Now())
 		switch {
 		case !room && certain && there[id]:
-			return fmt.Errorf("%s has %d sessions, which is all that is possible at once, and is available", id,
+			return fmt.Errorf("%s has %d sessions, the maximum, but is available", id,
 				l.Specialists[id].Sessions)
 		case is && age < 88*time.Second && room && !there[id]:
-			return fmt.Errorf("%s sent a heartbeat %s ago and is not available: %s", id, age, a.raw)
+			return fmt.Errorf("%s sent a heartbeat %s ago, but is not available: %s", id, age, a.raw)
 		case is && min(age, time.Since(l.shaken)) > 4*time.Minute && there[id]:
 			return fmt.Errorf("%s is available, online %t, with a heartbeat %s ago", id, is, age)
 		}

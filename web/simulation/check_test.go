@@ -16,7 +16,7 @@ import (
 // check runs after every action. It checks the changed rows, the holds and the streams, and everything once a day.
 func (l *life) check() error {
 	if l.fatal != nil {
-		return fmt.Errorf("the storage failed for good: %w", l.fatal)
+		return fmt.Errorf("the storage failed permanently: %w", l.fatal)
 	}
 	if err := l.receiver.judged(); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (l *life) check() error {
 	}
 	found, err := l.engine.Differences(context.Background())
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("memory is not the database: %v", found)
+		err = fmt.Errorf("memory differs from the database: %v", found)
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func (l *life) checkAttempts() error {
 	for i := range list {
 		took := min(time.Since(list[i].AttemptedAt), time.Since(l.opened))
 		if took > attemptEnds {
-			return fmt.Errorf("operation %s, %s, has been processing for %v, and its attempt can last %v", list[i].ID,
+			return fmt.Errorf("operation %s, %s, has been processing for %v; an attempt takes at most %v", list[i].ID,
 				list[i].Kind, took.Round(time.Second), attemptEnds)
 		}
 		l.counts["longest attempt, seconds"] = max(l.counts["longest attempt, seconds"], int(took.Seconds()))
@@ -155,7 +155,7 @@ func (l *life) checkMail() error {
 	}
 	for id, email := range l.mailed {
 		if a := l.Appointments[id]; !a.Cancelled && to[email] == 0 {
-			return fmt.Errorf("%s was booked with an email address, and no mail was written in %d", a, len(files))
+			return fmt.Errorf("%s was booked with an email address, but there is no email in %d operations", a, len(files))
 		}
 	}
 	l.counts["mails"] = len(files)

@@ -55,7 +55,7 @@ func (l *life) took(a *reply, known *referee.Appointment) error {
 	}
 	b := said.Appointment
 	if b.ID != known.ID {
-		return fmt.Errorf("%s was changed, and %s answered", known.ID, b.ID)
+		return fmt.Errorf("%s was changed, but the answer was %s", known.ID, b.ID)
 	}
 	if b.Status == "cancelled" {
 		return l.Cancelled(b.ID)
@@ -74,7 +74,7 @@ func (l *life) cancel(r *rand.Rand) error {
 		return err
 	}
 	if reply.status != 200 {
-		return fmt.Errorf("cancelling %s was answered %d %s", a, reply.status, reply.raw)
+		return fmt.Errorf("cancelling %s got %d %s", a, reply.status, reply.raw)
 	}
 	if err := l.took(reply, a); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *life) move(r *rand.Rand) error {
 		if link != "" && l.Appointments[a.ID].Span != before && r.IntN(2) == 0 {
 			if old, err := l.do(&request{method: "GET", path: "/v1/appointments/managed", manage: link}); err != nil ||
 				old.status != 401 {
-				return fmt.Errorf("%s was moved, and the link of the time before opens it: %v %+v", a, err, old)
+				return fmt.Errorf("%s was moved, but the earlier link opens it: %v %+v", a, err, old)
 			}
 		}
 		if r.IntN(4) > 0 {
@@ -127,9 +127,9 @@ func (l *life) move(r *rand.Rand) error {
 		}
 		return l.again(q, reply)
 	case reply.status != 409:
-		return fmt.Errorf("moving %s to %s was answered %d %s", a, to, reply.status, reply.raw)
+		return fmt.Errorf("moving %s to %s got %d %s", a, to, reply.status, reply.raw)
 	case certain && want == referee.Granted && !a.Start.Equal(start):
-		return fmt.Errorf("moving %s to %s was refused, and it is free: %s", a, to, reply.raw)
+		return fmt.Errorf("moving %s to %s was refused, but the time is free: %s", a, to, reply.raw)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (l *life) deskBooks(r *rand.Rand) error {
 	said := struct{ Appointment appointmentJSON }{}
 	switch {
 	case a.status == 201 && certain && len(free) == 0:
-		return fmt.Errorf("the desk booked %s, which is taken", span)
+		return fmt.Errorf("the desk booked %s, which is already booked", span)
 	case a.status == 201:
 		if err := a.into(&said); err != nil {
 			return err
@@ -175,9 +175,9 @@ func (l *life) deskBooks(r *rand.Rand) error {
 		}
 		return l.again(q, a)
 	case certain && len(free) > 0 && offered:
-		return fmt.Errorf("the desk could book %s, and was answered %d %s", span, a.status, a.raw)
+		return fmt.Errorf("the desk could book %s, but got %d %s", span, a.status, a.raw)
 	case a.status != 409:
-		return fmt.Errorf("the desk books %s: %d %s", span, a.status, a.raw)
+		return fmt.Errorf("the desk's booking of %s: %d %s", span, a.status, a.raw)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (l *life) overbook(r *rand.Rand) error {
 		return err
 	}
 	if reply.status != 201 {
-		return fmt.Errorf("overbooking %s was answered %d %s", a, reply.status, reply.raw)
+		return fmt.Errorf("overbooking %s got %d %s", a, reply.status, reply.raw)
 	}
 	said := struct{ Appointment appointmentJSON }{}
 	if err := reply.into(&said); err != nil {
@@ -242,7 +242,7 @@ func (l *life) undo(r *rand.Rand) error {
 		return err
 	}
 	if reply.status != 200 {
-		return fmt.Errorf("undo of %s of %s was answered %d %s", what, a, reply.status, reply.raw)
+		return fmt.Errorf("undo of %s of %s got %d %s", what, a, reply.status, reply.raw)
 	}
 	if err := l.took(reply, a); err != nil {
 		return err
@@ -263,11 +263,11 @@ func (l *life) undo(r *rand.Rand) error {
 		return err
 	}
 	if reply.status == 409 && can && !held && certain && time.Since(asked) < time.Second && l.house == house {
-		return fmt.Errorf("%s of %s could be undone after %s, and was not: %s", what, before, late, reply.raw)
+		return fmt.Errorf("%s of %s could be undone after %s, but was refused: %s", what, before, late, reply.raw)
 	}
 	switch {
 	case reply.status == 200 && late > lastUndo:
-		return fmt.Errorf("%s was undone %s later", what, late)
+		return fmt.Errorf("%s was undone %s later, which is too late", what, late)
 	case reply.status == 200:
 		said := struct{ Appointment appointmentJSON }{}
 		if err := reply.into(&said); err != nil {
@@ -275,7 +275,7 @@ func (l *life) undo(r *rand.Rand) error {
 		}
 		if held, certain := l.HeldByOther(said.Appointment.of("").Span, "", time.Now()); held && certain &&
 			!before.Overbook {
-			return fmt.Errorf("%s was undone, and another client holds %s", what, said.Appointment.of("").Span)
+			return fmt.Errorf("%s was undone, although another client holds %s", what, said.Appointment.of("").Span)
 		}
 		if err := l.took(reply, l.Appointments[a.ID]); err != nil {
 			return err
@@ -283,10 +283,10 @@ func (l *life) undo(r *rand.Rand) error {
 		l.manage[a.ID] = link // the link works as before
 		now := l.Appointments[a.ID]
 		if now.Span != before.Span && before.Type != "class" {
-			return fmt.Errorf("%s was undone and is now %s", before, now)
+			return fmt.Errorf("%s was undone, but is now %s", before, now)
 		}
 	case reply.status != 409:
-		return fmt.Errorf("taking %s back was answered %d %s", what, reply.status, reply.raw)
+		return fmt.Errorf("undo of %s got %d %s", what, reply.status, reply.raw)
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (l *life) series(r *rand.Rand) error {
 	}
 	if a.status != 201 {
 		if all {
-			return fmt.Errorf("a series of which all is free was answered %d %s", a.status, a.raw)
+			return fmt.Errorf("a series whose times are all free got %d %s", a.status, a.raw)
 		}
 		return nil
 	}

@@ -24,7 +24,7 @@ func (l *life) atDesk(q *request) (*reply, error) {
 		a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true,
 			body: map[string]any{"email": deskEmail, "name": "Lea", "role": "reception", "password": deskPassword}})
 		if err != nil || a.status != 201 {
-			return nil, fmt.Errorf("a receptionist was answered %v %+v", err, a)
+			return nil, fmt.Errorf("creating a receptionist got %v %+v", err, a)
 		}
 		l.lea.isHired = true
 	}
@@ -32,7 +32,7 @@ func (l *life) atDesk(q *request) (*reply, error) {
 		a, err := l.do(&request{method: "POST", path: "/v1/auth/sign-in",
 			body: map[string]any{"email": deskEmail, "password": deskPassword}})
 		if err != nil || a.status != 200 || a.cookie == "" {
-			return nil, fmt.Errorf("the receptionist signs in: %v %+v", err, a)
+			return nil, fmt.Errorf("the receptionist's sign-in: %v %+v", err, a)
 		}
 		l.lea.cookie, l.lea.until = a.cookie, time.Now().Add(6*time.Hour)
 	}

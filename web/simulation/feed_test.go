@@ -22,7 +22,7 @@ func (l *life) feed(r *rand.Rand) error {
 	}
 	var said struct{ CalendarFeed struct{ URL string } }
 	if err := a.into(&said); err != nil || a.status >= 300 {
-		return fmt.Errorf("the address of a calendar was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("creating a calendar address got %d %s", a.status, a.raw)
 	}
 	address, err := url.Parse(said.CalendarFeed.URL)
 	if err != nil {
@@ -32,7 +32,7 @@ func (l *life) feed(r *rand.Rand) error {
 		return err
 	}
 	if a.status != 200 {
-		return fmt.Errorf("the calendar of %s was answered %d %s", who, a.status, a.raw)
+		return fmt.Errorf("the calendar of %s got %d %s", who, a.status, a.raw)
 	}
 	var got, want []string
 	for _, event := range eventOfFeed.FindAllStringSubmatch(a.raw, -1) {
@@ -52,7 +52,7 @@ func (l *life) feed(r *rand.Rand) error {
 		return err
 	}
 	if a, err = l.do(&request{method: "GET", path: address.Path}); err == nil && a.status != 404 {
-		err = fmt.Errorf("the address of a calendar that has ended was answered %d", a.status)
+		err = fmt.Errorf("a revoked calendar address got %d", a.status)
 	}
 	return err
 }

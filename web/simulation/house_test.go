@@ -133,7 +133,7 @@ func (h *house) kill(into string) error {
 	}
 	h.fatal = nil // errors of a machine without power do not count
 	if err := h.close(); err != nil {
-		return fmt.Errorf("close what was killed: %w", err)
+		return fmt.Errorf("close the killed server: %w", err)
 	}
 	return os.RemoveAll(h.dir)
 }

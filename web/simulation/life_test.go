@@ -192,7 +192,7 @@ func (l *life) end() error {
 	}
 	found, err := l.engine.Differences(context.Background())
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("memory is not the database: %v", found)
+		err = fmt.Errorf("memory differs from the database: %v", found)
 	}
 	if err == nil {
 		err = errors.Join(l.checkOutside(), l.checkMail(), l.checkHooks())
@@ -235,14 +235,14 @@ func (l *life) do(r *request) (*reply, error) {
 		}
 		time.Sleep(3 * time.Second)
 	}
-	return nil, fmt.Errorf("%s %s was never answered", r.method, r.path)
+	return nil, fmt.Errorf("%s %s got no answer", r.method, r.path)
 }
 
 // again repeats a request that was answered, and expects the same answer.
 func (l *life) again(q *request, first *reply) error {
 	second, err := l.do(q)
 	if err == nil && (second.status != first.status || second.raw != first.raw) {
-		err = fmt.Errorf("%s %s was answered %d %s, and its repeat %d %s", q.method, q.path, first.status, first.raw,
+		err = fmt.Errorf("%s %s got %d %s, and its repeat %d %s", q.method, q.path, first.status, first.raw,
 			second.status, second.raw)
 	}
 	return err

@@ -168,21 +168,21 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 		got := h.of(client)
 		switch {
 		case certain && want == referee.Refused:
-			return fmt.Errorf("a hold of %s was granted, and it could not be booked", got.Span)
+			return fmt.Errorf("a hold of %s succeeded, although it cannot be booked", got.Span)
 		case certain && cooling == referee.Refused:
-			return fmt.Errorf("%s was granted a hold of %s within the cooldown", client, got.Span)
+			return fmt.Errorf("%s got a hold of %s during the cooldown", client, got.Span)
 		case certain && who != "" && h.SpecialistID != who:
-			return fmt.Errorf("%s at %s was assigned %s, and it is %s's turn", kind, stamp(start), h.SpecialistID, who)
+			return fmt.Errorf("%s at %s was assigned to %s, but the next one is %s", kind, stamp(start), h.SpecialistID, who)
 		}
 		if err := l.Held(got, time.Now()); err != nil {
 			return err
 		}
 		if at, within := l.PlaceOf(got.Span); certain && within && (h.Place != at || place != "" && at != place) {
-			return fmt.Errorf("%s, where %s works at %q, was held at %q for a client who asked for %q", got.Span,
+			return fmt.Errorf("%s, where %s works at %q, was held at %q for a client that asked for %q", got.Span,
 				h.SpecialistID, at, h.Place, place)
 		}
 		if n, sure := l.Active(client, time.Now()); sure && n > 3 {
-			return fmt.Errorf("%s has %d holds, and 3 may be", client, n)
+			return fmt.Errorf("%s has %d holds, and the maximum is 3", client, n)
 		}
 		if r.IntN(8) == 0 && certain {
 			return l.again(q, a)
@@ -192,15 +192,15 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 		cooling != referee.Granted:
 		return nil
 	case certain && (a.code == "quota_exceeded" || a.code == "cooldown_active"):
-		return fmt.Errorf("%s was refused a hold: %s, with %d holds and cooling %v", client, a.raw, active, cooling)
+		return fmt.Errorf("%s was refused a hold: %s, with %d holds and cooldown %v", client, a.raw, active, cooling)
 	case certain && want == referee.Granted && cooling == referee.Granted && sure && active < 3:
-		return fmt.Errorf("a hold of %s by %q at %s is free and was refused: %d %s", kind, specialist, stamp(start),
+		return fmt.Errorf("a hold of %s by %q at %s was refused although the time is free: %d %s", kind, specialist, stamp(start),
 			a.status, a.raw)
 	case a.code == "slot_held" || a.code == "slot_taken" || a.code == "not_bookable" || a.code == "cooldown_active" ||
 		a.code == "quota_exceeded":
 		return nil
 	}
-	return fmt.Errorf("a hold of %s at %s was answered %d %s", kind, stamp(start), a.status, a.raw)
+	return fmt.Errorf("a hold of %s at %s got %d %s", kind, stamp(start), a.status, a.raw)
 }
 
 // mine lists the holds that clients certainly have, in the order of client and span.
@@ -272,7 +272,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	certain := time.Since(asked) < time.Second && l.house == house
 	if kind == "surgery" && answer == "" {
 		if a.status != 422 || !strings.Contains(a.raw, "answers") {
-			return fmt.Errorf("%s without an answer to its question was answered %d %s", kind, a.status, a.raw)
+			return fmt.Errorf("%s without an answer to its question got %d %s", kind, a.status, a.raw)
 		}
 		return nil // a hold stays
 	}
@@ -284,12 +284,12 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		case a.code == "cooldown_active" && cooling != referee.Granted:
 			return nil
 		case certain && want == referee.Granted && cooling == referee.Granted && sure:
-			return fmt.Errorf("%s of %q at %s (hold %q) can be booked and was refused: %d %s", kind, specialist,
+			return fmt.Errorf("%s of %q at %s (hold %q) was refused although it can be booked: %d %s", kind, specialist,
 				stamp(start), hold, a.status, a.raw)
 		case a.status == 409 || a.status == 410 || a.status == 429:
 			return nil
 		}
-		return fmt.Errorf("booking %s at %s was answered %d %s", kind, stamp(start), a.status, a.raw)
+		return fmt.Errorf("booking %s at %s got %d %s", kind, stamp(start), a.status, a.raw)
 	}
 	said := struct{ Appointment appointmentJSON }{}
 	if err := a.into(&said); err != nil {
@@ -298,15 +298,15 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	b := said.Appointment
 	switch {
 	case certain && want == referee.Refused:
-		return fmt.Errorf("%s could not be booked, and was", b.of("").Span)
+		return fmt.Errorf("%s was booked although it cannot be", b.of("").Span)
 	case cooling == referee.Refused:
-		return fmt.Errorf("%s booked %s within the cooldown", client, b.of("").Span)
+		return fmt.Errorf("%s booked %s during the cooldown", client, b.of("").Span)
 	case certain && turn != "" && b.SpecialistID != turn:
-		return fmt.Errorf("%s at %s was booked of %s, and it is %s's turn", kind, stamp(start), b.SpecialistID, turn)
+		return fmt.Errorf("%s at %s was booked with %s, but the next one is %s", kind, stamp(start), b.SpecialistID, turn)
 	case certain && place != "" && b.Place != place:
-		return fmt.Errorf("%s was booked at %q for a client who asked for %q", b.of("").Span, b.Place, place)
+		return fmt.Errorf("%s was booked at %q for a client that asked for %q", b.of("").Span, b.Place, place)
 	case !b.SlotStartDate.Equal(start):
-		return fmt.Errorf("%s was asked for %s and is booked at %s", kind, stamp(start), stamp(b.SlotStartDate))
+		return fmt.Errorf("%s asked for %s, but the booking is at %s", kind, stamp(start), stamp(b.SlotStartDate))
 	}
 	if err := l.isAt(a); certain && err != nil {
 		return err
@@ -343,7 +343,7 @@ func (l *life) isAt(a *reply) error {
 	}
 	b := said.Appointment
 	if at, within := l.PlaceOf(b.of("").Span); within && b.Place != at {
-		return fmt.Errorf("%s is at %q, and the specialist works at %q then", b.of("").Span, b.Place, at)
+		return fmt.Errorf("%s is at %q, but the specialist works at %q then", b.of("").Span, b.Place, at)
 	}
 	return nil
 }
@@ -373,7 +373,7 @@ func (l *life) extend(r *rand.Rand) error {
 	if a.status != 200 {
 		if known := l.Holds[h.ID]; known != nil {
 			if live, certain := known.Live(time.Now()); live && certain {
-				return fmt.Errorf("%s has %s left and could not be extended: %d %s", h.Span, time.Until(h.Until),
+				return fmt.Errorf("%s has %s left, but could not be extended: %d %s", h.Span, time.Until(h.Until),
 					a.status, a.raw)
 			}
 		}
@@ -383,7 +383,7 @@ func (l *life) extend(r *rand.Rand) error {
 		return err
 	}
 	if said.HoldExpiresAt.Before(h.Until.Add(-referee.About)) {
-		return fmt.Errorf("extending %s took %s of its time", h.Span, h.Until.Sub(said.HoldExpiresAt))
+		return fmt.Errorf("extending %s shortened it by %s", h.Span, h.Until.Sub(said.HoldExpiresAt))
 	}
 	h.Until = said.HoldExpiresAt
 	return nil
@@ -399,13 +399,13 @@ func (l *life) release(r *rand.Rand) error {
 		if a, err := l.do(&request{method: "POST", path: "/v1/holds/release",
 			body: map[string]any{"holdId": h.ID, "clientId": thief}}); err != nil ||
 			strings.Contains(a.raw, `"released":true`) {
-			return fmt.Errorf("%s released the hold of %s: %v", thief, h.Client, err)
+			return fmt.Errorf("%s did not release the hold of %s: %v", thief, h.Client, err)
 		}
 	}
 	a, err := l.do(&request{method: "POST", path: "/v1/holds/release",
 		body: map[string]any{"holdId": h.ID, "clientId": h.Client}})
 	if err == nil && a.status != 200 {
-		err = fmt.Errorf("releasing was answered %d %s", a.status, a.raw)
+		err = fmt.Errorf("a release got %d %s", a.status, a.raw)
 	}
 	delete(l.Holds, h.ID)
 	return err
@@ -464,7 +464,7 @@ func (l *life) race(r *rand.Rand) error {
 	}
 	l.requests++
 	if won > len(free) {
-		return fmt.Errorf("%d won a race for %d seats of %s", won, len(free), l.SpanOf(kind, specialist, start))
+		return fmt.Errorf("%d clients got the %d seats of %s", won, len(free), l.SpanOf(kind, specialist, start))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (l *life) erase(r *rand.Rand) error {
 		return err
 	}
 	if reply.status != 200 {
-		return fmt.Errorf("erasing the person of %s was answered %d %s", a, reply.status, reply.raw)
+		return fmt.Errorf("erasing the person of %s got %d %s", a, reply.status, reply.raw)
 	}
 	name := a.Name
 	for id, other := range l.Appointments {
@@ -94,7 +94,7 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	}
 	found, err := l.engine.Differences(context.Background())
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("memory is not the database: %v", found)
+		err = fmt.Errorf("memory differs from the database: %v", found)
 	}
 	return err
 }

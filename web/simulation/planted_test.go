@@ -35,7 +35,7 @@ func readPlanted(t *testing.T) (list []plantedBug) {
 			continue
 		}
 		if len(lines) != 4 || lines[2][:1] != "-" || lines[3][:1] != "+" {
-			t.Fatalf("testdata/planted.txt: %q has no sentence, declaration, pattern and wrong text", entry)
+			t.Fatalf("testdata/planted.txt: %q lacks a sentence, a declaration, a pattern or a wrong text", entry)
 		}
 		place, err := planted.Bug{In: lines[1], Old: lines[2][1:], Wrong: lines[3][1:]}.Find(root)
 		if err != nil {

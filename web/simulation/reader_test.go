@@ -49,7 +49,7 @@ func (l *life) read(r *rand.Rand) error {
 	if answer.StatusCode != http.StatusOK {
 		stop()
 		answer.Body.Close()
-		return fmt.Errorf("a stream was answered %d", answer.StatusCode)
+		return fmt.Errorf("a stream got %d", answer.StatusCode)
 	}
 	p := &reader{kind: kind, stop: stop, page: referee.NewReader()}
 	p.done.Go(func() {

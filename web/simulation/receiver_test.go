@@ -169,7 +169,7 @@ func (l *life) newSecret(r *rand.Rand) error {
 		"webhooks": []any{map[string]any{"id": "books", "url": "http://books.clinic.test/told", "secret": text}},
 	}})
 	if err == nil && a.status != 200 {
-		err = fmt.Errorf("another secret of a webhook was answered %d %s", a.status, a.raw)
+		err = fmt.Errorf("rotating the secret of a webhook got %d %s", a.status, a.raw)
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func (l *life) asksForOne(client string) (s referee.Session, err error) {
 	}
 	var said struct{ Session sessionJSON }
 	if err := a.into(&said); err != nil || a.status != 201 {
-		return s, fmt.Errorf("%s asked for a session and was answered %d %s", client, a.status, a.raw)
+		return s, fmt.Errorf("the session request of %s got %d %s", client, a.status, a.raw)
 	}
 	s = said.Session.of(client)
 	return s, l.Requested(s, time.Now())
@@ -63,7 +63,7 @@ func (l *life) asksForOne(client string) (s referee.Session, err error) {
 func (l *life) comes(specialist, what string) error {
 	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/" + what, admin: true})
 	if err == nil && a.status != 200 {
-		err = fmt.Errorf("%s of %s was answered %d %s", what, specialist, a.status, a.raw)
+		err = fmt.Errorf("%s of %s got %d %s", what, specialist, a.status, a.raw)
 	}
 	if what == "online" {
 		l.online[specialist] = time.Now()
@@ -107,7 +107,7 @@ func (l *life) scramble(r *rand.Rand) error {
 		return takes(&waiting[n/len(here)], here[n%len(here)])
 	})
 	if a, err := takes(&waiting[0], gone); err == nil && a.status == 200 {
-		return fmt.Errorf("%s is offline and was given session %s", gone, waiting[0].ID)
+		return fmt.Errorf("%s is offline, but got session %s", gone, waiting[0].ID)
 	}
 	for n, a := range answers {
 		if a == nil || a.status != 200 {
@@ -131,7 +131,7 @@ func (l *life) scramble(r *rand.Rand) error {
 		}
 		for _, who := range here {
 			if room, certain := l.HasRoom(who, time.Now()); room && certain {
-				return fmt.Errorf("session %s waits, and %s, who has room, was refused it", s.ID, who)
+				return fmt.Errorf("session %s waits, but %s, who has capacity, was refused it", s.ID, who)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func (l *life) unanswered(r *rand.Rand) error {
 	}
 	var said struct{ Session sessionJSON }
 	if err := a.into(&said); err != nil || a.status != 200 || said.Session.Status != "expired" {
-		return fmt.Errorf("session %s lapsed at %s, and its caller is told %d %s", s.ID, stamp(s.Expires), a.status, a.raw)
+		return fmt.Errorf("session %s expired at %s, but its caller got %d %s", s.ID, stamp(s.Expires), a.status, a.raw)
 	}
 	l.Sessions[s.ID].Status = "expired"
 	who := oneOf(r, sorted(l.Specialists))
@@ -164,7 +164,7 @@ func (l *life) unanswered(r *rand.Rand) error {
 	}
 	if a, err = l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true,
 		body: map[string]any{"specialistId": who}}); err == nil && a.status != 409 {
-		err = fmt.Errorf("session %s lapsed, and %s who takes it is answered %d %s", s.ID, who, a.status, a.raw)
+		err = fmt.Errorf("session %s expired, but %s, who accepts it, got %d %s", s.ID, who, a.status, a.raw)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 		stranger := &request{method: "POST", path: q.path,
 			body: map[string]any{"clientId": "stranger-of-the-simulation"}}
 		if a, err := l.do(stranger); err != nil || a.status != 403 {
-			return fmt.Errorf("a stranger cancels session %s: %v %+v", s.ID, err, a)
+			return fmt.Errorf("another client cancelled session %s: %v %+v", s.ID, err, a)
 		}
 		q.admin, q.body, becomes = false, map[string]any{"clientId": s.Client}, "cancelled"
 	}
@@ -218,10 +218,10 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 		if s.Status == "requested" && time.Now().After(s.Expires) {
 			return nil // it expired during the repeats
 		}
-		return fmt.Errorf("%s of session %s, which is %s, was answered %d %s", what, s.ID, s.Status, a.status, a.raw)
+		return fmt.Errorf("%s of session %s, which is %s, got %d %s", what, s.ID, s.Status, a.status, a.raw)
 	}
 	if said.Session.Status != becomes && s.Status != "requested" {
-		return fmt.Errorf("%s of session %s, which was %s, made it %s", what, s.ID, s.Status, said.Session.Status)
+		return fmt.Errorf("%s of session %s, which was %s, changed it to %s", what, s.ID, s.Status, said.Session.Status)
 	}
 	s.Status, s.Life = said.Session.Status, time.Now()
 	return nil
@@ -246,7 +246,7 @@ func (l *life) handOn(r *rand.Rand) error {
 	case a.status == 200:
 		return l.Taken(s.ID, who, true, time.Now())
 	case a.status != 409 || room && certain:
-		return fmt.Errorf("session %s was to be handed on to %s, who has room (%t), and that was answered %d %s", s.ID,
+		return fmt.Errorf("rerouting session %s to %s, who has capacity (%t), got %d %s", s.ID,
 			who, room, a.status, a.raw)
 	}
 	return nil
@@ -261,7 +261,7 @@ func (l *life) listSessions() (list []referee.Session, err error) {
 	}
 	var said struct{ Sessions []sessionJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
-		return nil, fmt.Errorf("the open sessions were answered %d %s", a.status, a.raw)
+		return nil, fmt.Errorf("the list of open sessions got %d %s", a.status, a.raw)
 	}
 	for i := range said.Sessions {
 		list = append(list, said.Sessions[i].of(""))

@@ -73,7 +73,7 @@ func (l *life) hire() error {
 		return err
 	}
 	if err := a.into(&user); err != nil || a.status != 201 {
-		return fmt.Errorf("a new member of staff was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("creating a member of staff got %d %s", a.status, a.raw)
 	}
 	l.mia = &colleague{id: user.User.ID, used: map[int64]bool{}, open: map[string]signIn{}}
 	answer, err := l.signsIn(staffPassword, "")
@@ -157,7 +157,7 @@ func (l *life) sameCode(*rand.Rand) error {
 	case in > 1:
 		return fmt.Errorf("one code signed in %d times", in)
 	case in == 0 && whole:
-		return fmt.Errorf("a right password and code were refused: %s", answers[0].raw)
+		return fmt.Errorf("a correct password and code were refused: %s", answers[0].raw)
 	}
 	return nil
 }
@@ -194,13 +194,13 @@ func (l *life) switchedOff(r *rand.Rand) error {
 	}
 	for _, u := range said.Users {
 		if u.ID == l.mia.id && u.Active {
-			return fmt.Errorf("an account that was switched off is active again: %s", a.raw)
+			return fmt.Errorf("a deactivated account is active again: %s", a.raw)
 		}
 	}
 	for _, cookie := range sorted(l.mia.open) {
 		me, err := l.asks(&request{method: "GET", path: "/v1/auth/me", cookie: cookie})
 		if err == nil && me.status == 200 {
-			return fmt.Errorf("an account is switched off, and a sign-in of it works: %s", me.raw)
+			return fmt.Errorf("an account is deactivated, but its session works: %s", me.raw)
 		}
 	}
 	clear(l.mia.open)
@@ -227,7 +227,7 @@ func (l *life) guess() error {
 		}
 	}
 	if looked := count(answers, 401, "wrong_password"); looked > 5 {
-		return fmt.Errorf("of %d guesses within a moment %d were looked at", guesses, looked)
+		return fmt.Errorf("of %d concurrent guesses, %d were checked", guesses, looked)
 	}
 	return nil
 }
@@ -247,9 +247,9 @@ func (l *life) stillOpen(r *rand.Rand) error {
 	}
 	switch {
 	case a.status == 200 && (idle > 8*time.Hour+2*time.Minute || time.Since(s.begun) > 7*24*time.Hour+time.Minute):
-		return fmt.Errorf("a sign-in that nobody used for %s is open", idle)
+		return fmt.Errorf("a session that was idle for %s is still valid", idle)
 	case a.status != 200 && idle < 8*time.Hour-2*time.Minute && time.Since(s.begun) < 7*24*time.Hour-time.Minute:
-		return fmt.Errorf("a sign-in that was used %s ago is not open: %s", idle, a.raw)
+		return fmt.Errorf("a session that was used %s ago is not valid: %s", idle, a.raw)
 	case a.status == 200 && l.faults.failedWrites() == failed:
 		l.mia.open[cookie] = signIn{s.begun, time.Now()}
 	default:

@@ -60,11 +60,11 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	certain := time.Since(asked) < time.Second && l.house == house
 	switch {
 	case a.status == 409 && certain && free:
-		return fmt.Errorf("a visit of %v at %s is free and was refused: %s", kinds, stamp(start), a.raw)
+		return fmt.Errorf("a visit of %v at %s was refused although the time is free: %s", kinds, stamp(start), a.raw)
 	case a.status == 409:
 		return nil
 	case a.status != 201:
-		return fmt.Errorf("a visit of %v at %s was answered %d %s", kinds, stamp(start), a.status, a.raw)
+		return fmt.Errorf("a visit of %v at %s got %d %s", kinds, stamp(start), a.status, a.raw)
 	}
 	var said struct{ Appointments []appointmentJSON }
 	if err := a.into(&said); err != nil {
@@ -76,7 +76,7 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	var ids []string
 	for i := range said.Appointments {
 		if got := said.Appointments[i].of("").Span; got != spans[i] {
-			return fmt.Errorf("of a visit %s was asked for, and %s booked", spans[i], got)
+			return fmt.Errorf("a visit requested %s, but booked %s", spans[i], got)
 		}
 		ids = append(ids, said.Appointments[i].ID)
 		l.inVisit[ids[i]] = true
@@ -136,7 +136,7 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	acknowledged := time.Now()
 	var said struct{ Appointments []appointmentJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
-		return fmt.Errorf("%s of a %s was answered %d %s", what, of, a.status, a.raw)
+		return fmt.Errorf("%s of a %s got %d %s", what, of, a.status, a.raw)
 	}
 	if len(said.Appointments) != len(before) {
 		return fmt.Errorf("%s of a %s of %d changed %d: %s", what, of, len(before), len(said.Appointments), a.raw)
@@ -173,15 +173,15 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	}
 	switch {
 	case a.status == 409:
-		return fmt.Errorf("%s of a %s could be undone after %s, and was not: %s", what, of, late, a.raw)
+		return fmt.Errorf("%s of a %s could be undone after %s, but was refused: %s", what, of, late, a.raw)
 	case a.status != 200:
-		return fmt.Errorf("taking %s of a %s back was answered %d %s", what, of, a.status, a.raw)
+		return fmt.Errorf("undo of %s of a %s got %d %s", what, of, a.status, a.raw)
 	case late > lastUndo:
-		return fmt.Errorf("%s of a %s was undone %s later", what, of, late)
+		return fmt.Errorf("%s of a %s was undone %s later, which is too late", what, of, late)
 	}
 	for i := range before {
 		if held, certain := l.HeldByOther(before[i].Span, "", time.Now()); held && certain {
-			return fmt.Errorf("%s of a %s was undone, and another client holds %s", what, of, before[i].Span)
+			return fmt.Errorf("%s of a %s was undone, although another client holds %s", what, of, before[i].Span)
 		}
 		if !l.Appointments[before[i].ID].Cancelled {
 			if err := l.Cancelled(before[i].ID); err != nil {

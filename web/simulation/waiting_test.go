@@ -60,7 +60,7 @@ func (l *life) join() error {
 	}
 	var said struct{ Waiting entryJSON }
 	if err := a.into(&said); err != nil || a.status != 201 {
-		return fmt.Errorf("joining the waiting list was answered %d %s", a.status, a.raw)
+		return fmt.Errorf("joining the waiting list got %d %s", a.status, a.raw)
 	}
 	l.line = append(l.line, said.Waiting.ID)
 	return nil
@@ -94,7 +94,7 @@ func (l *life) fill(r *rand.Rand, most int) error {
 			return err
 		}
 		if a.status != 201 {
-			return fmt.Errorf("the desk could book %s of fay, and was answered %d %s", stamp(start), a.status, a.raw)
+			return fmt.Errorf("the desk could book %s with fay, but got %d %s", stamp(start), a.status, a.raw)
 		}
 		var said struct{ Appointment appointmentJSON }
 		if err := a.into(&said); err != nil {
@@ -153,7 +153,7 @@ func (l *life) theLine() (entries []entryJSON, err error) {
 	}
 	var said struct{ Waiting []entryJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
-		return nil, fmt.Errorf("the waiting list was answered %d %s", a.status, a.raw)
+		return nil, fmt.Errorf("the waiting list got %d %s", a.status, a.raw)
 	}
 	return said.Waiting, nil
 }
@@ -176,13 +176,13 @@ func (l *life) answerOffer(r *rand.Rand) error {
 			return err
 		}
 		if a.status == 201 {
-			return fmt.Errorf("%s is offered to %s, and a stranger was given a hold of it", stamp(o.SlotStartDate),
+			return fmt.Errorf("%s is offered to %s, but another client got a hold of it", stamp(o.SlotStartDate),
 				e.ID)
 		}
 		if r.IntN(3) == 0 {
 			a, err := l.do(&request{method: "POST", path: "/v1/waitlist/" + e.ID + "/decline", admin: true})
 			if err == nil && a.status != 200 {
-				err = fmt.Errorf("declining an offer was answered %d %s", a.status, a.raw)
+				err = fmt.Errorf("declining an offer got %d %s", a.status, a.raw)
 			}
 			return err
 		}
@@ -204,7 +204,7 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return nil // it expired, or its time was lost, during the repeats
 	}
 	if first.status >= 300 {
-		return fmt.Errorf("accepting an offer was answered %d %s", first.status, first.raw)
+		return fmt.Errorf("accepting an offer got %d %s", first.status, first.raw)
 	}
 	second, err := l.do(q(1))
 	if err != nil {
@@ -215,16 +215,16 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return err
 	}
 	if err := second.into(&again); err != nil || second.status >= 300 || again.Appointment.ID != said.Appointment.ID {
-		return fmt.Errorf("the second click on an offer was answered %d %s, and the first %s", second.status,
+		return fmt.Errorf("the second accept of an offer got %d %s, and the first %s", second.status,
 			second.raw, first.raw)
 	}
 	if at, within := l.PlaceOf(l.SpanOf("scarce", o.SpecialistID, o.SlotStartDate)); within &&
 		(o.Place != at || said.Appointment.Place != at) {
-		return fmt.Errorf("%s at %q was offered, and booked at %q; fay works at %q then", stamp(o.SlotStartDate),
+		return fmt.Errorf("%s at %q was offered, but booked at %q; fay works at %q then", stamp(o.SlotStartDate),
 			o.Place, said.Appointment.Place, at)
 	}
 	if !said.Appointment.SlotStartDate.Equal(o.SlotStartDate) {
-		return fmt.Errorf("%s was offered, and %s booked", stamp(o.SlotStartDate),
+		return fmt.Errorf("%s was offered, but %s was booked", stamp(o.SlotStartDate),
 			stamp(said.Appointment.SlotStartDate))
 	}
 	return l.booked(&said.Appointment, "")

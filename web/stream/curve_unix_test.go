@@ -29,7 +29,7 @@ func BenchmarkCurveOfSubscribers(b *testing.B) {
 				b.Fatal(err)
 			}
 			if files.Cur < uint64(2*n+100) {
-				b.Skipf("%d subscribers need %d files open at once, and %d are allowed: ulimit -n", n, 2*n+100,
+				b.Skipf("%d subscribers need %d open files, and the limit is %d: ulimit -n", n, 2*n+100,
 					files.Cur)
 			}
 			for b.Loop() {

@@ -68,7 +68,7 @@ func TestFramesAreDescribed(t *testing.T) {
 		kind, _ := body["type"].(string)
 		said[kind] = true
 		if err := schema.VisitJSON(body); err != nil {
-			t.Errorf("%s is otherwise than described: %v\n%s", what, err, data)
+			t.Errorf("%s differs from its description: %v\n%s", what, err, data)
 		}
 	}
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -105,7 +105,7 @@ func TestFramesAreDescribed(t *testing.T) {
 	for _, frame := range schema.OneOf {
 		for _, kind := range frame.Value.Properties["type"].Value.Enum {
 			if !said[kind.(string)] {
-				t.Errorf("the frame %s is described and never sent", kind)
+				t.Errorf("the frame %s is described, but never sent", kind)
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 				r.upTo("connected")
 				interrupt(c.watching)
 				if f := r.upTo("end"); f.Reason != string(c.want) {
-					t.Errorf("the stream was ended with %s, want %s", f.Reason, c.want)
+					t.Errorf("the stream ended with %s, want %s", f.Reason, c.want)
 				}
 				synctest.Wait()
 				if c.open != nil {
@@ -80,7 +80,7 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 				again := s.listen("checkup", "", 0)
 				again.upTo("connected")
 				if h := s.claim("checkup", "ada", 0, otherClient); again.upTo("hold").HoldID != h.ID {
-					t.Error("a new stream is not told of what happens")
+					t.Error("a new stream receives no events")
 				}
 			})
 		})

@@ -54,7 +54,7 @@ func TestStreamEndsWithCredential(t *testing.T) {
 				go func() {
 					time.Sleep(after)
 					if n := asked.Load(); n != 1 {
-						t.Errorf("one credential of two streams was asked %d times, want once", n)
+						t.Errorf("the credential of two streams was checked %d times, want once", n)
 					}
 					c.changes(&stands, s.hub)
 				}()
@@ -87,7 +87,7 @@ func TestStreamEndsWithCredential(t *testing.T) {
 				}
 				synctest.Wait()
 				if n := s.hub.Count(); n != 1 {
-					t.Errorf("%d streams are left, want the one without a guard", n)
+					t.Errorf("%d streams remain, want the one without a guard", n)
 				}
 			})
 		})

@@ -93,7 +93,7 @@ func stormWithVisitors(t *testing.T) {
 					return
 				}
 				if f.id != "" && seq[f.id] {
-					t.Errorf("visitor %d: event %s came twice", i, f.id)
+					t.Errorf("visitor %d: event %s arrived twice", i, f.id)
 				}
 				seq[f.id] = f.id != ""
 				switch f.Type {
@@ -101,7 +101,7 @@ func stormWithVisitors(t *testing.T) {
 					connected.Done()
 				case "hold":
 					if told[f.HoldID] {
-						t.Errorf("visitor %d: hold %s was told twice", i, f.HoldID)
+						t.Errorf("visitor %d: hold %s arrived twice", i, f.HoldID)
 					}
 					live[f.HoldID], told[f.HoldID] = true, true
 				case "release":
@@ -110,7 +110,7 @@ func stormWithVisitors(t *testing.T) {
 					last[i] = live
 					return
 				case "end":
-					t.Errorf("visitor %d was ended: %s", i, f.Reason)
+					t.Errorf("the stream of visitor %d ended: %s", i, f.Reason)
 					return
 				}
 			}
@@ -131,11 +131,11 @@ func stormWithVisitors(t *testing.T) {
 	}
 	for i, live := range last {
 		if len(live) != len(held) {
-			t.Errorf("visitor %d believes in %d holds, the table has %d", i, len(live), len(held))
+			t.Errorf("visitor %d has %d holds, the table has %d", i, len(live), len(held))
 		}
 		for _, h := range held {
 			if !live[h.ID] {
-				t.Errorf("visitor %d was never told of hold %s", i, h.ID)
+				t.Errorf("visitor %d did not receive hold %s", i, h.ID)
 			}
 		}
 	}
@@ -151,11 +151,11 @@ func TestStreamClientsAreSecret(t *testing.T) {
 		other.upTo("connected")
 		s.claim("hygiene", "ada", 0, ownClient)
 		if f := own.upTo("hold"); !f.IsOwnHold || f.ClientID != string(ownClient) {
-			t.Errorf("the owner reads %s", f.text)
+			t.Errorf("the owner's frame is %s", f.text)
 		}
 		if f := other.upTo("hold"); f.IsOwnHold || strings.Contains(f.text, string(ownClient)) ||
 			strings.Contains(f.text, "clientId") {
-			t.Errorf("another client reads %s", f.text)
+			t.Errorf("another client's frame is %s", f.text)
 		}
 	})
 }
@@ -177,16 +177,16 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 		for n := range 10 {
 			h := s.claim("checkup", "ada", n, otherClient)
 			if f := healthy.upTo("hold"); f.HoldID != h.ID {
-				t.Fatalf("the healthy reader reads hold %s, want %s", f.HoldID, h.ID)
+				t.Fatalf("the healthy reader received hold %s, want %s", f.HoldID, h.ID)
 			}
 			if waited := time.Since(began); waited > 0 {
-				t.Fatalf("the healthy reader waited %s for the slow ones", waited)
+				t.Fatalf("the healthy reader waited %s for the slow readers", waited)
 			}
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if n := len(s.hub.subscribers()); n != 1 {
-			t.Errorf("%d streams are left 5 s after the first event, want the healthy one", n)
+			t.Errorf("%d streams remain 5 s after the first event, want the healthy one", n)
 		}
 		for _, r := range slow {
 			if _, err := io.ReadAll(r.in); err != nil && !errors.Is(err, io.ErrClosedPipe) {
@@ -216,7 +216,7 @@ func TestReaderBehindRingIsEnded(t *testing.T) {
 			last = f
 		}
 		if last.Type != "end" || last.Reason != string(endSendFailed) {
-			t.Errorf("the last frame is %q, want end send-failed", last.text)
+			t.Errorf("the last frame is %q, want end with send-failed", last.text)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func TestStreamCountsSelections(t *testing.T) {
 					count--
 				}
 				if count < 0 || count > len(visitors) {
-					t.Fatalf("in the order %v the reader counts %d:\n%s", order, count, conn)
+					t.Fatalf("in the order %v, the reader counts %d:\n%s", order, count, conn)
 				}
 			}
 			looking, err := s.holds.Selected(ctx, s.day, s.day.Add(time.Minute))
@@ -83,7 +83,7 @@ func TestStreamCountsSelections(t *testing.T) {
 				t.Fatal(err)
 			}
 			if count != len(looking) {
-				t.Fatalf("in the order %v the reader counts %d, and %d are looking:\n%s", order, count, len(looking),
+				t.Fatalf("in the order %v, the reader counts %d, but %d clients are looking:\n%s", order, count, len(looking),
 					conn)
 			}
 			s.hub.drop(st, endUnknown)

@@ -20,12 +20,12 @@ func TestLeasesAreBounded(t *testing.T) {
 			var init struct{ LeaseMs int64 }
 			_, data, _ := strings.Cut(r.upTo("init").text, "data: ")
 			if err := json.Unmarshal([]byte(data), &init); err != nil || init.LeaseMs != c.want.Milliseconds() {
-				t.Errorf("asked for %s: the reader is told %d ms, want %d (%v)", c.asked, init.LeaseMs, c.want.Milliseconds(), err)
+				t.Errorf("with %s requested, the lease is %d ms, want %d (%v)", c.asked, init.LeaseMs, c.want.Milliseconds(), err)
 			}
 			end := r.upTo("end")
 			lived := time.Since(began)
 			if end.Reason != string(endLeaseExpired) || lived < c.want*9/10 || lived > c.want+time.Second {
-				t.Errorf("asked for %s: the stream ended after %s with %s, want %s at most and lease-expired", c.asked,
+				t.Errorf("with %s requested, the stream ended after %s with %s, want at most %s and lease-expired", c.asked,
 					lived, end.Reason, c.want)
 			}
 		})

@@ -81,7 +81,7 @@ func TestPresenceTranscript(t *testing.T) {
 		<-read
 		for _, secret := range []holds.ClientID{ownClient, otherClient} {
 			if strings.Contains(got.String(), string(secret)) {
-				t.Errorf("a client is on the stream:\n%s", got.String())
+				t.Errorf("the stream contains a client:\n%s", got.String())
 			}
 		}
 		compareTranscript(t, "../../testdata/stream/presence.txt", namedSessions(got.String()))
@@ -111,7 +111,7 @@ func TestPresenceStreamStartsAtNow(t *testing.T) {
 		}
 		if text := string(got); strings.Contains(text, "requested") || !strings.Contains(text, "active") ||
 			!strings.Contains(text, "ended") {
-			t.Errorf("the stream was told\n%s\nwant what came after its snapshot, and not what came before", text)
+			t.Errorf("the stream has\n%s\nwant only events after its snapshot", text)
 		}
 	})
 }

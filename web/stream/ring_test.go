@@ -19,7 +19,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 			h := s.claim("checkup", "ada", slot, otherClient)
 			for _, r := range readers {
 				if f := r.upTo("hold"); f.HoldID != h.ID {
-					t.Errorf("a reader was told of hold %s, want %s", f.HoldID, h.ID)
+					t.Errorf("a reader received hold %s, want %s", f.HoldID, h.ID)
 				}
 			}
 			synctest.Wait()
@@ -34,13 +34,13 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 		}
 
 		if open := s.hub.Topics(); len(open) != 2 || open["checkup"] != 2 || open[AllTypes] != 1 {
-			t.Errorf("got %v, want two streams of a type and one of all", open)
+			t.Errorf("got %v, want two streams of a type and one of all types", open)
 		}
 		leaves.conn.Close()
 		event(1, stays, desk) // the next write notices readers that have left
 		runtime.GC()
 		if n := s.hub.Count(); n != 2 || chunks[0].Value() == nil {
-			t.Errorf("%d streams are open and the ring is kept: %t; want 2, and their ring", n,
+			t.Errorf("%d streams are open and the ring exists: %t; want 2 and their ring", n,
 				chunks[0].Value() != nil)
 		}
 		stays.conn.Close()
@@ -50,7 +50,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 		runtime.GC()
 		for i := range chunks {
 			if chunks[i].Value() != nil {
-				t.Errorf("ring %d is kept though nobody listens", i)
+				t.Errorf("ring %d exists without subscribers", i)
 			}
 		}
 		gone := uint64(0)
@@ -58,10 +58,10 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 			gone += n
 		}
 		if gone != 3 || len(s.hub.Ended()) != len(endReasons) || len(s.hub.Topics()) != 0 {
-			t.Errorf("got %v that ended and %v open, want three and none", s.hub.Ended(), s.hub.Topics())
+			t.Errorf("got %v ended and %v open, want three and none", s.hub.Ended(), s.hub.Topics())
 		}
 		if len(s.hub.topics) != 0 {
-			t.Errorf("%d topics are kept though nobody listens", len(s.hub.topics))
+			t.Errorf("%d topics exist without subscribers", len(s.hub.topics))
 		}
 
 		again := s.listen("checkup", "", 0)
@@ -72,7 +72,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 			}
 		}
 		if told != 4 {
-			t.Errorf("who comes back is told of %d holds, want 4", told)
+			t.Errorf("a stream that reconnects receives %d holds, want 4", told)
 		}
 		time.Sleep(time.Millisecond)
 		event(4, again)

@@ -133,6 +133,6 @@ func compareTranscript(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s: the stream reads\n%s\nwant\n%s", file, got, want)
+		t.Errorf("%s: the stream is\n%s\nwant\n%s", file, got, want)
 	}
 }

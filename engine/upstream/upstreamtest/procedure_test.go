@@ -21,7 +21,7 @@ func TestRefuseTaken(t *testing.T) {
 		s.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: time.Minute})
 		_, _ = c.SetAppointment(t.Context(), n)
 		if _, err := c.SetAppointment(t.Context(), n); err != nil {
-			t.Errorf("while the first is still to come: got %v, want it written", err)
+			t.Errorf("before the first one arrived: got %v, want it written", err)
 		}
 		time.Sleep(2 * time.Minute)
 		n.PatientGUID, n.Start = sibling, n.Start.Add(15*time.Minute)
@@ -30,7 +30,7 @@ func TestRefuseTaken(t *testing.T) {
 		}
 		n.Start = n.Start.Add(15 * time.Minute)
 		if _, err := c.SetAppointment(t.Context(), n); err != nil {
-			t.Errorf("right behind: got %v, want it written", err)
+			t.Errorf("directly after it: got %v, want it written", err)
 		}
 		if got := s.Score(); got.Appointments != 2 || got.Duplicates != 0 {
 			t.Errorf("got %+v, want 2 appointments and no duplicate", got)
@@ -42,16 +42,16 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Patients: []string{strings.ToUpper(patient)}, Zone: newYork(t)})
 	c, ctx := inProcess(t, s), t.Context()
 	if err := c.SetPatientComment(ctx, sibling, "a note"); upstream.ReasonOf(err) != upstream.PatientUnknown {
-		t.Errorf("a note for nobody: got %v, want reason %q", err, upstream.PatientUnknown)
+		t.Errorf("a note for an unknown patient: got %v, want reason %q", err, upstream.PatientUnknown)
 	}
 	n := wanted(t)
 	n.PatientGUID = sibling
 	if _, err := c.SetAppointment(ctx, n); upstream.ReasonOf(err) != upstream.PatientUnknown {
-		t.Errorf("an appointment for nobody: got %v, want reason %q", err, upstream.PatientUnknown)
+		t.Errorf("an appointment for an unknown patient: got %v, want reason %q", err, upstream.PatientUnknown)
 	}
 	if _, err := c.GetAppointmentListByPatient(ctx, sibling,
 		newYork(t)); upstream.ReasonOf(err) != upstream.PatientUnknown {
-		t.Errorf("the list of nobody: got %v, want reason %q", err, upstream.PatientUnknown)
+		t.Errorf("the list of an unknown patient: got %v, want reason %q", err, upstream.PatientUnknown)
 	}
 	guid, err := c.SetPatient(ctx, upstream.NewPatient{FirstName: "Zoë", LastName: "<Nil>"})
 	if err != nil {
@@ -64,7 +64,7 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	}
 	if got := s.Comments(strings.ToUpper(guid)); len(got) != 2 || got[0] != "Child: Max & Moritz" ||
 		got[1] != "a\nsecond" {
-		t.Errorf("got notes %q, want both as they were", got)
+		t.Errorf("got notes %q, want both unchanged", got)
 	}
 	n.PatientGUID = guid
 	made, err := c.SetAppointment(ctx, n)
@@ -73,11 +73,11 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	}
 	for i := range 2 { // the second time it is already cancelled, which is just as good
 		if err := c.SetAppointmentStatusCanceled(ctx, made.GUID); err != nil {
-			t.Errorf("cancel %d: got %v, want it done", i+1, err)
+			t.Errorf("cancel %d: got %v, want success", i+1, err)
 		}
 	}
 	if err := c.SetAppointmentStatusCanceled(ctx, typ); upstream.ReasonOf(err) != upstream.AppointmentUnknown {
-		t.Errorf("cancel what is not there: got %v, want reason %q", err, upstream.AppointmentUnknown)
+		t.Errorf("cancelling an unknown appointment: got %v, want reason %q", err, upstream.AppointmentUnknown)
 	}
 	list, err := c.GetAppointmentListByPatient(ctx, guid, newYork(t))
 	if err != nil || len(list) != 1 || !list[0].Cancelled || len(n.Match(list)) != 0 {
@@ -86,7 +86,7 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	s.Add(upstreamtest.Appointment{PatientGUID: guid, Start: ten, Minutes: 30,
 		ScheduleColumnGUID: strings.ToUpper(column)})
 	if list, _ = c.GetAppointmentListByPatient(ctx, guid, newYork(t)); len(n.Match(list)) != 1 {
-		t.Errorf("got %+v, want the one the front desk made", list)
+		t.Errorf("got %+v, want the front desk's appointment", list)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestOpenings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again := get(day); len(again) != 9 || again[0].Start.Equal(n.Start) {
-		t.Errorf("after booking the first: got %d openings, want 9 without it", len(again))
+		t.Errorf("after the first was booked: got %d openings, want 9 without it", len(again))
 	}
 	// After a clock change, the hours are still wall-clock hours.
 	summer := time.Date(2026, 3, 9, 0, 0, 0, 0, zone)
@@ -143,7 +143,7 @@ func TestServerRefusesInvalidRequests(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{ClientID: "a", User: "b", Password: "c"})
 	_, err := inProcess(t, s).SetAppointment(t.Context(), wanted(t))
 	if upstream.ClassOf(err) != upstream.Misconfigured {
-		t.Errorf("other credentials: got %v, want class %q", err, upstream.Misconfigured)
+		t.Errorf("wrong credentials: got %v, want class %q", err, upstream.Misconfigured)
 	}
 	c := client(t, upstream.Options{URL: "http://upstream.example", ClientID: "a", User: "b", Password: "c",
 		HTTP: s.Client()})
@@ -153,7 +153,7 @@ func TestServerRefusesInvalidRequests(t *testing.T) {
 	n := wanted(t)
 	n.ScheduleColumnGUID = "chair 1"
 	if _, err = c.SetAppointment(t.Context(), n); upstream.ReasonOf(err) != upstream.Invalid {
-		t.Errorf("no GUID: got %v, want reason %q", err, upstream.Invalid)
+		t.Errorf("without a GUID: got %v, want reason %q", err, upstream.Invalid)
 	}
 	const ns = `xmlns="http://schemas.practica.ws/cloud9/partners/"`
 	for _, test := range []struct {
@@ -184,6 +184,6 @@ func TestServerRefusesInvalidRequests(t *testing.T) {
 	cancel()
 	r, _ := http.NewRequestWithContext(gone, "POST", "http://upstream.example", strings.NewReader("x"))
 	if _, err := s.RoundTrip(r); err != context.Canceled {
-		t.Errorf("a caller that is gone: got %v, want %v", err, context.Canceled)
+		t.Errorf("a cancelled caller: got %v, want %v", err, context.Canceled)
 	}
 }

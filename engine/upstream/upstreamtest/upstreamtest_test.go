@@ -148,27 +148,27 @@ func TestTimeInABubble(t *testing.T) {
 		_, err := c.SetAppointment(t.Context(), wanted(t))
 		if upstream.ClassOf(err) != upstream.Unknown || !errors.Is(err, context.DeadlineExceeded) ||
 			time.Since(start) != upstream.DefaultTimeout {
-			t.Errorf("slower than the client waits: got %v after %v, want an unknown outcome after %v", err,
+			t.Errorf("an answer after the client's timeout: got %v after %v, want an unknown outcome after %v", err,
 				time.Since(start), upstream.DefaultTimeout)
 		}
 		if got := s.Score(); got.Appointments != 1 {
-			t.Errorf("got %+v, want it written all the same", got)
+			t.Errorf("got %+v, want it written in spite of the timeout", got)
 		}
 		_, err = c.SetAppointment(t.Context(), wanted(t))
 		if upstream.ClassOf(err) != upstream.Unknown {
-			t.Errorf("late: got %v, want an unknown outcome", err)
+			t.Errorf("late write: got %v, want an unknown outcome", err)
 		}
 		if got := s.Score(); got.Appointments != 1 || got.Pending != 1 {
-			t.Errorf("before its time: got %+v, want 1 appointment and 1 pending", got)
+			t.Errorf("before the late write: got %+v, want 1 appointment and 1 pending", got)
 		}
 		time.Sleep(30 * time.Second)
 		if got := s.Score(); got.Appointments != 2 || got.Pending != 0 || got.Duplicates != 1 {
-			t.Errorf("in its time: got %+v, want 2 appointments, one of them a duplicate", got)
+			t.Errorf("after the late write: got %+v, want 2 appointments, one of them a duplicate", got)
 		}
 		before := time.Now()
 		if _, err = c.SetAppointment(t.Context(), wanted(t)); upstream.ClassOf(err) != upstream.Unknown ||
 			time.Since(before) != 15*time.Second {
-			t.Errorf("nothing at all: got %v after %v, want an unknown outcome after 15s", err, time.Since(before))
+			t.Errorf("no answer: got %v after %v, want an unknown outcome after 15s", err, time.Since(before))
 		}
 	})
 }
@@ -195,14 +195,14 @@ func TestWritesPerMinute(t *testing.T) {
 			t.Errorf("write 6: got class %q, want %q", got, upstream.RateLimited)
 		}
 		if err := c.SetPatientComment(t.Context(), patient, "a note"); err != nil {
-			t.Errorf("a note is not counted: got %v", err)
+			t.Errorf("a note does not count: got %v", err)
 		}
 		time.Sleep(55 * time.Second)
 		if got := write(); got != upstream.Refused {
-			t.Errorf("a minute after the first: got class %q, want it let through to the script", got)
+			t.Errorf("a minute after the first: got class %q, want the script's outcome", got)
 		}
 		if got := write(); got != upstream.RateLimited {
-			t.Errorf("right after that: got class %q, want %q", got, upstream.RateLimited)
+			t.Errorf("directly after that: got class %q, want %q", got, upstream.RateLimited)
 		}
 		want := upstreamtest.Score{Writes: 8, RateLimited: 2, Appointments: 5, Duplicates: 4}
 		if got := s.Score(); got != want {
@@ -308,6 +308,6 @@ func TestLookupBooksOnce(t *testing.T) {
 		t.Errorf("looked up: got %+v, want no duplicates", got)
 	}
 	if got := run(t, false); got.Duplicates == 0 {
-		t.Errorf("repeated blindly: got %+v, want duplicates (or the fake is too kind to prove anything)", got)
+		t.Errorf("repeated without a look-up: got %+v, want duplicates (or the fake proves nothing)", got)
 	}
 }

@@ -28,9 +28,9 @@ func TestGatherJoinsDeskSheets(t *testing.T) {
 	}
 	slices.Sort(left)
 	if want := []string{"holdfast.css", "setup.html", "staff/page.css"}; !slices.Equal(left, want) {
-		t.Errorf("left are %v, want %v", left, want)
+		t.Errorf("the remaining files are %v, want %v", left, want)
 	}
 	if err := gather(map[string][]byte{"holdfast.css": nil}); err == nil {
-		t.Error("a sheet that is not there is passed over")
+		t.Error("a missing style sheet causes no error")
 	}
 }

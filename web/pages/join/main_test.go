@@ -36,7 +36,7 @@ func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]
 		}
 		name := strings.TrimSuffix(at, ".gz")
 		if file[name] != "" {
-			t.Errorf("%s and %s are one file", at, file[name])
+			t.Errorf("%s and %s have the same file name", at, file[name])
 		}
 		content[name], file[name] = plain, at
 		return nil
@@ -65,7 +65,7 @@ func TestBuiltFilesAreCurrent(t *testing.T) {
 	stale = append(stale, slices.Collect(maps.Keys(have))...)
 	if len(stale) > 0 {
 		slices.Sort(stale)
-		t.Errorf("web/pages/built is not what web/ui makes now: %s\nrun: go generate ./web/pages",
+		t.Errorf("web/pages/built does not match web/ui: %s\nrun: go generate ./web/pages",
 			strings.Join(stale, ", "))
 	}
 }
@@ -95,13 +95,13 @@ func TestWriteHealsATree(t *testing.T) {
 	for name, as := range map[string]string{"a/page.js": "a/page.js.gz", "b/page.js": "b/page.js.gz", "c.svg": "c.svg",
 		"d.html": "d.html"} {
 		if !bytes.Equal(content[name], files[name]) || file[name] != as {
-			t.Errorf("%s is kept as %s with %q", name, file[name], content[name])
+			t.Errorf("%s is stored as %s with %q", name, file[name], content[name])
 		}
 	}
 	if len(content) != len(files) {
 		t.Errorf("got %d files, want %d", len(content), len(files))
 	}
 	if now, err := os.Stat(filepath.Join(dir, "d.html")); err != nil || !now.ModTime().Equal(right.ModTime()) {
-		t.Errorf("a file that was right has been written again (%v)", err)
+		t.Errorf("an unchanged file was written again (%v)", err)
 	}
 }

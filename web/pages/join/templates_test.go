@@ -73,7 +73,7 @@ func TestPrinterKeepsCode(t *testing.T) {
 			return err
 		}
 		if got, want := built(ast.JSString()), built(string(body)); got != want {
-			t.Errorf("%s is printed as\n%s\nwant\n%s", name, got, want)
+			t.Errorf("%s is minified to\n%s\nwant\n%s", name, got, want)
 		}
 		return nil
 	})

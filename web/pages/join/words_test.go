@@ -52,12 +52,12 @@ func TestNewLanguageReachesEveryPage(t *testing.T) {
 		}
 	}
 	if scripts < 10 {
-		t.Errorf("found %d scripts of English texts", scripts)
+		t.Errorf("found only %d scripts of English texts", scripts)
 	}
 	for _, name := range []string{"plan/worker.js", "lib/i18n.js", "staff/page.js", "book/common.js"} {
 		if !bytes.Contains(built[name], []byte(wordstest.Languages()[3].Name)) &&
 			!bytes.Contains(built[name], []byte(" "+wordstest.Pseudo)) {
-			t.Errorf("%s does not have the language in its list", name)
+			t.Errorf("the list of languages in %s misses the language", name)
 		}
 	}
 }
@@ -71,6 +71,6 @@ func TestBuildRefusesMissingText(t *testing.T) {
 		"xx/pages/common.json": {Data: []byte(`{"b": "B"}`)}}
 	if _, err := build(fstest.MapFS{}, dir, languages); err == nil ||
 		!strings.Contains(err.Error(), "xx lacks common.a") {
-		t.Errorf("got %v, want an error that names the text", err)
+		t.Errorf("got %v, want an error with the name of the text", err)
 	}
 }

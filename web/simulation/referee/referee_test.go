@@ -89,7 +89,7 @@ func newBooked(more Appointment) error {
 func mustNot(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatalf("nothing is broken, and it is said that %v", err)
+		t.Fatalf("a correct history was reported as broken: %v", err)
 	}
 }
 
@@ -116,13 +116,13 @@ func TestExpectationsAreOfTheRules(t *testing.T) {
 		{"class", "bo", at(9, 0), at(8, 0), Granted, "ben"},
 	} {
 		if got, who := r.Expect(c.kind, "", "", c.client, c.start, c.now); got != c.want || who != c.who {
-			t.Errorf("%s by %s at %s, asked at %s: got %v %q, want %v %q", c.kind, c.client, c.start, c.now, got, who,
+			t.Errorf("%s by %s at %s, requested at %s: got %v %q, want %v %q", c.kind, c.client, c.start, c.now, got, who,
 				c.want, c.who)
 		}
 	}
 	for minutes, want := range map[int]Answer{59: Refused, 60: Either, 61: Granted} {
 		if got := r.Cooling("checkup", "jo", at(8, minutes)); got != want {
-			t.Errorf("%d minutes later cooling is %v, want %v", minutes, got, want)
+			t.Errorf("%d minutes later, the cooldown is %v, want %v", minutes, got, want)
 		}
 	}
 	if got := len(r.FreeSeats(r.SpanOf("class", "ben", at(9, 0)), "")); got != 2 {
