@@ -11,7 +11,7 @@ import (
 
 // busy tests holds.Busy, and how Claim treats booked time.
 func (h Harness) busy(t *testing.T) {
-	h.prove(t, "booked time is refused, and no event is published", func(p *proof) {
+	h.prove(t, "a claim of booked time is refused, and no event is published", func(p *proof) {
 		p.book("ada", "09:00", "09:30")
 		before := p.stream.count(holds.EventHold)
 		wish := p.wish("ada", "09:00", amal)
@@ -45,7 +45,7 @@ func (h Harness) busy(t *testing.T) {
 		}
 		p.takenAt("bob", p.at("09:05"), p.at("09:10"), false)
 	})
-	h.prove(t, "buffers of a claim are refused on a booked slot", func(p *proof) {
+	h.prove(t, "a claim whose buffers overlap a booked slot is refused", func(p *proof) {
 		p.book("ada", "09:00", "09:30")
 		c := p.wish("ada", "09:40", amal)
 		c.BusyStart = p.at("09:25")
@@ -53,7 +53,7 @@ func (h Harness) busy(t *testing.T) {
 		c.BusyStart = p.at("09:30")
 		p.claim(c)
 	})
-	h.prove(t, "refused time displaces no hold", func(p *proof) {
+	h.prove(t, "a refused claim displaces no hold", func(p *proof) {
 		hold := p.claim(p.wish("ada", "09:30", amal))
 		p.book("ada", "09:00", "09:30")
 		c := p.wish("ada", "09:15", bela)
@@ -61,7 +61,7 @@ func (h Harness) busy(t *testing.T) {
 		p.taken(c)
 		p.unchanged(hold)
 	})
-	h.prove(t, "a repeat returns the hold that it has", func(p *proof) {
+	h.prove(t, "a repeat returns the existing hold", func(p *proof) {
 		hold := p.claim(p.wish("ada", "09:00", amal))
 		p.book("ada", "09:00", "09:30")
 		if again := p.claim(p.wish("ada", "09:00", amal)); again.ID != hold.ID {
@@ -88,7 +88,7 @@ func (h Harness) busy(t *testing.T) {
 		c.Moving = append(c.Moving, theirs)
 		p.claim(c)
 	})
-	h.prove(t, "cancelled time is free at once, and the neighbours stay", func(p *proof) {
+	h.prove(t, "cancelled time is free immediately, and other bookings stay", func(p *proof) {
 		p.book("ada", "08:30", "09:00")
 		cancelled := p.book("ada", "09:00", "09:30")
 		p.book("ada", "09:30", "10:00")
@@ -99,7 +99,7 @@ func (h Harness) busy(t *testing.T) {
 		p.book("ada", "09:00", "09:30")
 		p.takenAt("ada", p.at("09:00"), p.at("09:30"), true)
 	})
-	h.prove(t, "a move frees the old time and takes the new", func(p *proof) {
+	h.prove(t, "a move frees the old time and books the new one", func(p *proof) {
 		was := p.book("ada", "09:00", "10:00")
 		moved := was
 		moved.SlotStart, moved.SlotEnd = p.at("09:30"), p.at("10:30")
@@ -108,7 +108,7 @@ func (h Harness) busy(t *testing.T) {
 		p.takenAt("ada", p.at("09:30"), p.at("10:00"), true)
 		p.takenAt("ada", p.at("10:00"), p.at("10:30"), true)
 	})
-	h.prove(t, "time that the database has as free can be cleared", func(p *proof) {
+	h.prove(t, "time that is free in the database can be cleared", func(p *proof) {
 		p.change(p.book("ada", "09:00", "10:00"), holds.Booked{})
 		p.no(p.ClearBusy(p.ctx, "ada", p.at("09:00"), p.at("10:00")))
 		p.no(p.ClearBusy(p.ctx, "bob", p.at("10:00"), p.at("09:00")))
@@ -125,7 +125,7 @@ func (h Harness) busy(t *testing.T) {
 		p.takenAt("ada", from.Add(-time.Hour), from, false)
 		p.takenAt("ada", to, to.Add(time.Hour), false)
 	})
-	h.prove(t, "every tick of a day is its own", func(p *proof) {
+	h.prove(t, "every tick of a day is separate", func(p *proof) {
 		for _, i := range []int{0, 7, 63, 128, 191, 256, 287} {
 			from := p.day.Add(time.Duration(i) * holds.BusyTick)
 			p.change(holds.Booked{}, holds.Booked{AppointmentID: from.Format("tick1504"), SpecialistID: "ada",
@@ -136,7 +136,7 @@ func (h Harness) busy(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "no racer gets a hold while another client's is booked and confirmed", func(p *proof) {
+	h.prove(t, "no client gets a hold while another client's hold is booked and confirmed", func(p *proof) {
 		hold := p.claim(p.wish("ada", "09:00", amal))
 		_, err := p.Pin(p.ctx, hold.ID, amal, p.seconds(30))
 		p.no(err)

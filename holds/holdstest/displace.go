@@ -8,7 +8,7 @@ import (
 
 // displace tests how staff take time that other clients hold.
 func (h Harness) displace(t *testing.T) {
-	h.prove(t, "staff displace every unpinned hold in the way, and each owner is told before the new hold is", func(p *proof) {
+	h.prove(t, "staff displace every conflicting unpinned hold, and each release is published before the new hold", func(p *proof) {
 		first := p.claim(p.wish("ada", "09:00", amal))
 		second := p.claim(p.wish("ada", "09:30", bela))
 		beside := p.claim(p.wish("ada", "10:00", caro))
@@ -27,7 +27,7 @@ func (h Harness) displace(t *testing.T) {
 		}
 		p.stream.event(holds.EventHold, got.ID) // if this event came first, the stream has found a conflict
 	})
-	h.prove(t, "a pinned hold is not displaced, nor is anything beside it then", func(p *proof) {
+	h.prove(t, "a pinned hold is not displaced, and then no other hold is either", func(p *proof) {
 		longer := p.wish("ada", "09:00", amal)
 		longer.TTL = p.seconds(30)
 		p.claim(longer)
@@ -54,7 +54,7 @@ func (h Harness) displace(t *testing.T) {
 			p.Errorf("after all seats were held: got seat %d and %d holds, want 0 and 2", got.Seat, len(p.list()))
 		}
 	})
-	h.prove(t, "who is over the quota displaces nobody, and what the claim itself displaces does not count", func(p *proof) {
+	h.prove(t, "a client over the quota displaces no hold; holds that the claim displaces do not count", func(p *proof) {
 		own := p.claim(p.wish("ada", "09:00", amal))
 		p.claim(p.wish("bob", "09:00", bela))
 		wish := p.wish("bob", "09:00", amal)

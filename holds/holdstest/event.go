@@ -14,7 +14,7 @@ import (
 
 // event tests Publish, Epoch and Watch.
 func (h Harness) event(t *testing.T) {
-	h.prove(t, "events are numbered without a gap, in order, while thirty-two clients claim and release",
+	h.prove(t, "events have consecutive numbers, in order, while 32 clients claim and release",
 		func(p *proof) {
 			each := p.h.Queue / 128 // all events fit into the queue, even if the stream does not read them in time
 			var won atomic.Int32
@@ -35,7 +35,7 @@ func (h Harness) event(t *testing.T) {
 				p.Errorf("got %d holds and %d releases, want %d of both and at least %d", a, b, want, each)
 			}
 		})
-	h.prove(t, "who watches first and lists second misses nothing and sees nothing twice", func(p *proof) {
+	h.prove(t, "a client that watches and then lists misses no hold and gets none twice", func(p *proof) {
 		var stop atomic.Bool
 		var busy sync.WaitGroup
 		for i := range 4 {
@@ -69,7 +69,7 @@ func (h Harness) event(t *testing.T) {
 			l.w.Close()
 		}
 	})
-	h.prove(t, "events of one specialist come in the order in which they took effect", func(p *proof) {
+	h.prove(t, "events of one specialist arrive in the order of their changes", func(p *proof) {
 		// The stream checks that a hold begins only after the conflicting one has ended.
 		p.race(8, func(i int) func() {
 			for range 20 {
@@ -81,7 +81,7 @@ func (h Harness) event(t *testing.T) {
 			return func() {}
 		})
 	})
-	h.prove(t, "a watch of some specialists sees all of theirs, and of the others only what names nobody", func(p *proof) {
+	h.prove(t, "a watch of some specialists gets all their events, and from others only those without a client", func(p *proof) {
 		w := p.watch("ada", "cora", "ada")
 		defer w.Close()
 		var want []string
@@ -98,7 +98,7 @@ func (h Harness) event(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "a watch that nothing concerns does not fall behind", func(p *proof) {
+	h.prove(t, "a watch without matching events does not fall behind", func(p *proof) {
 		w := p.watch("ada")
 		defer w.Close()
 		for range 3 {
@@ -113,7 +113,7 @@ func (h Harness) event(t *testing.T) {
 			p.Errorf("got %+v, want only the event of ada", got[0])
 		}
 	})
-	h.prove(t, "a watcher that falls behind is cut off and told, the others are unharmed", func(p *proof) {
+	h.prove(t, "a watcher that falls behind gets ErrSlow, and the others continue", func(p *proof) {
 		slow := p.watch()
 		defer slow.Close()
 		// The stream would report a gap, or a cut-off of its own watch.
@@ -134,7 +134,7 @@ func (h Harness) event(t *testing.T) {
 			p.Errorf("second watch: got %+v, want the hold", e)
 		}
 	})
-	h.prove(t, "a cancelled wait is no loss", func(p *proof) {
+	h.prove(t, "a cancelled wait loses no event", func(p *proof) {
 		w := p.watch()
 		defer w.Close()
 		for range 3 {
@@ -152,7 +152,7 @@ func (h Harness) event(t *testing.T) {
 			p.next(w, 1)
 		}
 	})
-	h.prove(t, "Publish sets the number and keeps the rest; the epoch stays and is one's own", func(p *proof) {
+	h.prove(t, "Publish sets the number and no other field; each backend has its own constant epoch", func(p *proof) {
 		e := holds.Event{Kind: holds.EventAppointment, Seq: 999, At: time.Now().UTC().Truncate(time.Millisecond),
 			Span: p.span("ada", "09:00"), AppointmentID: "a-1", Version: 7, Generation: 3, SessionID: "s-1",
 			AppointmentTypeIDs: []string{"checkup", "yoga"}, Reason: "booked"}
@@ -174,7 +174,7 @@ func (h Harness) event(t *testing.T) {
 			p.Errorf("got epoch %q twice", p.Epoch())
 		}
 	})
-	h.prove(t, "who opened a stream is told with its connection", func(p *proof) {
+	h.prove(t, "a hold of a stream contains its connection", func(p *proof) {
 		e := holds.Event{Kind: holds.EventStream, Owner: holds.ClientID("a-streaming-client-01").Owner(),
 			ConnectionID: "c-1"}
 		p.no(p.Publish(p.ctx, e))
@@ -183,7 +183,7 @@ func (h Harness) event(t *testing.T) {
 			p.Errorf("got %+v, want %+v", got, e)
 		}
 	})
-	h.prove(t, "closing a watch gives up its place, twice as well", func(p *proof) {
+	h.prove(t, "closing a watch frees its place, and closing it again does nothing", func(p *proof) {
 		w := p.watch("ada")
 		w.Close()
 		w.Close()

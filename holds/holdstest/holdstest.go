@@ -95,7 +95,7 @@ func Run(t *testing.T, h Harness) {
 
 // backend tests Mode, Ping, Stats and Close.
 func (h Harness) backend(t *testing.T) {
-	h.prove(t, "it names its mode, answers a ping and counts what it holds", func(p *proof) {
+	h.prove(t, "a backend reports its mode, answers a ping and counts its holds", func(p *proof) {
 		if mode := p.Mode(); mode != "memory" && mode != "redis" && mode != "postgres" && mode != "fallback" {
 			p.Errorf("got mode %q, want memory, redis, postgres or fallback", mode)
 		}
@@ -112,7 +112,7 @@ func (h Harness) backend(t *testing.T) {
 			p.Errorf("got %+v, want %+v", got, want)
 		}
 	})
-	h.prove(t, "closing it ends every watch and every later call with ErrClosed, however often", func(p *proof) {
+	h.prove(t, "Close ends every watch and every later call with ErrClosed, and can be repeated", func(p *proof) {
 		w := p.watch()
 		waiting := make(chan error)
 		go func() {

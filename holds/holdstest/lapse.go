@@ -12,7 +12,7 @@ import (
 
 // extend tests how long a hold can be extended.
 func (h Harness) extend(t *testing.T) {
-	h.prove(t, "an extension lasts from now, never less than the hold had, and tells the owner", func(p *proof) {
+	h.prove(t, "an extension counts from now, never shortens the hold, and sends the owner an event", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(4))
 		before := time.Now()
@@ -28,7 +28,7 @@ func (h Harness) extend(t *testing.T) {
 			p.Errorf("got %+v, want a heartbeat for the owner until %v", e, longer.ExpiresAt)
 		}
 	})
-	h.prove(t, "no extension goes past the maximum life", func(p *proof) {
+	h.prove(t, "no extension exceeds the maximum lifetime", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		wish.MaxLife = p.seconds(20)
 		got := p.claim(wish)
@@ -44,7 +44,7 @@ func (h Harness) extend(t *testing.T) {
 		_, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
 		p.is(err, holds.ErrNotFound)
 	})
-	h.prove(t, "a restart begins the maximum life anew, ten times and no more", func(p *proof) {
+	h.prove(t, "a restart resets the maximum lifetime, at most ten times", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		wish.MaxLife = p.seconds(20)
 		got := p.claim(wish)
@@ -68,7 +68,7 @@ func (h Harness) extend(t *testing.T) {
 
 // pin tests how a pin protects a hold while its booking is written.
 func (h Harness) pin(t *testing.T) {
-	h.prove(t, "a pin keeps a hold past its end and its maximum, for as long as it says", func(p *proof) {
+	h.prove(t, "a pin extends a hold beyond its expiry and its maximum, for the given time", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		wish.MaxLife = wish.TTL
 		got := p.claim(wish)
@@ -84,7 +84,7 @@ func (h Harness) pin(t *testing.T) {
 		p.pass(p.seconds(2))
 		p.claim(p.wish("ada", "09:00", bela))
 	})
-	h.prove(t, "a pin never shortens, nor does a second one", func(p *proof) {
+	h.prove(t, "neither a first nor a second pin shortens a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		for _, c := range []struct {
 			pin  float64
@@ -95,7 +95,7 @@ func (h Harness) pin(t *testing.T) {
 			p.near("ExpiresAt", pinned.ExpiresAt, c.want)
 		}
 	})
-	h.prove(t, "without its pin a hold lapses when it would have, or after the grace if that is past", func(p *proof) {
+	h.prove(t, "an unpinned hold expires at its earlier expiry, or after the grace period if that has passed", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		_, err := p.Pin(p.ctx, got.ID, amal, p.seconds(30))
 		p.no(err)
@@ -118,7 +118,7 @@ func (h Harness) pin(t *testing.T) {
 		_, err = p.Hold(p.ctx, got.ID)
 		p.is(err, holds.ErrNotFound)
 	})
-	h.prove(t, "unpinning what is not pinned changes nothing", func(p *proof) {
+	h.prove(t, "unpinning an unpinned hold changes nothing", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		if now, err := p.Unpin(p.ctx, got.ID, amal, p.seconds(30)); err != nil || now != got {
 			p.Errorf("got %+v, %v, want %+v", now, err, got)
@@ -128,7 +128,7 @@ func (h Harness) pin(t *testing.T) {
 
 // lapse tests how a hold expires.
 func (h Harness) lapse(t *testing.T) {
-	h.prove(t, "a hold lives to its instant, and at that instant it is gone for every call", func(p *proof) {
+	h.prove(t, "a hold exists until its expiry, and from that instant no call finds it", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(10) - p.moment())
 		if _, err := p.Hold(p.ctx, got.ID); err != nil {
@@ -153,7 +153,7 @@ func (h Harness) lapse(t *testing.T) {
 			p.Errorf("got %+v, want only the next client's hold", list)
 		}
 	})
-	h.prove(t, "a lapse publishes its release on time though nobody calls", func(p *proof) {
+	h.prove(t, "an expiry is published on time without a call", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(10) + p.h.Late)
 		var e holds.Event
@@ -163,7 +163,7 @@ func (h Harness) lapse(t *testing.T) {
 		}
 		p.near("At", e.At, got.ExpiresAt)
 	})
-	h.prove(t, "many holds that lapse together are all released on time", func(p *proof) {
+	h.prove(t, "many holds that expire together are all released on time", func(p *proof) {
 		n := min(1000, p.h.Queue/2)
 		for i := range n {
 			p.claim(p.wish(fmt.Sprintf("specialist-%d", i), "09:00", client(i)))
@@ -175,7 +175,7 @@ func (h Harness) lapse(t *testing.T) {
 			p.Errorf("got %d releases, want %d", got, n)
 		}
 	})
-	h.prove(t, "lapses that follow each other come in their order, also when a claim finds them first", func(p *proof) {
+	h.prove(t, "expiries are published in order, even if a claim finds them first", func(p *proof) {
 		var ids []string
 		for i, at := range []string{"09:00", "09:30", "10:00", "10:30"} {
 			wish := p.wish("ada", at, client(i))
@@ -192,7 +192,7 @@ func (h Harness) lapse(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "of a hundred holds that live unequally long each is released at its own instant", func(p *proof) {
+	h.prove(t, "a hundred holds with different lifetimes are each released at their own expiry", func(p *proof) {
 		// The stream compares every release with the hold's deadline.
 		rnd := rand.New(rand.NewPCG(1, 1))
 		for i := range 100 {
@@ -214,7 +214,7 @@ func (h Harness) lapse(t *testing.T) {
 		p.pass(p.seconds(11) + p.h.Late)
 		p.punctual(func() { p.stream.await("every end", func() bool { return len(p.stream.ended) == 100 }) })
 	})
-	h.prove(t, "an extended hold does not lapse at its first end", func(p *proof) {
+	h.prove(t, "an extended hold does not expire at its first expiry", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(5))
 		_, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)

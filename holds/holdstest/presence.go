@@ -10,7 +10,7 @@ import (
 
 // presence tests holds.Presence.
 func (h Harness) presence(t *testing.T) {
-	h.prove(t, "coming and going say whether they changed anything; the load stays", func(p *proof) {
+	h.prove(t, "going online or offline reports whether it changed anything; the load stays", func(p *proof) {
 		before := time.Now()
 		p.changed(true)(p.Online(p.ctx, "ada", 3))
 		p.changed(false)(p.Online(p.ctx, "ada", 2))
@@ -27,7 +27,7 @@ func (h Harness) presence(t *testing.T) {
 			p.Errorf("got %+v, want ada offline with a load of 1", got)
 		}
 	})
-	h.prove(t, "who is not heard of goes offline, and nobody else", func(p *proof) {
+	h.prove(t, "specialists without a heartbeat go offline, and no others", func(p *proof) {
 		p.changed(true)(p.Online(p.ctx, "ada", 3))
 		p.changed(true)(p.Online(p.ctx, "bob", 3))
 		p.changed(true)(p.Online(p.ctx, "cleo", 3))
@@ -47,12 +47,12 @@ func (h Harness) presence(t *testing.T) {
 		p.changed(true)(p.Activate(p.ctx, "cleo"))
 		p.everyone("bob cleo")
 	})
-	h.prove(t, "who is unknown is present as nothing but an id", func(p *proof) {
+	h.prove(t, "an unknown specialist has only an id", func(p *proof) {
 		if got, want := p.one("nobody"), (holds.Present{SpecialistID: "nobody"}); got != want {
 			p.Errorf("got %+v, want %+v", got, want)
 		}
 	})
-	h.prove(t, "who is deactivated is seen nowhere until activated, which restores what it took", func(p *proof) {
+	h.prove(t, "a deactivated specialist is in no list; activation restores the earlier state", func(p *proof) {
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		p.changed(true)(p.Deactivate(p.ctx, "ada"))
 		p.changed(false)(p.Deactivate(p.ctx, "ada"))
@@ -81,7 +81,7 @@ func (h Harness) presence(t *testing.T) {
 		p.changed(false)(p.Online(p.ctx, "ada", 1))
 		p.no(p.Beat(p.ctx, "ada"))
 	})
-	h.prove(t, "who goes offline while deactivated, or was offline, stays so when activated", func(p *proof) {
+	h.prove(t, "a specialist who is offline when activated stays offline", func(p *proof) {
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		for _, id := range []string{"ada", "bob"} {
 			p.changed(true)(p.Deactivate(p.ctx, id))
@@ -95,7 +95,7 @@ func (h Harness) presence(t *testing.T) {
 		p.everyone("")
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 	})
-	h.prove(t, "a heartbeat counts from when it came, and only of who is online", func(p *proof) {
+	h.prove(t, "a heartbeat counts from its arrival, and only for online specialists", func(p *proof) {
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		p.is(p.Beat(p.ctx, "bob"), holds.ErrOffline)
 		p.pass(p.seconds(6))
@@ -110,7 +110,7 @@ func (h Harness) presence(t *testing.T) {
 		p.pass(2 * p.h.Late)
 		p.available(p.seconds(5), "")
 	})
-	h.prove(t, "the load is never negative, however many take from it", func(p *proof) {
+	h.prove(t, "the load is never negative, even with concurrent decrements", func(p *proof) {
 		p.loads("ada", -1, 0)
 		p.loads("ada", 2, 2)
 		p.loads("ada", -5, 0)
@@ -129,7 +129,7 @@ func (h Harness) presence(t *testing.T) {
 		})
 		p.loads("bob", 0, 0)
 	})
-	h.prove(t, "available is who is online below capacity, by load, then id, at most as many as asked for", func(p *proof) {
+	h.prove(t, "Available lists online specialists below capacity, by load, then id, up to the limit", func(p *proof) {
 		for _, id := range []string{"eve", "dan", "cora", "bob", "ada"} {
 			p.changed(true)(p.Online(p.ctx, id, 2))
 		}
@@ -152,7 +152,7 @@ func (h Harness) presence(t *testing.T) {
 		p.no(p.SetMax(p.ctx, "nobody", 5))
 		p.everyone("ada bob cora dan")
 	})
-	h.prove(t, "setting all loads leaves the others none", func(p *proof) {
+	h.prove(t, "setting all loads resets the other specialists' loads to zero", func(p *proof) {
 		for _, id := range []string{"ada", "bob", "cora"} {
 			p.changed(true)(p.Online(p.ctx, id, 9))
 		}
@@ -164,7 +164,7 @@ func (h Harness) presence(t *testing.T) {
 			p.loads(id, 0, want)
 		}
 	})
-	h.prove(t, "a seed adds what is remembered and overrules nothing known here", func(p *proof) {
+	h.prove(t, "a seed adds unknown specialists and changes no known one", func(p *proof) {
 		now := time.Now().UTC()
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		p.changed(true)(p.Deactivate(p.ctx, "bob"))

@@ -10,7 +10,7 @@ import (
 
 // quota tests the maximum number of holds of one client.
 func (h Harness) quota(t *testing.T) {
-	h.prove(t, "the quota is hard however many of a client's claims race", func(p *proof) {
+	h.prove(t, "concurrent claims of one client never exceed the quota", func(p *proof) {
 		for range 50 {
 			var won []holds.Hold
 			p.race(64, func(i int) func() {
@@ -33,7 +33,7 @@ func (h Harness) quota(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "what was released, confirmed, displaced or has lapsed leaves the quota at once", func(p *proof) {
+	h.prove(t, "a released, confirmed, displaced or expired hold no longer counts against the quota", func(p *proof) {
 		wish := func(specialist string) holds.Claim {
 			c := p.wish(specialist, "09:00", amal)
 			c.Quota = 1
@@ -65,7 +65,7 @@ func (h Harness) quota(t *testing.T) {
 		p.claim(wish("eve"))
 		full("after a lapse")
 	})
-	h.prove(t, "a repeat counts once and passes at the limit", func(p *proof) {
+	h.prove(t, "a repeat counts once and succeeds at the limit", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		wish.Quota = 1
 		if first, again := p.claim(wish), p.claim(wish); first.ID != again.ID {

@@ -30,7 +30,7 @@ func (h Harness) restore(t *testing.T) {
 			LapsesAt: now.Add(p.seconds(5)), Life: p.seconds(60),
 		}
 	}
-	prove("a hold goes on with the time it has left, its maximum and its restarts", func(p *proof, r holds.Restorer) {
+	prove("a restored hold has its remaining time, its maximum and its restarts", func(p *proof, r holds.Restorer) {
 		x := left(p, "09:00", amal)
 		got, err := r.Restore(p.ctx, x)
 		p.no(err)
@@ -51,7 +51,7 @@ func (h Harness) restore(t *testing.T) {
 		_, err = p.Extend(p.ctx, got.ID, amal, p.seconds(60), true)
 		p.is(err, holds.ErrRestarts)
 	})
-	prove("many holds are taken over in their order, each as if alone", func(p *proof, r holds.Restorer) {
+	prove("several holds are restored in order, each independently", func(p *proof, r holds.Restorer) {
 		many, ok := r.(holds.ManyRestorer)
 		if !ok {
 			p.Skip("this backend cannot restore holds after one another")
@@ -112,7 +112,7 @@ func (h Harness) restore(t *testing.T) {
 			p.Errorf("none: got %+v, %v", empty, err)
 		}
 	})
-	prove("a pin is taken over, and what the hold has without it", func(p *proof, r holds.Restorer) {
+	prove("a pin is restored, and the hold's expiry without the pin", func(p *proof, r holds.Restorer) {
 		x := left(p, "09:00", amal)
 		x.Pinned, x.ExpiresAt = true, x.LapsesAt.Add(p.seconds(20))
 		got, err := r.Restore(p.ctx, x)
@@ -128,7 +128,7 @@ func (h Harness) restore(t *testing.T) {
 		}
 		p.near("without the pin", got.ExpiresAt, x.LapsesAt)
 	})
-	prove("what somebody else took meanwhile is refused, and stays", func(p *proof, r holds.Restorer) {
+	prove("a time that another client claimed in the meantime is refused, and that hold stays", func(p *proof, r holds.Restorer) {
 		taken := p.claim(p.wish("ada", "09:15", bela))
 		_, err := r.Restore(p.ctx, left(p, "09:00", amal))
 		held, ok := err.(*holds.HeldError)
@@ -138,7 +138,7 @@ func (h Harness) restore(t *testing.T) {
 		p.near("Until", held.Until, taken.ExpiresAt)
 		p.unchanged(taken)
 	})
-	prove("what its owner took meanwhile on the same slot gives way", func(p *proof, r holds.Restorer) {
+	prove("the owner's new hold of the same slot is replaced", func(p *proof, r holds.Restorer) {
 		other := p.claim(p.wish("ada", "09:00", amal))
 		got, err := r.Restore(p.ctx, left(p, "09:00", amal))
 		p.no(err)
@@ -149,7 +149,7 @@ func (h Harness) restore(t *testing.T) {
 			p.Errorf("got %+v, want only %s", list, got.ID)
 		}
 	})
-	prove("a hold that is there is set to what is left", func(p *proof, r holds.Restorer) {
+	prove("an existing hold gets the remaining time", func(p *proof, r holds.Restorer) {
 		h := p.claim(p.wish("ada", "09:00", amal))
 		x := holds.Remains{Hold: h, LapsesAt: h.ExpiresAt.Add(p.seconds(5)), Life: p.seconds(60)}
 		x.ExpiresAt = x.LapsesAt
@@ -164,7 +164,7 @@ func (h Harness) restore(t *testing.T) {
 			p.Errorf("after its first expiry time: got %v, want the hold", err)
 		}
 	})
-	prove("a selection goes on with the time it has left", func(p *proof, r holds.Restorer) {
+	prove("a restored selection has its remaining time", func(p *proof, r holds.Restorer) {
 		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
 		p.no(err)
 		// less than a selection's full lifetime, which the suite's seconds do not change
@@ -178,7 +178,7 @@ func (h Harness) restore(t *testing.T) {
 			p.Errorf("got %+v, want amal's hold, expired", e)
 		}
 	})
-	prove("who is present goes on as they were, with the later heartbeat and the load that is here",
+	prove("restored presence has the later heartbeat and the current load",
 		func(p *proof, r holds.Restorer) {
 			now := time.Now().UTC()
 			p.loads("ada", 2, 2)

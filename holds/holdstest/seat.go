@@ -13,7 +13,7 @@ func (h Harness) seat(t *testing.T) {
 		wish.AppointmentTypeID, wish.Seats = "yoga", seats
 		return wish
 	}
-	h.prove(t, "a session's seats are taken in the order asked, and the next is told when the last of them lapses", func(p *proof) {
+	h.prove(t, "seats are assigned in the given order, and a refusal has the earliest expiry", func(p *proof) {
 		first := p.claim(group(p, amal, 2, 0))
 		wish := group(p, bela, 2, 0)
 		wish.TTL = p.seconds(20)
@@ -29,7 +29,7 @@ func (h Harness) seat(t *testing.T) {
 			p.Errorf("got seat %d, want 1", third.Seat)
 		}
 	})
-	h.prove(t, "of thirty clients who race for ten seats ten get one each", func(p *proof) {
+	h.prove(t, "of 30 clients that claim ten seats concurrently, ten get one each", func(p *proof) {
 		seats := map[int]bool{}
 		p.race(30, func(i int) func() {
 			got, err := p.Claim(p.ctx, group(p, client(i), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
@@ -43,7 +43,7 @@ func (h Harness) seat(t *testing.T) {
 			p.Errorf("got %d seats in %d holds, want 10 in 10", len(seats), len(p.list()))
 		}
 	})
-	h.prove(t, "no seats to try is every seat booked: held, by nobody, whatever the client has", func(p *proof) {
+	h.prove(t, "an empty list of seats is refused as held without an expiry, even for a client with a hold", func(p *proof) {
 		p.claim(group(p, amal, 0))
 		if until := p.refused(group(p, amal)); !until.IsZero() {
 			p.Errorf("got until %v, want the zero time", until)

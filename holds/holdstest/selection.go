@@ -11,7 +11,7 @@ import (
 
 // selection tests holds.Selections.
 func (h Harness) selection(t *testing.T) {
-	h.prove(t, "a selection stands for its time, is listed and excludes nobody", func(p *proof) {
+	h.prove(t, "a selection lasts for its time, is listed and blocks no client", func(p *proof) {
 		before := time.Now()
 		got, err := p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.no(err)
@@ -28,7 +28,7 @@ func (h Harness) selection(t *testing.T) {
 			p.Errorf("got %+v, want amal's span", e)
 		}
 	})
-	h.prove(t, "a client has one selection: the one before ends first", func(p *proof) {
+	h.prove(t, "a client has one selection: the previous one ends first", func(p *proof) {
 		for _, at := range []string{"09:00", "09:30"} {
 			_, err := p.Select(p.ctx, amal, p.span("ada", at))
 			p.no(err)
@@ -62,7 +62,7 @@ func (h Harness) selection(t *testing.T) {
 			p.Errorf("got %d events, want 1", n)
 		}
 	})
-	h.prove(t, "a renewal gives it its whole time again and publishes nothing", func(p *proof) {
+	h.prove(t, "a renewal resets its lifetime and publishes nothing", func(p *proof) {
 		for _, c := range []holds.Owner{amal, bela} {
 			_, err := p.Select(p.ctx, c, p.span("ada", "09:00"))
 			p.no(err)
@@ -83,7 +83,7 @@ func (h Harness) selection(t *testing.T) {
 			p.Errorf("got %d events, want 2", n)
 		}
 	})
-	h.prove(t, "a deselection ends it and says whether there was one", func(p *proof) {
+	h.prove(t, "Deselect ends the selection and reports whether it existed", func(p *proof) {
 		_, err := p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.no(err)
 		for _, want := range []bool{true, false} {
@@ -97,7 +97,7 @@ func (h Harness) selection(t *testing.T) {
 			p.Errorf("got %+v, want the span and an expiry in the future", e)
 		}
 	})
-	h.prove(t, "it lapses at its instant, and that is published on time though nobody calls", func(p *proof) {
+	h.prove(t, "a selection expires at its expiry, and that is published on time without a call", func(p *proof) {
 		got, err := p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.no(err)
 		p.pass(p.seconds(1))
@@ -113,7 +113,7 @@ func (h Harness) selection(t *testing.T) {
 		p.pass(p.seconds(1) + p.h.Late)
 		p.punctual(func() { p.stream.seen(4) })
 	})
-	h.prove(t, "those listed overlap the time asked for, of the specialists asked for, in order", func(p *proof) {
+	h.prove(t, "the list has the given specialists' selections that overlap the given time, in order", func(p *proof) {
 		for i, at := range []string{"10:00", "09:00", "09:30"} {
 			for j, specialist := range []string{"ada", "bob"} {
 				_, err := p.Select(p.ctx, client(10*i+j), p.span(specialist, at))
@@ -142,7 +142,7 @@ func (h Harness) selection(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "a client that races itself ends with one selection", func(p *proof) {
+	h.prove(t, "concurrent selections of one client leave one", func(p *proof) {
 		p.race(16, func(i int) func() {
 			_, err := p.Select(p.ctx, amal, p.span([]string{"ada", "bob"}[i%2], "09:00"))
 			return func() { p.no(err) }

@@ -15,7 +15,7 @@ import (
 // together tests holds with resources: a claim takes the specialist and all resources that it needs, or none of
 // them, and they stay together for the lifetime of the hold.
 func (h Harness) together(t *testing.T) {
-	h.prove(t, "a hold takes its specialist and one resource of each group, and says so everywhere", func(p *proof) {
+	h.prove(t, "a hold takes its specialist and one resource of each group, and every answer shows them", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-2", "room-1"}, []string{"laser"}))
 		if got.Resources != "room-2 laser" {
 			p.Errorf("got resources %q, want the first one of each group", got.Resources)
@@ -33,7 +33,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("List of others: got %+v, want nothing", list)
 		}
 	})
-	h.prove(t, "of sixteen who want one room at once, with specialists of their own, one gets it", func(p *proof) {
+	h.prove(t, "of 16 concurrent claims of one room with different specialists, one succeeds", func(p *proof) {
 		for n := range 100 {
 			var won atomic.Int32
 			p.race(16, func(i int) func() {
@@ -49,7 +49,7 @@ func (h Harness) together(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "a watch of a resource hears of the holds that take it, and of no others", func(p *proof) {
+	h.prove(t, "a watch of a resource gets only the events of holds that take it", func(p *proof) {
 		w := p.watch("room-1")
 		defer w.Close()
 		p.claim(p.needing("ada", "09:00", amal, []string{"room-2"}))
@@ -60,7 +60,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %+v, want hold and release of %s", events, got.ID)
 		}
 	})
-	h.prove(t, "a resource that another hold has is passed over, and where none is left the claim is refused whole",
+	h.prove(t, "a claim skips a held resource, and is refused completely if none is free",
 		func(p *proof) {
 			first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1", "room-2"}))
 			longer := p.needing("bob", "09:15", bela, []string{"room-1", "room-2"})
@@ -89,7 +89,7 @@ func (h Harness) together(t *testing.T) {
 		seat.Seats = []int{1}
 		p.refused(seat)
 	})
-	h.prove(t, "no resource is taken for two groups, and an empty group is refused", func(p *proof) {
+	h.prove(t, "a resource serves only one group, and an empty group is refused", func(p *proof) {
 		p.refused(p.needing("ada", "09:00", amal, []string{"room-1"}, []string{"room-1"}))
 		if got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"},
 			[]string{"room-1", "room-2"})); got.Resources != "room-1 room-2" {
@@ -99,7 +99,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("an empty group: got until %v, want the zero time", until)
 		}
 	})
-	h.prove(t, "of fifty clients who race for one room one has it, whoever their specialists are", func(p *proof) {
+	h.prove(t, "of 50 concurrent claims of one room, one succeeds, whatever their specialists", func(p *proof) {
 		won := 0
 		p.race(50, func(i int) func() {
 			_, err := p.Claim(p.ctx, p.needing([]string{"ada", "bob", "cyd", "dan"}[i%4], "09:00", client(i),
@@ -117,7 +117,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %d winners, want 1", won)
 		}
 	})
-	h.prove(t, "of random claims at once no two holds have one resource at a time", func(p *proof) {
+	h.prove(t, "after random concurrent claims, no two holds overlap on a resource", func(p *proof) {
 		taken := 0
 		p.race(12, func(i int) func() {
 			rnd := rand.New(rand.NewPCG(uint64(i), 13))
@@ -144,7 +144,7 @@ func (h Harness) together(t *testing.T) {
 		}
 		p.stream.complete() // checks for conflicts in the table, as the stream did after each event
 	})
-	h.prove(t, "extended, pinned, released and confirmed, a hold keeps and gives back all that it takes",
+	h.prove(t, "extending and pinning keep all resources of a hold; release and confirmation free them all",
 		func(p *proof) {
 			got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 			rival := p.needing("bob", "09:00", bela, []string{"room-1"})
@@ -171,7 +171,7 @@ func (h Harness) together(t *testing.T) {
 			}
 			p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 		})
-	h.prove(t, "a hold that lapses frees its resource at that instant, and its end is told before the next hold begins", func(p *proof) {
+	h.prove(t, "an expired hold frees its resource immediately, and its release is published before the next hold", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 		p.pass(time.Until(got.ExpiresAt) + p.moment())
 		p.claim(p.needing("bob", "09:00", bela, []string{"room-1"}))
@@ -179,7 +179,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %+v, want the hold and its room expired", e)
 		}
 	})
-	h.prove(t, "a repeat has what it has, though the first of its group was taken by others meanwhile", func(p *proof) {
+	h.prove(t, "a repeat returns the same resources, even if another one of the group is free now", func(p *proof) {
 		other := p.claim(p.needing("bob", "09:00", bela, []string{"room-1"}))
 		first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1", "room-2"}))
 		p.released(other)
@@ -188,7 +188,7 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %s with %q, want %s with room-2", again.ID, again.Resources, first.ID)
 		}
 	})
-	h.prove(t, "staff displace who has the resource, unless that one is pinned or another resource is free",
+	h.prove(t, "staff displace the hold of the resource, unless it is pinned or another resource is free",
 		func(p *proof) {
 			first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 			wish := p.needing("bob", "09:00", bela, []string{"room-1", "room-2"})
@@ -213,7 +213,7 @@ func (h Harness) together(t *testing.T) {
 				p.Errorf("the displaced client: got %v, want ErrNotFound", err)
 			}
 		})
-	h.prove(t, "a hold from elsewhere comes with its resources, or not at all", func(p *proof) {
+	h.prove(t, "a hold is restored with its resources, or not at all", func(p *proof) {
 		r, ok := p.Backend.(holds.Restorer)
 		if !ok {
 			p.Skip("this backend cannot restore holds")

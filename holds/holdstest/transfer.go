@@ -9,7 +9,7 @@ import (
 
 // transfer tests how a hold gets another owner.
 func (h Harness) transfer(t *testing.T) {
-	h.prove(t, "a hold that is transferred keeps its id and has the life of its new owner", func(p *proof) {
+	h.prove(t, "a transferred hold keeps its id and gets the new owner's lifetime", func(p *proof) {
 		was := p.claim(p.wish("ada", "09:00", amal))
 		_, err := p.Pin(p.ctx, was.ID, amal, p.seconds(50))
 		p.no(err)
@@ -32,7 +32,7 @@ func (h Harness) transfer(t *testing.T) {
 		}
 		p.released(got)
 	})
-	h.prove(t, "only its owner transfers a hold, and only while it lives", func(p *proof) {
+	h.prove(t, "only the owner can transfer a hold, and only before it expires", func(p *proof) {
 		was := p.claim(p.wish("ada", "09:00", amal))
 		_, err := p.Transfer(p.ctx, was.ID, bela, caro, p.seconds(20), p.seconds(40))
 		p.is(err, holds.ErrNotOwner)
@@ -60,7 +60,7 @@ func (h Harness) transfer(t *testing.T) {
 			p.Errorf("got %+v, want the hold %s of its new owner", list, was.ID)
 		}
 	})
-	h.prove(t, "a transferred hold leaves the quota of its first owner", func(p *proof) {
+	h.prove(t, "a transferred hold no longer counts against its first owner's quota", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		wish.Quota = 1
 		was := p.claim(wish)
