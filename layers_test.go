@@ -64,7 +64,7 @@ var layers = map[string][]string{
 	"engine/words":        {}, // embeds the texts for people
 	"engine/sms":          {}, // pure
 	"engine/words/...":    {"engine/words"},
-	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/timed": {}, // the loop and the forgetting map of all
+	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/timed": {}, // the loop, and the map that drops old entries, for all packages
 	"engine/enginetest":   {"engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {}, "engine/openid/...": {},

@@ -185,8 +185,7 @@ func startBook(b *testing.B, url string, cmd *exec.Cmd) *bookServer {
 	return s
 }
 
-// book sends the bookings [first, first+count) over 32 connections: another client, another minute and another
-// key each.
+// book sends the bookings [first, first+count) over 32 connections, each with its own client, minute and key.
 func (s *bookServer) book(b *testing.B, first, count int) {
 	b.Helper()
 	together(32, count, func(i int) {

@@ -51,7 +51,7 @@ func nearDatabases(data string) []string {
 	above := filepath.Dir(data)
 	var near []string
 	for _, pattern := range []string{filepath.Join(data, "*"), filepath.Join(above, "*"), above, "holdfast-data"} {
-		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // a name with a bracket finds fewer
+		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // a bracket in a directory's name is a pattern and can hide files
 		for _, file := range files {
 			if dir := filepath.Dir(file); dir != data && !slices.Contains(near, dir) {
 				near = append(near, dir)

@@ -68,7 +68,7 @@ func (c *frozen) isDone(node, bookings int) bool {
 // system. Another node writes the booking and answers its own agents in the meantime. When the node resumes, it writes
 // nothing more.
 func TestFrozenNodeWritesOnce(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	c := newFrozen(t, 2, nil, "--upstream-spacing", "8s")
 	patient := postAgent(t, c.all[0].base, "/v1/agent/patients",
 		map[string]any{"firstName": "Jane", "lastName": "Roe", "sessionId": "frozen"})
@@ -122,7 +122,7 @@ func TestFrozenNodeWritesOnce(t *testing.T) {
 // TestFrozenNodeKeepsNothingProcessing: a node is frozen during a call. Another node takes the operation over after
 // the lease and completes it, while the first is still frozen. When that node resumes, it changes nothing.
 func TestFrozenNodeKeepsNothingProcessing(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	c := newFrozen(t, 1, func(call upstreamtest.Call) upstreamtest.Step {
 		if call.Procedure == "SetAppointment" {
 			return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: time.Second}

@@ -126,7 +126,7 @@ func bookUnderError(t *testing.T, file, errno string, n int) bool {
 	return injected(t, report)
 }
 
-// begun starts a server under strace, in a group of its own. It returns nil if the server ends before it serves.
+// begun starts a server under strace, in a separate process group. It returns nil if the server ends before it serves.
 func begun(t *testing.T, command, args []string) *server {
 	t.Helper()
 	s := &server{Cmd: exec.Command(command[0], append(command[1:], args...)...), stdout: &transcript{},

@@ -22,7 +22,7 @@ import (
 // markerInterval is how often the server updates the marker.
 const markerInterval = time.Second
 
-// keepMarker updates the marker until ctx ends, and once more then.
+// keepMarker updates the marker until ctx ends, and once more at that moment.
 func (h *house) keepMarker(ctx context.Context) {
 	var stored bolt.Marker
 	var failing bool

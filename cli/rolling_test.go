@@ -123,7 +123,7 @@ func buildEarlier() (string, error) {
 // other. Then one node goes back to the earlier program, which must refuse to start, or serve. No acknowledged booking
 // is lost.
 func TestRollingUpgrade(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel() // it waits for separate processes
 	program := earlierProgram(t)
 	t.Run("SQLite", func(t *testing.T) { rollingUpgrade(t, newNodesFrom(t, program, 1, nil, "", nil), program) })
 	t.Run("PostgreSQL", func(t *testing.T) {

@@ -28,9 +28,9 @@ type publicAppointmentJSON struct {
 	CreatedAt         string `json:"createdAt"`
 	CancelledAt       string `json:"cancelledAt,omitempty"`
 	Version           int64  `json:"version"`
-	Place             string `json:"place,omitempty"` // id of one of the clinic's
+	Place             string `json:"place,omitempty"` // id of one of the clinic's places
 	ManageURL         string `json:"manageUrl,omitempty"`
-	VideoLink         string `json:"videoLink,omitempty"` // of a remote one, while it is confirmed
+	VideoLink         string `json:"videoLink,omitempty"` // of a remote appointment, while it is confirmed
 }
 
 // appointmentJSON is an appointment as the desk and its own patient see it.
@@ -39,11 +39,11 @@ type appointmentJSON struct {
 	OverbookReason string      `json:"overbookReason,omitempty"`
 	CancelReason   string      `json:"cancelReason,omitempty"`
 	Patient        patientJSON `json:"patient"`
-	// the language the patient is written to; left out: the clinic's
+	// the language of messages to the patient; if omitted, the clinic's
 	Locale    string `json:"locale,omitempty"`
 	ArrivedAt string `json:"arrivedAt,omitempty"` // for the desk
 	SeriesID  string `json:"seriesId,omitempty"`  // for the desk
-	// of several people one after the other; left out: it is of none
+	// of a group visit; omitted if it is not part of one
 	VisitID     string      `json:"visitId,omitempty"`
 	ResourceIDs []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
 	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil means none
@@ -292,7 +292,7 @@ type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its time was sent
 	Names       map[string]string `json:"names"`               // of its type and specialist by id, archived or not
-	Visit       []visitorJSON     `json:"visit,omitempty"`     // all who come one after the other, including this one
+	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments of the visit, including this one
 	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // another time, because the specialist is away
 }
 
@@ -395,7 +395,7 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	start := m.instant("slotStartDate", b.SlotStartDate)
 	var booked holds.Owner
 	if who := c.caller.appointment; who != nil {
-		// a patient's holds are of the client that booked, unless another is named
+		// a patient's hold belongs to the client that booked, unless the request names another
 		booked, _ = holds.ParseOwner(who.Owner)
 	}
 	specialistID := b.SpecialistID

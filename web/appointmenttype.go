@@ -101,7 +101,7 @@ func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
 	return s.sayAppointmentType(c, http.StatusOK, &changed)
 }
 
-// sameID refuses to give a thing another id. A body that was read before may carry its own.
+// sameID refuses a body with another id. A body that was read earlier may contain the same id.
 func sameID(c *call, id *string) {
 	if id != nil && *id != c.param("id") {
 		c.wrong.add("id", "cannot be changed; leave it out")

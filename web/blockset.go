@@ -75,10 +75,10 @@ func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	return c.json(http.StatusOK, said)
 }
 
-// inTheWayJSON is an appointment that lies in a block.
+// inTheWayJSON is an appointment in a block.
 type inTheWayJSON struct {
 	appointmentJSON
-	Told bool `json:"told"` // by mail, that it has to be moved
+	Told bool `json:"told"` // the patient was notified by email that it must be moved
 }
 
 func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error) {

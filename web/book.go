@@ -21,7 +21,7 @@ type patientBody struct {
 // saidBody is the patient's answers and consent. Public answers have no such fields either.
 type saidBody struct {
 	Consent    bool              `json:"consent"`    // they agree to the clinic's text
-	NewPatient bool              `json:"newPatient"` // they have not been here before
+	NewPatient bool              `json:"newPatient"` // this is their first visit
 	SMS        bool              `json:"sms"`        // they agree to text messages
 	Answers    map[string]string `json:"answers"`    // by the question's id
 }
@@ -34,7 +34,7 @@ type bookBody struct {
 	SpecialistID  string      `json:"specialistId"`
 	Place         string      `json:"place"`
 	Patient       patientBody `json:"patient"`
-	Locale        string      `json:"locale"` // the language of the page, which the patient is written to in
+	Locale        string      `json:"locale"` // the language of the page and of messages to the patient
 }
 
 // book creates the booking of a patient, or of a program with a key. A program needs no client and has no cooldown.

@@ -30,9 +30,9 @@ const (
 	bulkPublish = "$bulk-publish"
 	bulkEvery   = time.Minute
 	bulkDays    = 14
-	bulkSlots   = 20000 // in all: the nearest
+	bulkSlots   = 20000 // of all types together: those that start first
 	bulkHosts   = 2
-	longestHost = 253 + len(":65535") // of a name in the DNS
+	longestHost = 253 + len(":65535") // the maximum of a DNS name
 
 	deepLink     = "http://fhir-registry.smarthealthit.org/StructureDefinition/booking-deep-link"
 	slotCapacity = "http://fhir-registry.smarthealthit.org/StructureDefinition/slot-capacity"
@@ -55,12 +55,12 @@ type bulkFile struct {
 // bulkFiles are all files of one moment, by name.
 type bulkFiles struct {
 	made    time.Time
-	changed time.Time // when the files were last others
+	changed time.Time // when the files last changed
 	base    string    // the server's address in these files
 	files   map[string]*bulkFile
 
 	mu    sync.Mutex
-	hosts []*bulkHost // if no address is configured: those of the latest requests
+	hosts []*bulkHost // if no address is configured: the hosts of the latest requests
 }
 
 // bulkHost holds the files for an address that is known only from requests. Each file is built at its first request.

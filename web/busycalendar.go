@@ -20,11 +20,11 @@ type busyCalendarJSON struct {
 	On        bool               `json:"on"`
 	Host      string             `json:"host,omitempty"` // of the address
 	SetAt     string             `json:"setAt,omitempty"`
-	AskedAt   string             `json:"askedAt,omitempty"` // left out: not yet
+	AskedAt   string             `json:"askedAt,omitempty"` // omitted before the first attempt
 	ReadAt    string             `json:"readAt,omitempty"`  // left out: never
 	Failure   string             `json:"failure,omitempty"` // why the last attempt to read it failed
-	Unread    int                `json:"unread"`            // events that were not understood
-	Old       bool               `json:"old"`               // its data are too old to rely on
+	Unread    int                `json:"unread"`            // events that the server could not parse
+	Old       bool               `json:"old"`               // the busy times are too old to rely on
 	Blocks    int                `json:"blocks"`            // future busy times
 	Conflicts []busyConflictJSON `json:"conflicts"`
 }

@@ -15,7 +15,7 @@ import (
 // a patient. The path has the secret, because calendar programs cannot set headers.
 const calendarPattern = "/v1/calendars/{id}"
 
-// calendarFeedBody makes the address of a specialist's calendar.
+// calendarFeedBody creates the address of a specialist's calendar.
 type calendarFeedBody struct {
 	Names bool `json:"names"` // patients are named in it
 }
@@ -54,13 +54,13 @@ func (s *Server) getCalendarFeed(c *call) error {
 	return c.json(http.StatusOK, map[string]calendarFeedJSON{"calendarFeed": calendarFeedOf(p.Page.Feed)})
 }
 
-// makeCalendarFeed makes the address of a specialist's calendar, with which the one before ends.
+// makeCalendarFeed creates the address of a specialist's calendar. The previous address stops working.
 func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {
 		return err
 	}
-	c.once = nil // an answer with a secret is not kept
+	c.once = nil // an answer with a secret is not stored
 	secret, made, err := s.engine.Feed.Create(c.ctx(), c.caller.actor, p.ID, b.Names)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *Server) getAppointmentCalendar(c *call) error {
 	return c.json(http.StatusOK, map[string]appointmentCalendarJSON{"calendar": answer})
 }
 
-// endAppointmentCalendar ends the address of an appointment's calendar.
+// endAppointmentCalendar revokes the address of an appointment's calendar.
 func (s *Server) endAppointmentCalendar(c *call) error {
 	a, err := s.reachable(c)
 	if err != nil {

@@ -23,7 +23,7 @@ type packers struct{ pool sync.Pool }
 func (p *packers) pack(body []byte) []byte {
 	z, _ := p.pool.Get().(*gzip.Writer)
 	if z == nil {
-		z, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level alone
+		z, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails only for an unknown level
 	}
 	defer p.pool.Put(z)
 	var b bytes.Buffer

@@ -20,13 +20,13 @@ import (
 
 var (
 	fhirType    = []string{fhir.ContentType}
-	publicReads = rate{every: 250 * time.Millisecond, burst: 120} // of public data that cost more than a page
+	publicReads = rate{every: 250 * time.Millisecond, burst: 120} // requests for public data that cost more than a page
 )
 
 const (
 	fhirCount    = 50 // resources on a page of an answer
 	maxFHIRCount = 200
-	maxFHIRDays  = 31 // that one question about slots may cover
+	maxFHIRDays  = 31 // that one search for slots may cover
 	maxSchedules = 20 // and the same number of schedules
 )
 

@@ -73,7 +73,7 @@ func (h *holdLimit[K]) admit(ctx context.Context, key K, most int, id string, en
 	}
 	h.mu.Lock()
 	g := h.all[key]
-	ask := g != nil && now.Sub(g.looked) >= time.Second // or a flood of refusals would ask without end
+	ask := g != nil && now.Sub(g.looked) >= time.Second // otherwise a flood of refusals would ask continuously
 	if ask {
 		g.looked = now
 	}
@@ -117,7 +117,7 @@ func (h *holdLimit[K]) size(key K) int {
 	return 0
 }
 
-// isAny reports whether some group has reached most holds.
+// isAny reports whether any group has at least most holds.
 func (h *holdLimit[K]) isAny(most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -25,7 +25,7 @@ func (b *mailServerBody) wish() message.MailServerWish {
 
 // mailServerAnswer is the configured mail server. No answer has the password.
 type mailServerAnswer struct {
-	Given      *givenMailServerJSON  `json:"given,omitempty"`  // the server was started with it, so it counts
+	Given      *givenMailServerJSON  `json:"given,omitempty"`  // the server was started with it, so it takes precedence
 	Chosen     *chosenMailServerJSON `json:"chosen,omitempty"` // by an owner
 	Sender     string                `json:"sender"`           // the sender's address; empty means no email is sent
 	SenderFrom string                `json:"senderFrom"`       // start, choice or clinic
@@ -42,7 +42,7 @@ type chosenMailServerJSON struct {
 	Encryption  notice.Encryption `json:"encryption"`
 	User        string            `json:"user"`
 	PasswordSet bool              `json:"passwordSet"`
-	// false: this server has not the key to it, and mail waits
+	// false: this server lacks the key to it, and emails wait
 	PasswordReadable bool   `json:"passwordReadable"`
 	From             string `json:"from"`
 }

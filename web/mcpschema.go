@@ -33,7 +33,7 @@ const maxTypesListed = 100
 func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
-		panic(err) // the types are ours, and each is tried by every test of the protocol
+		panic(err) // the types are from this package, and every test of the protocol uses each
 	}
 	for name, p := range s.Properties {
 		if narrow, known := mcpValues[name]; known {

@@ -99,7 +99,7 @@ func openFiles() (open, most int, ok bool) {
 		if rest, found := bytes.CutPrefix(line, []byte("Max open files")); found {
 			soft, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
 			most, err = strconv.Atoi(string(soft))
-			return len(list) - 1, most, err == nil // without the one that read the list
+			return len(list) - 1, most, err == nil // without the descriptor that read the list
 		}
 	}
 	return 0, 0, false

@@ -18,7 +18,7 @@ type metrics struct {
 	version string
 	started time.Time
 	seconds [len(requestKinds)]store.Durations
-	routes  []*routeMetrics // all there are; complete before the first request
+	routes  []*routeMetrics // all routes; complete before the first request
 }
 
 // requestKinds are the kinds of requests whose durations are measured separately. Requests that wait for an external

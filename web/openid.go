@@ -72,7 +72,7 @@ func (s *Server) finishOpenID(c *call) error {
 		return c.toStaff("begin")
 	}
 	secret, staff, cookie, err := s.engine.Account.Identity.Finish(c.ctx(), back)
-	// an answer for a different browser leaves the sign-in that it has begun
+	// a callback without this browser's own sign-in must not delete the cookie of another one
 	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" {
 		c.setCookie(openIDCookie, cookie, openIDLife)
 	}

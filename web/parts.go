@@ -95,7 +95,7 @@ const (
 )
 
 func newPartsAnswers() *partsAnswers {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level alone
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails only for an unknown level
 	weight := func(tag string, answer []byte) int { return len(tag) + len(answer) + 256 }
 	return &partsAnswers{seed: maphash.MakeSeed(), copies: timed.NewWeighedMap(copyTime, maxCopies, weight), writer: z}
 }
@@ -150,7 +150,7 @@ func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) err
 	h["Cache-Control"] = noCache
 	said := tag
 	if zipped {
-		said = tag[:len(tag)-1] + `-gzip"` // another representation, another tag
+		said = tag[:len(tag)-1] + `-gzip"` // another representation needs another ETag
 	}
 	h["Etag"] = []string{said}
 	if hasTag(c.r.Header["If-None-Match"], said) {

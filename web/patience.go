@@ -12,7 +12,7 @@ import (
 // is being opened.
 const (
 	usualPatience = 10 * time.Second
-	agentPatience = 30 * time.Second // calls upstream have bounds of their own below it
+	agentPatience = 30 * time.Second // calls to the upstream have shorter limits
 	longPatience  = 80 * time.Second // of operations on the whole clinic; the answer is due within writeTime
 )
 

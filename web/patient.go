@@ -15,7 +15,7 @@ type changePatientBody struct {
 		BirthDate *string `json:"birthDate"`
 		Notes     *string `json:"notes"`
 	} `json:"patient"`
-	Answers map[string]string `json:"answers"` // by the question's id; an empty one is taken away
+	Answers map[string]string `json:"answers"` // by the question's id; an empty answer is removed
 	SMS     *bool             `json:"sms"`     // whether the patient agrees to text messages
 	Notify  *bool             `json:"notify"`
 }

@@ -18,13 +18,13 @@ const (
 	writeTime  = 90 * time.Second // from the end of a request's head to the end of its answer
 	maxHeader  = 16 << 10
 	finishTime = 10 * time.Second       // for running requests when the server stops
-	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections when it was
+	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections just before the stop
 )
 
 // Door is a listener for TLS connections.
 type Door struct {
 	Listener net.Listener
-	TLS      *tls.Config // of all doors the first's
+	TLS      *tls.Config // only that of the first door is used
 }
 
 // Serve answers on l, and with TLS on the doors, until ctx ends, and then drains. It accepts the clients that have

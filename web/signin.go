@@ -150,7 +150,7 @@ type signInBody struct {
 }
 
 func (s *Server) signIn(c *call, b *signInBody) error {
-	c.once = nil // an answer with a secret is not kept
+	c.once = nil // an answer with a secret is not stored
 	secret, staff, err := s.engine.Account.SignIn(c.ctx(), account.Credentials{
 		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""),
 		Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
@@ -190,7 +190,7 @@ func (s *Server) welcome(c *call, secret string, staff *account.Staff) {
 }
 
 func (s *Server) signOut(c *call) error {
-	c.once = nil // the cookie is taken away again by every repeat
+	c.once = nil // every repeat deletes the cookie again
 	if staff := c.caller.staff; staff != nil {
 		if err := s.engine.Account.SignOut(c.ctx(), staff.SignIn.ID); err != nil {
 			return err
@@ -272,7 +272,7 @@ type totpBody struct {
 	Secret      string `json:"secret"`
 	Code        string `json:"code"` // of the new app
 	Password    string `json:"password"`
-	CurrentCode string `json:"currentCode"` // of the present app, where codes are on
+	CurrentCode string `json:"currentCode"` // of the current app, if codes are on
 }
 
 func (s *Server) enableTOTP(c *call, b *totpBody) error {

@@ -16,7 +16,7 @@ type specialistJSON struct {
 	Line    string            `json:"line,omitempty"`
 	Lines   map[string]string `json:"lines,omitempty"`
 	Places  []string          `json:"places,omitempty"`  // where they work, by id
-	Picture string            `json:"picture,omitempty"` // a path on this server; another picture has another
+	Picture string            `json:"picture,omitempty"` // a path on this server, which changes with the picture
 }
 
 func (s *Server) specialistOf(p *store.Specialist) specialistJSON {

@@ -45,7 +45,7 @@ func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
 type waitingJSON struct {
 	ID                string      `json:"id"`
 	AppointmentTypeID string      `json:"appointmentTypeId"`
-	AppointmentID     string      `json:"appointmentId,omitempty"` // that an earlier time is wanted for
+	AppointmentID     string      `json:"appointmentId,omitempty"` // the appointment for which an earlier time is wanted
 	Status            string      `json:"status"`
 	SpecialistIDs     []string    `json:"specialistIds"`
 	Weekdays          []string    `json:"weekdays"`
@@ -63,7 +63,7 @@ type waitingJSON struct {
 type offerJSON struct {
 	ID            string `json:"id"`
 	SpecialistID  string `json:"specialistId"`
-	Place         string `json:"place,omitempty"` // id of one of the clinic's
+	Place         string `json:"place,omitempty"` // id of one of the clinic's places
 	Status        string `json:"status"`
 	SlotStartDate string `json:"slotStartDate"`
 	SlotEndDate   string `json:"slotEndDate"`

@@ -42,7 +42,7 @@ type hookDeliveryJSON struct {
 type hookAttemptJSON struct {
 	At             string `json:"at"`
 	DurationMillis int64  `json:"durationMillis"`
-	Status         int    `json:"status,omitempty"` // left out: there was no answer
+	Status         int    `json:"status,omitempty"` // omitted if there was no answer
 	Body           string `json:"body,omitempty"`   // the beginning of the answer
 }
 

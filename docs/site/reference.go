@@ -203,7 +203,7 @@ func (r *reference) answers(b *strings.Builder, o operation) {
 	for _, status := range sortedKeys(o.Responses.Map()) {
 		answer := o.Responses.Value(status).Value
 		if status == "default" {
-			continue // the errors have a heading of their own
+			continue // the errors have a separate heading
 		}
 		fmt.Fprintf(b, `<p><code>%s</code> %s`, status, inline(strings.TrimSpace(*answer.Description)))
 		for _, name := range sortedKeys(answer.Headers) {

@@ -100,7 +100,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("another name", "")
-		// Done with the command on the server's machine, by a person who also replaces the address with their own.
+		// A person uses the command on the server's machine, and also replaces the address with their own.
 		reset := "words by somebody else"
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
 			u.TOTPSecret, u.Email = nil, "taken@example.org"

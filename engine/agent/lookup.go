@@ -141,7 +141,7 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	return err == nil
 }
 
-// sameName compares names as people give them: either side may omit a second first name.
+// sameName compares names as people give them: either side may omit a middle name.
 func sameName(p *upstream.KnownPatient, r *Patient) bool {
 	first := func(s string) string { s, _, _ = strings.Cut(strings.TrimSpace(s), " "); return foldName(s) }
 	return foldName(p.LastName) == foldName(r.LastName) && first(p.FirstName) == first(r.FirstName)

@@ -66,7 +66,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if !slices.Equal(starts, []string{"2000-03-08T12:00:00Z", "2000-03-22T12:00:00Z", "2000-04-05T11:00:00Z"}) {
 			t.Errorf("every second Wednesday at 13:00: %v", starts)
 		}
-		// One block is deleted alone, the others together. The week stays.
+		// One block is deleted alone, the others together. The blocks of the week remain.
 		if err := c.Clinic.DeleteBlock(t.Context(), "user:jo", made[1].ID); err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func TestColourIsThatOfThePages(t *testing.T) {
 	for i, hue := range hues {
 		name := hue.name
 		if i == 0 {
-			name = "" // the default has no rule of its own
+			name = "" // the default has no separate rule
 		}
 		for _, accent := range []string{name, hue.name} {
 			if got := (&Settings{Accent: accent}).Colour(); got == "" || got != want[name] {

@@ -369,7 +369,7 @@ type Line struct {
 
 	mu        sync.Mutex
 	cut, dead bool
-	calls     []time.Time // while it was cut or dead
+	calls     []time.Time // the calls that were made while it was cut or dead
 }
 
 // Set cuts or restores the line, or makes it dead.

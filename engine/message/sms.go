@@ -75,7 +75,7 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	return calls
 }
 
-// smsCall returns one text message that is sent at due and is useless after until.
+// smsCall returns one text message that is sent at due, and never after until.
 func (ms *Messages) smsCall(a *store.Appointment, p mailPayload, at, due, until time.Time) booking.Promise {
 	op := ms.outbound.NewOperation(store.SMS, a, at)
 	op.NextAttemptAt, op.Deadline = due, until

@@ -73,7 +73,7 @@ func booked(t *store.Taken) holds.Booked {
 }
 
 // Booked returns the time of an appointment that a claim moves, for holds.Claim.Moving. An overbooked appointment has
-// no separate time: the time that it overlaps stays refused.
+// no time of its own to free: it overlaps another appointment.
 func Booked(a *store.Appointment) holds.Booked {
 	if a.Overbook {
 		return holds.Booked{}

@@ -117,7 +117,7 @@ func (g *group) want(when string, want store.OperationCounts) {
 	}
 }
 
-// wantOnce checks that each email was delivered by one attempt, and that no promise is left.
+// wantOnce checks that each email was delivered by one attempt, and that the outbox is empty.
 func (g *group) wantOnce() {
 	g.t.Helper()
 	g.mu.Lock()

@@ -37,8 +37,8 @@ const (
 // index is the state of the index of people.
 type index struct {
 	changed atomic.Int64  // changes of appointments since the last Index began
-	due     chan struct{} // signals that there are indexAfter of them
-	rest    atomic.Int64  // about how many appointments the index lacks
+	due     chan struct{} // receives a signal after indexAfter changes
+	rest    atomic.Int64  // the approximate number of appointments that the index lacks
 }
 
 // FollowAppointment counts a change of an appointment.

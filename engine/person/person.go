@@ -78,7 +78,7 @@ type History struct {
 // they wrote themselves, and links to spellings of the person that are in their calendar. So an appointment with
 // invented data does not reveal the data of colleagues.
 type Viewer struct {
-	SpecialistID string       // if empty, reception, owners and admin keys, who see everything
+	SpecialistID string       // empty for the reception, owners and admin keys, who see everything
 	Actor        record.Actor // the author of the viewer's own notes
 }
 

@@ -33,8 +33,8 @@ func offered(p *enginetest.TestPractice, day store.Date) (halves []int) {
 }
 
 // TestSlotsFollowUpstreamOpenings: the upstream lists ten to twelve, and Holdfast's own calendar is open all day. A
-// time that is booked by telephone there disappears from the page within minutes. After an hour without an answer the
-// own calendar applies again.
+// time that is booked by telephone there disappears from the page within minutes. After an hour without an
+// answer, Holdfast's own calendar applies again.
 func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

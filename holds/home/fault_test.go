@@ -255,7 +255,7 @@ func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	refused(t, x.of[1], wish("ada", bela))
 	x.past(t, 900)
 	during := claim(t, x.of[1], wish("bob", amal))
-	x.redis.Set("holdfast:epoch", "2000") // and once more, perhaps on the way back
+	x.redis.Set("holdfast:epoch", "2000") // and again, perhaps during the return
 	x.past(t, 2000)
 	x.all(t, "redis")
 	x.holds(t, before, during)

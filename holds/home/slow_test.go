@@ -142,7 +142,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			awaitMode(t, b, "redis")
 			for n, b := range nodes {
 				list, err := b.List(ctx)
-				if err != nil || len(list) != len(made) { // the one before, and all but one of these
+				if err != nil || len(list) != len(made) { // the earlier hold, and all but the released one of these
 					t.Errorf("node %d afterwards: got %d holds, %v, want %d", n, len(list), err, len(made))
 				}
 				for _, h := range append(made[1:], before) {

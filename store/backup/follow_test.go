@@ -300,7 +300,7 @@ func TestExpiredIncrementals(t *testing.T) {
 		want []int
 	}{
 		{1, day(6, 4), []int{9, 4, 1}}, {3, day(6, 4), []int{9, 4, 1}}, {9, day(6, 4),
-			[]int{9, 4}}, // a day after which all stay: the third
+			[]int{9, 4}}, // nine days are kept, so 1 stays: the newest of the third day
 		{1, day(8, 10), []int{9, 4, 2, 1}}, {1, day(9, 1), []int{9, 6, 4, 3, 2, 1}},
 		{1, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {2, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {3, day(30, 1),
 			[]int{9, 6, 4, 2, 1}}, {4, day(30, 1), []int{9, 6, 4, 2}},

@@ -37,9 +37,9 @@ type Incremental struct {
 	Sealed  bool
 	Steps   int       // the increments without a gap, from the first; if it is 0, the first is missing
 	More    int       // the increments after the gap
-	Begun   time.Time // when the first was made
-	Last    time.Time // when the last before a gap was made
-	Newest  time.Time // when the last of all was made
+	Begun   time.Time // when the first increment was made
+	Last    time.Time // when the last increment before the gap was made
+	Newest  time.Time // when the last increment was made, also after the gap
 	Bytes   int64
 	Missing string // the name of the increment at the gap
 	Unread  error  // why the list of files may be incomplete

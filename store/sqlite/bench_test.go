@@ -187,7 +187,7 @@ func BenchmarkGroupCommit(b *testing.B) {
 		backToBack(b, c, at, at+rows)
 	}, func() {
 		at += rows
-		if _, err := passive(c); err != nil { // the other's checkpoints fall into its time
+		if _, err := passive(c); err != nil { // the checkpoints of the other variant happen during its run
 			b.Fatal(err)
 		}
 	})

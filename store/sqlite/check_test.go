@@ -100,7 +100,7 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWeakenedSchema: bookings on it would not be guaranteed, and a trigger that was added would run in each.
+// TestOpenRefusesWeakenedSchema: the schema would not prevent double bookings, and an added trigger would run with each.
 func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	for name, test := range map[string]struct{ plant, want string }{
 		"a dropped trigger":  {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},

@@ -101,7 +101,7 @@ func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page
 	return m, err
 }
 
-// compare reads every page of the moment that the connection sees. In files over 1 GB, the page of SQLite's locks
+// compare reads every page in the state that the connection sees. In files over 1 GB, the page of SQLite's locks
 // reads as zeros, which is its content.
 func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(int, []byte) error) error {
 	m.sums = append(PageSums(nil), p.known.sums...)

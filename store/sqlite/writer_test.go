@@ -286,7 +286,7 @@ func TestGoexitInRepeatedBatchAnswersAll(t *testing.T) {
 		runs := 0
 		for n := range errs {
 			wg.Go(func() {
-				errs[n] = store.ErrWriteEnded // for the one that does not return
+				errs[n] = store.ErrWriteEnded // for the caller that does not return
 				errs[n] = b.Write(context.Background(), func(tx store.Tx) error {
 					if err := tx.InsertAppointment(context.Background(), benchAppointment(int64(n))); err != nil {
 						return err
@@ -379,7 +379,7 @@ func TestFullDiskRefusesThenRecovers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		limit(1) // no more than there are
+		limit(1) // no more pages than the database has
 		var err error
 		var n int64
 		for ; err == nil && n < 1000; n++ {

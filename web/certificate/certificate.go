@@ -204,7 +204,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(token))
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store") // once the domain has moved on, so has the redirect
+	w.Header().Set("Cache-Control", "no-store") // the domain may move to another server, and a stored redirect would remain
 	http.Redirect(w, r, k.origin(r.Host)+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 

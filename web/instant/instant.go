@@ -38,7 +38,7 @@ func AppendMilli(b []byte, t time.Time) []byte {
 
 func appendSeconds(b []byte, unix int64) []byte {
 	day, second := floorDiv(unix, 24*60*60)
-	date, rest := dateOf(day), uint32(second) // the divisions of 32 bits are cheaper
+	date, rest := dateOf(day), uint32(second) // divisions of 32-bit numbers are cheaper
 	h, m, s := rest/3600, rest/60%60, rest%60
 	b = append(b, date[:]...)
 	return append(b, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), ':', byte('0'+s/10),

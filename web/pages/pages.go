@@ -50,7 +50,7 @@ type Files struct {
 type File struct {
 	ContentType string
 	Gzip        []byte        // compressed; nil if that is not smaller
-	Plain       func() []byte // not compressed; made of Gzip when it is first asked for, which hardly any browser does
+	Plain       func() []byte // not compressed; unpacked from Gzip at the first request for it, which hardly any browser sends
 }
 
 // Load reads the embedded files. An error means that the program was built of broken ones.

@@ -77,7 +77,7 @@ func newClinic(seed uint64) referee.Clinic {
 	// from one place to the other without a break
 	specialist("ben", zone, referee.Window{From: 480, To: 720, Place: south},
 		referee.Window{From: 720, To: 960, Place: north})
-	// from within the hour that is skipped or repeated
+	// they begin within the hour that is skipped or repeated
 	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330, Place: north})
 	specialist("dora", zone, referee.Window{From: 540, To: 1020})
 	specialist("eli", other, referee.Window{From: 0, To: 1440})

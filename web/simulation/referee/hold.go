@@ -21,13 +21,13 @@ func (r *Referee) Held(h Hold, now time.Time) error {
 	for _, other := range r.Holds {
 		if live, certain := other.Live(now); live && certain && other.Client != h.Client &&
 			r.Collide(h.Span, other.Span) {
-			return fmt.Errorf("two hold the same time: %s was granted to %s while %s has %s until %s", h.Span, h.Client,
+			return fmt.Errorf("two clients hold the same time: %s was granted to %s while %s has %s until %s", h.Span, h.Client,
 				other.Client, other.Span, other.Until.Format(time.RFC3339Nano))
 		}
 	}
 	for _, a := range r.Around(h.Span) {
 		if r.Collide(h.Span, a.Span) {
-			return fmt.Errorf("%s was granted to %s, and is booked: %s", h.Span, h.Client, a)
+			return fmt.Errorf("%s was granted to %s, but is booked: %s", h.Span, h.Client, a)
 		}
 	}
 	r.Holds[h.ID] = &h
@@ -53,30 +53,30 @@ func (r *Referee) Listed(list []Hold, now time.Time) error {
 			known = r.proposalAt(h.Span, now)
 		}
 		if known == nil {
-			return fmt.Errorf("there is a hold that nobody was granted: %s %s", h.ID, h.Span)
+			return fmt.Errorf("a hold exists that no client was granted: %s %s", h.ID, h.Span)
 		}
 		said[known.ID] = true
 		if known.Span != h.Span {
-			return fmt.Errorf("the hold %s is of %s, and was granted of %s", h.ID, h.Span, known.Span)
+			return fmt.Errorf("the hold %s is of %s, but was granted for %s", h.ID, h.Span, known.Span)
 		}
 		if live, certain := known.Live(now); !live && certain {
-			return fmt.Errorf("the hold of %s lapsed %s ago, and is there", h.Span, now.Sub(known.Until))
+			return fmt.Errorf("the hold of %s expired %s ago, but still exists", h.Span, now.Sub(known.Until))
 		}
 		for _, other := range list[:i] {
 			if r.Collide(h.Span, other.Span) {
-				return fmt.Errorf("two holds collide: %s and %s", h.Span, other.Span)
+				return fmt.Errorf("two holds overlap: %s and %s", h.Span, other.Span)
 			}
 		}
 		for _, a := range r.Around(h.Span) {
 			if !a.Overbook && r.Collide(h.Span, a.Span) {
-				return fmt.Errorf("%s is held, and is booked: %s", h.Span, a)
+				return fmt.Errorf("%s is held, but is booked: %s", h.Span, a)
 			}
 		}
 	}
 	for id, h := range r.Holds {
 		live, certain := h.Live(now)
 		if live && certain && !said[id] {
-			return fmt.Errorf("the hold of %s by %s has %s left, and is gone", h.Span, h.Client, h.Until.Sub(now))
+			return fmt.Errorf("the hold of %s by %s has %s left, but is missing", h.Span, h.Client, h.Until.Sub(now))
 		}
 		if !live && now.Sub(h.Until) > time.Minute+h.Grace {
 			delete(r.Holds, id)

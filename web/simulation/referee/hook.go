@@ -57,7 +57,7 @@ func (v *Receiver) Secret(text string, now time.Time) error {
 func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now time.Time) error {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > underWay {
-		return fmt.Errorf("webhook %s of %s has the timestamp %q", id, now.Format(time.RFC3339), timestamp)
+		return fmt.Errorf("webhook %s, received at %s, has the timestamp %q", id, now.Format(time.RFC3339), timestamp)
 	}
 	by := func(s secret) bool {
 		mac := hmac.New(sha256.New, s.key)
@@ -67,14 +67,14 @@ func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now tim
 	}
 	last := len(v.secrets) - 1
 	if last < 0 {
-		return fmt.Errorf("webhook %s came before there was a secret", id)
+		return fmt.Errorf("webhook %s arrived before a secret was set", id)
 	}
 	age := now.Sub(v.secrets[last].from)
 	if !by(v.secrets[last]) && (age > underWay || last == 0) {
-		return fmt.Errorf("webhook %s is not signed with the secret of %s ago: %s", id, age, signatures)
+		return fmt.Errorf("webhook %s is not signed with the secret that was set %s ago: %s", id, age, signatures)
 	}
 	if last > 0 && age < secretOverlap-underWay && !by(v.secrets[last-1]) {
-		return fmt.Errorf("webhook %s is not signed with the secret that was changed %s ago: %s", id, age, signatures)
+		return fmt.Errorf("webhook %s is not signed with the previous secret, which was changed %s ago: %s", id, age, signatures)
 	}
 	return nil
 }
@@ -89,13 +89,13 @@ func (v *Receiver) Arrives(h Hook) error {
 	}
 	before, again := known[h.ID]
 	if again && (before.Event != h.Event || before.Version != h.Version) {
-		return fmt.Errorf("webhook %s is %s of version %d, and was %s of version %d", h.ID, h.Event, h.Version,
+		return fmt.Errorf("webhook %s is %s of version %d, but was %s of version %d", h.ID, h.Event, h.Version,
 			before.Event, before.Version)
 	}
 	if !before.Taken {
 		for _, other := range known {
 			if other.Version > h.Version {
-				return fmt.Errorf("webhook %s, %s of %s in version %d, comes after %s in version %d", h.ID, h.Event,
+				return fmt.Errorf("webhook %s, %s of %s in version %d, arrived after %s in version %d", h.ID, h.Event,
 					h.Appointment, h.Version, other.Event, other.Version)
 			}
 		}
@@ -112,7 +112,7 @@ func (v *Receiver) Told(a *Appointment) error {
 	created := false
 	for _, h := range v.arrived[a.ID] {
 		if !h.Taken {
-			return fmt.Errorf("webhook %s, %s of %s, was never taken", h.ID, h.Event, a)
+			return fmt.Errorf("webhook %s, %s of %s, was never accepted", h.ID, h.Event, a)
 		}
 		created = created || h.Event == "appointment.created"
 		if strings.HasPrefix(h.Event, "appointment.") && h.Version > last.Version {
@@ -121,9 +121,9 @@ func (v *Receiver) Told(a *Appointment) error {
 	}
 	switch {
 	case !created:
-		return fmt.Errorf("no webhook says that %s was booked", a)
+		return fmt.Errorf("no webhook reports that %s was booked", a)
 	case last.Cancelled != a.Cancelled || !a.Cancelled && !last.Start.Equal(a.Start):
-		return fmt.Errorf("the last webhook about %s says %s at %s", a, last.Event, last.Start.Format(time.RFC3339))
+		return fmt.Errorf("the last webhook about %s reports %s at %s", a, last.Event, last.Start.Format(time.RFC3339))
 	}
 	return nil
 }

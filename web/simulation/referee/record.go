@@ -23,21 +23,21 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 		seen[row.ID] = true
 		a := r.Appointments[row.ID]
 		if a == nil {
-			return fmt.Errorf("the database has an appointment that nobody was told of: %s %s", row.ID, row.Span)
+			return fmt.Errorf("the database has an appointment that no client has booked: %s %s", row.ID, row.Span)
 		}
 		if a.Span != row.Span || a.Overbook != row.Overbook || a.Cancelled != row.Cancelled {
-			return fmt.Errorf("acknowledged was %s, and the database has %s, overbook %t, cancelled %t", a, row.Span,
+			return fmt.Errorf("acknowledged was %s, but the database has %s, overbook %t, cancelled %t", a, row.Span,
 				row.Overbook, row.Cancelled)
 		}
 		switch {
 		case a.Erased && row.Name != "":
-			return fmt.Errorf("%s is of somebody who was erased, and has a name", a)
+			return fmt.Errorf("the person of %s was erased, but it has a name", a)
 		case !a.Erased && a.Name != "" && row.Name != a.Name:
-			return fmt.Errorf("%s is for another name than it was booked for", a)
+			return fmt.Errorf("%s has another name than it was booked with", a)
 		case a.Erased && row.Answer != "":
-			return fmt.Errorf("%s belongs to a person who was erased, and has an answer", a)
+			return fmt.Errorf("the person of %s was erased, but it has an answer", a)
 		case !a.Erased && a.Answer != "" && row.Answer != a.Answer:
-			return fmt.Errorf("%s was booked with the answer %q, and the database has %q", a, a.Answer, row.Answer)
+			return fmt.Errorf("%s was booked with the answer %q, but the database has %q", a, a.Answer, row.Answer)
 		}
 	}
 	if all {
@@ -119,7 +119,7 @@ func (r *Referee) Offers(kind, specialist, place, client string, from time.Time,
 			switch {
 			case !certain:
 			case free != listed.Available:
-				return fmt.Errorf("%s of %s at %s is listed (%t) with %d free, and %d are", kind, specialist,
+				return fmt.Errorf("%s of %s at %s is listed (%t) with %d free, but %d are free", kind, specialist,
 					start.Format(time.RFC3339), is, listed.Available, free)
 			case is && free > 0 && (len(listed.Specialists) != 1 || listed.Specialists[0] != specialist):
 				return fmt.Errorf("%s at %s is listed as free with %v, want %s", kind, start.Format(time.RFC3339),
@@ -128,7 +128,7 @@ func (r *Referee) Offers(kind, specialist, place, client string, from time.Time,
 		}
 	}
 	for _, s := range said {
-		return fmt.Errorf("%s of %s at %s is listed and is no start of the hours", kind, specialist,
+		return fmt.Errorf("%s of %s at %s is listed, but is not a start within the hours", kind, specialist,
 			s.Start.Format(time.RFC3339))
 	}
 	return nil

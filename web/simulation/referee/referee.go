@@ -181,7 +181,7 @@ func (r *Referee) Booked(a Appointment) error {
 func (r *Referee) Cancelled(id string) error {
 	a := r.Appointments[id]
 	if a == nil {
-		return fmt.Errorf("an appointment %s was cancelled that nobody was told of", id)
+		return fmt.Errorf("appointment %s was cancelled, but no client has booked it", id)
 	}
 	r.remove(a)
 	a.Cancelled = true

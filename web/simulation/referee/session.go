@@ -53,18 +53,18 @@ func (r *Referee) Requested(s Session, now time.Time) error {
 	for _, other := range r.Sessions {
 		if other.ID != s.ID && other.Client == s.Client && other.Status == "requested" &&
 			now.Before(other.Expires.Add(-late)) {
-			return fmt.Errorf("%s waits for session %s, and was given %s besides", s.Client, other.ID, s.ID)
+			return fmt.Errorf("%s waits for session %s, but also got %s", s.Client, other.ID, s.ID)
 		}
 	}
 	if known := r.Sessions[s.ID]; known != nil {
 		if known.Client != s.Client || known.Status != "requested" {
-			return fmt.Errorf("%s was given session %s, which is %s's and %s", s.Client, s.ID, known.Client,
+			return fmt.Errorf("%s got session %s, which is %s's and %s", s.Client, s.ID, known.Client,
 				known.Status)
 		}
 		return nil
 	}
 	if s.Status != "requested" || s.Specialist != "" {
-		return fmt.Errorf("a session that was asked for is %s, of %q", s.Status, s.Specialist)
+		return fmt.Errorf("a requested session is %s, of %q", s.Status, s.Specialist)
 	}
 	r.Sessions[s.ID] = &s
 	return nil
@@ -75,14 +75,14 @@ func (r *Referee) Taken(id, specialist string, handedOn bool, now time.Time) err
 	s := r.Sessions[id]
 	switch {
 	case s == nil:
-		return fmt.Errorf("%s was given session %s, which nobody asked for", specialist, id)
+		return fmt.Errorf("%s got session %s, which no client requested", specialist, id)
 	case handedOn && !s.inProgress(), !handedOn && s.Status != "requested":
-		return fmt.Errorf("%s was given session %s, which is %s", specialist, id, s.Status)
+		return fmt.Errorf("%s got session %s, which is %s", specialist, id, s.Status)
 	case !handedOn && now.After(s.Expires.Add(late)):
-		return fmt.Errorf("%s was given session %s, which lapsed %s ago", specialist, id, now.Sub(s.Expires))
+		return fmt.Errorf("%s got session %s, which expired %s ago", specialist, id, now.Sub(s.Expires))
 	}
 	if room, certain := r.HasRoom(specialist, now); !room && certain && s.Specialist != specialist {
-		return fmt.Errorf("%s was given one more session than the %d that are possible at once", specialist,
+		return fmt.Errorf("%s got one more session than the maximum of %d", specialist,
 			r.Specialists[specialist].Sessions)
 	}
 	s.Specialist, s.Life = specialist, now
@@ -101,19 +101,19 @@ func (r *Referee) OpenSessions(list []Session, now time.Time) error {
 		known := r.Sessions[s.ID]
 		switch {
 		case known == nil:
-			return fmt.Errorf("session %s is open, and nobody asked for it", s.ID)
+			return fmt.Errorf("session %s is open, but no client requested it", s.ID)
 		case s.Status == "requested" && now.After(known.Expires.Add(late)):
-			return fmt.Errorf("session %s still waits, and lapsed %s ago", s.ID, now.Sub(known.Expires))
+			return fmt.Errorf("session %s still waits, but expired %s ago", s.ID, now.Sub(known.Expires))
 		case s.inProgress() && now.After(known.Life.Add(quiet+quietLate)):
-			return fmt.Errorf("session %s of %s is open, and its last heartbeat was %s ago", s.ID, s.Specialist,
+			return fmt.Errorf("session %s of %s is open, but its last heartbeat was %s ago", s.ID, s.Specialist,
 				now.Sub(known.Life))
 		case s.Status != known.Status || s.Specialist != known.Specialist:
-			return fmt.Errorf("session %s is %s, of %q, and was said to be %s, of %q", s.ID, s.Status, s.Specialist,
+			return fmt.Errorf("session %s is %s, of %q, but was reported as %s, of %q", s.ID, s.Status, s.Specialist,
 				known.Status, known.Specialist)
 		}
 		if s.inProgress() {
 			if load[s.Specialist]++; load[s.Specialist] > r.Specialists[s.Specialist].Sessions {
-				return fmt.Errorf("%s has %d sessions at once, and can have %d", s.Specialist, load[s.Specialist],
+				return fmt.Errorf("%s has %d concurrent sessions, but the maximum is %d", s.Specialist, load[s.Specialist],
 					r.Specialists[s.Specialist].Sessions)
 			}
 		}
@@ -123,7 +123,7 @@ func (r *Referee) OpenSessions(list []Session, now time.Time) error {
 		case there[id] || !known.isOpen():
 		case known.Status == "requested" && now.Before(known.Expires.Add(-time.Second)), known.inProgress() &&
 			now.Before(known.Life.Add(quiet-quietLate)):
-			return fmt.Errorf("session %s was said to be %s, of %q, and is not open", id, known.Status,
+			return fmt.Errorf("session %s was reported as %s, of %q, but is not open", id, known.Status,
 				known.Specialist)
 		default:
 			known.Status = "expired"

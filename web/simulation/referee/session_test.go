@@ -29,20 +29,20 @@ func TestRefereeFindsBrokenSessions(t *testing.T) {
 	other := active
 	other.Specialist = "ben"
 	for what, err := range map[string]error{
-		"and was given u besides": begin().Requested(requested("u", "bo"), at(8, 0)),
-		"which is bo's":           begin().Requested(requested("t", "jo"), at(8, 0)),
-		"that was asked for is active": begin().Requested(Session{ID: "u", Client: "mo", Status: "active"},
+		"but also got u": begin().Requested(requested("u", "bo"), at(8, 0)),
+		"which is bo's":  begin().Requested(requested("t", "jo"), at(8, 0)),
+		"a requested session is active": begin().Requested(Session{ID: "u", Client: "mo", Status: "active"},
 			at(8, 0)),
-		"which nobody asked for":              begin().Taken("u", "ben", false, at(8, 0)),
-		"ben was given session s":             begin().Taken("s", "ben", false, at(8, 0)),
-		"one more session than the 1":         begin().Taken("t", "ada", false, at(8, 0)),
-		"which lapsed 1m0s ago":               begin().Taken("t", "ben", false, at(8, 2)),
-		"t still waits":                       begin().OpenSessions([]Session{active, waiting}, at(8, 2)),
-		"its last heartbeat was 4h6m0s ago":   begin().OpenSessions([]Session{active}, at(12, 6)),
-		"was said to be active, of \"ada\"":   begin().OpenSessions([]Session{other}, at(8, 0)),
-		"is open, and nobody asked":           begin().OpenSessions([]Session{{ID: "u", Status: "requested"}}, at(8, 0)),
-		"\"ada\", and is not open":            begin().OpenSessions([]Session{waiting}, at(8, 0)),
-		"ada has 2 sessions at once, and can": twoAtOnce(t),
+		"which no client requested":              begin().Taken("u", "ben", false, at(8, 0)),
+		"ben got session s":                      begin().Taken("s", "ben", false, at(8, 0)),
+		"one more session than the maximum of 1": begin().Taken("t", "ada", false, at(8, 0)),
+		"which expired 1m0s ago":                 begin().Taken("t", "ben", false, at(8, 2)),
+		"t still waits":                          begin().OpenSessions([]Session{active, waiting}, at(8, 2)),
+		"its last heartbeat was 4h6m0s ago":      begin().OpenSessions([]Session{active}, at(12, 6)),
+		"was reported as active, of \"ada\"":     begin().OpenSessions([]Session{other}, at(8, 0)),
+		"is open, but no client requested":       begin().OpenSessions([]Session{{ID: "u", Status: "requested"}}, at(8, 0)),
+		"\"ada\", but is not open":               begin().OpenSessions([]Session{waiting}, at(8, 0)),
+		"ada has 2 concurrent sessions":          twoAtOnce(t),
 	} {
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: got %v", what, err)
@@ -114,18 +114,18 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 	mustNot(t, signed(byNewer, sent.Add(-25*time.Hour), sent))
 	mustNot(t, signed(byOlder, sent, sent)) // it was in transit during the change
 	for what, err := range map[string]error{
-		"in version 1, comes after": arrives(lost, later, booked),
-		"of version 2, and was": arrives(booked, Hook{ID: "m",
+		"in version 1, arrived after": arrives(lost, later, booked),
+		"of version 2, but was": arrives(booked, Hook{ID: "m",
 			Event: "appointment.created", Appointment: "a", Version: 2}),
-		"was never taken":                 told(a, lost),
-		"no webhook says that":            told(moved, later),
-		"says appointment.created":        told(moved, booked),
-		"says appointment.rescheduled":    told(gone, booked, later),
-		"not signed with the secret of":   signed(byOlder, sent.Add(-time.Hour), sent),
-		"that was changed 1h0m0s ago":     signed(byNewer, sent.Add(-time.Hour), sent),
-		"has the timestamp":               signed(byNewer, sent.Add(-25*time.Hour), sent.Add(2*time.Minute)),
-		"came before there was a secret":  NewReceiver().Signed("m", "1795420800", byNewer, []byte("{}"), sent),
-		"with the secret of 25h0m0s ago:": signed(byNewer[:9], sent.Add(-25*time.Hour), sent),
+		"was never accepted":                        told(a, lost),
+		"no webhook reports that":                   told(moved, later),
+		"reports appointment.created":               told(moved, booked),
+		"reports appointment.rescheduled":           told(gone, booked, later),
+		"not signed with the secret that":           signed(byOlder, sent.Add(-time.Hour), sent),
+		"which was changed 1h0m0s ago":               signed(byNewer, sent.Add(-time.Hour), sent),
+		"has the timestamp":                         signed(byNewer, sent.Add(-25*time.Hour), sent.Add(2*time.Minute)),
+		"arrived before a secret was set":           NewReceiver().Signed("m", "1795420800", byNewer, []byte("{}"), sent),
+		"with the secret that was set 25h0m0s ago:": signed(byNewer[:9], sent.Add(-25*time.Hour), sent),
 	} {
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: got %v", what, err)

@@ -40,7 +40,7 @@ func (r *Reader) Line(line string) error {
 	}
 	var f frame
 	if err := json.Unmarshal([]byte(data), &f); err != nil {
-		return fmt.Errorf("a frame that is no JSON: %q", line)
+		return fmt.Errorf("a frame that is not JSON: %q", line)
 	}
 	id := r.id
 	r.id = ""
@@ -74,13 +74,13 @@ func (r *Reader) order(kind, id string) error {
 	epoch, number, _ := strings.Cut(id, "-")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return fmt.Errorf("the id %q of a frame %s is no epoch and number", id, kind)
+		return fmt.Errorf("the id %q of a frame %s is not an epoch and a number", id, kind)
 	}
 	if r.epoch != "" && epoch != r.epoch {
 		return fmt.Errorf("the epoch changed within a stream: %s, then %s", r.epoch, epoch)
 	}
 	if seq <= r.seq && r.epoch != "" {
-		return fmt.Errorf("event %s came after %s-%d", id, r.epoch, r.seq)
+		return fmt.Errorf("event %s arrived after %s-%d", id, r.epoch, r.seq)
 	}
 	r.epoch, r.seq = epoch, seq
 	return nil
@@ -98,13 +98,13 @@ func (r *Reader) Agrees(list []Hold, all map[string]*Hold, specialists map[strin
 		}
 		there[h.ID] = true
 		if !r.Holds[h.ID] && h.Until.Sub(now) > About {
-			return fmt.Errorf("the hold of %s never came over the stream", h.Span)
+			return fmt.Errorf("the stream never sent the hold of %s", h.Span)
 		}
 	}
 	for id := range r.Holds {
 		h := all[id]
 		if !there[id] && (h == nil || now.Sub(h.Until) > About || h.Until.Sub(now) > About) {
-			return fmt.Errorf("the end of the hold %s never came over the stream", id)
+			return fmt.Errorf("the stream never sent the end of the hold %s", id)
 		}
 	}
 	return nil

@@ -58,17 +58,17 @@ func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 			}
 			open++
 			if n := w.times(o.Start); n > 1 {
-				return fmt.Errorf("%s is offered to %s for the %d. time", o.Span, w.ID, n)
+				return fmt.Errorf("%s is offered to %s again, offer number %d", o.Span, w.ID, n)
 			}
 			if other := offered[o.Start.Unix()]; other != "" {
-				return fmt.Errorf("%s is offered to two: %s and %s", o.Span, other, w.ID)
+				return fmt.Errorf("%s is offered to two entries: %s and %s", o.Span, other, w.ID)
 			}
 			offered[o.Start.Unix()] = w.ID
 			if len(r.FreeSeats(o.Span, "")) == 0 {
-				return fmt.Errorf("%s is offered to %s, and booked", o.Span, w.ID)
+				return fmt.Errorf("%s is offered to %s, but booked", o.Span, w.ID)
 			}
 			if now.Sub(o.Until) > time.Minute {
-				return fmt.Errorf("the offer of %s to %s was to end %s ago", o.Span, w.ID, now.Sub(o.Until))
+				return fmt.Errorf("the offer of %s to %s should have expired %s ago", o.Span, w.ID, now.Sub(o.Until))
 			}
 			if before := r.lines[o.Start.Unix()]; before != w.ID {
 				if err := r.inTurn(list, w, o); err != nil {
@@ -77,7 +77,7 @@ func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 			}
 		}
 		if open > 1 {
-			return fmt.Errorf("%s is offered %d times at once", w.ID, open)
+			return fmt.Errorf("%s has %d concurrent offers", w.ID, open)
 		}
 	}
 	for _, start := range free {
@@ -86,7 +86,7 @@ func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 		}
 		for i := range list {
 			if w := &list[i]; r.wants(w, start) {
-				return fmt.Errorf("%s is free, and %s, who waits, was not offered it", start.Format(time.RFC3339), w.ID)
+				return fmt.Errorf("%s is free, but %s, who waits, got no offer", start.Format(time.RFC3339), w.ID)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 func (r *Referee) inTurn(list []Waiting, to *Waiting, o Offer) error {
 	for i := range list {
 		if w := &list[i]; w.Place < to.Place && r.idle[w.ID] && r.wants(w, o.Start) {
-			return fmt.Errorf("%s was offered to %s, and %s came before", o.Span, to.ID, w.ID)
+			return fmt.Errorf("%s was offered to %s, but %s comes first", o.Span, to.ID, w.ID)
 		}
 	}
 	return nil
