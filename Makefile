@@ -22,6 +22,7 @@
 # make cross         compiles for systems that nobody here has
 # make pages         joins and compresses web/ui and the description of the API into what is embedded, and committed; after a
 #                    change of them, and a test says so
+# make pictures      takes the pictures of the manual and README.md from the pages in Chromium, and writes them to docs/pictures
 # make clients       generates the clients for Go and TypeScript from the description of the API; make dist packs them
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -59,7 +60,7 @@ MINUTES ?= 20
 TARGETS ?= .
 VULNDB  ?=
 
-.PHONY: fuzz vulnerable quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages clients pruned clean
+.PHONY: fuzz vulnerable quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages pictures clients pruned clean
 
 quick:
 	@.ci/quick
@@ -146,6 +147,9 @@ cluster: build
 
 pages:
 	go generate ./web/pages ./docs
+
+pictures:
+	HOLDFAST_PICTURES='$(CURDIR)/docs/pictures' go test ./web/browsertest -run 'TestPicturesOfManual$$' -count=1
 
 clients:
 	@.ci/clients
