@@ -10,10 +10,10 @@ import { get, post, Problem, wait } from '../lib/api.js'
 import { empty, freeOn, nearest, reduce } from './slots.js'
 
 const span = 7
-// How many of the next days with times are on show, in addition to the chosen day.
+// How many of the next days with times are shown, in addition to the chosen day.
 const more = 4
 
-// isShown reports whether the times of a date are on show.
+// isShown reports whether the times of a date are shown.
 export const isShown = (s, date) => s.day === date || s.next.includes(date)
 const shownUntil = s => [addDays(s.from, span), ...s.next.map(d => addDays(d, 1))].sort().pop()
 
@@ -128,7 +128,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       store.set({ loading: false })
       await first
     })
-  // ahead puts the next days with times on show too, from now on. If this week has too few of them, it fetches the
+  // ahead also shows the next days with times from now on. If this week has too few of them, it fetches the
   // following week.
   let comparing = false
   async function ahead() {

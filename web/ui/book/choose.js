@@ -75,8 +75,7 @@ const Option = ({ name, value, checked, input, children }) => html`
   </label>
 `
 
-// Where asks for a place if the type's specialists work at several places. If the patient wants one of the
-// specialists who are listed there.
+// Who asks for a specialist, and first for a place if the type's specialists work at several places.
 function Who({ people, who, setWho, place, setPlace }) {
   const [query, search] = useState('')
   const places = boot.places.filter(x => people.some(p => p.places?.includes(x.id)))

@@ -158,7 +158,7 @@ function Ask({ typeId, form: known, done }) {
   `
 }
 
-// stateOf names what became of a session: waiting, with, over, missed or cancelled.
+// stateOf returns the outcome of a session: waiting, with, over, missed or cancelled.
 const stateOf = s =>
   ({
     requested: 'waiting',
@@ -188,7 +188,7 @@ function useSession(first) {
           },
           p => {
             if (stopped) return
-            // The server no longer has the session.
+            // The session no longer exists on the server.
             if ([403, 404].includes(p.status)) set(s => ({ ...s, status: 'ended' }))
             else setProblem(p)
           },

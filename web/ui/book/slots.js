@@ -11,7 +11,7 @@ const ms = Date.parse
 export const empty = type => ({
   type,
   days: {}, // date → { slots, then }: as fetched; then is null while the holds are unknown
-  seen: {}, // date on show → starts in the order shown; a time keeps its place while its day is on show
+  seen: {}, // shown date → starts in the order shown; a time keeps its place while its day is shown
   holds: {}, // holdId → others' live holds
   known: false, // whether holds is complete: from a snapshot until the stream breaks
   incoming: null, // a snapshot that is still arriving
@@ -95,15 +95,15 @@ export function reduce(s, e, now) {
     case 'loaded':
       return loaded(s, e)
     case 'fetching': {
-      // If all days are stale, the server is asked again for those outside [from, to) when they are on show.
+      // If all days are stale, the server is asked again for those outside [from, to) when they are shown.
       const kept = e.from ? Object.fromEntries(Object.entries(s.days).filter(([d]) => e.from <= d && d < e.to)) : s.days
       return { ...s, stale: [], days: kept }
     }
     case 'opened':
-      // Another day is on show, so the order of its times starts over.
+      // Another day is shown, so the order of its times starts over.
       return { ...s, seen: s.days[e.date] ? { [e.date]: startsOn(s, e.date) } : {} }
     case 'ahead':
-      // More days are on show: those of e.dates.
+      // More days are shown: those of e.dates.
       return {
         ...s,
         seen: { ...Object.fromEntries(e.dates.map(d => [d, s.seen[d] || startsOn(s, d)])), [e.date]: s.seen[e.date] },

@@ -71,10 +71,10 @@ function Chip({ x, checked, group, calendar }) {
   `
 }
 
-// timesOf returns the times of a day on show. mine is the start of the patient's own hold.
+// timesOf returns the times of a shown day. mine is the start of the patient's own hold.
 export const timesOf = (s, mine, date = s.day) =>
   viewDay(s.slots, date, serverNow()).map(x => (x.start === mine ? { ...x, status: 'mine' } : x))
-// chosenOf returns the chosen time, if its day is on show.
+// chosenOf returns the chosen time, if its day is shown.
 export const chosenOf = (s, mine) => {
   const date = s.chosen && dateOf(s.chosen)
   return date && isShown(s, date) ? timesOf(s, mine, date).find(x => x.start === s.chosen) : undefined

@@ -44,7 +44,7 @@ export const readable = hex => until(hex, black, white)
 const rule = (accent, strong, ink, soft) =>
   `{--accent:${accent};--accent-strong:${strong};--accent-ink:${ink};--accent-soft:${soft}}`
 
-// wear gives the page the colour. A style sheet made by a script needs no exception in the page's policy.
+// wear applies the colour to the page. A style sheet made by a script needs no exception in the page's policy.
 export function wear(hex) {
   const bright = until(hex, white, night)
   const dark = rule(bright, mix(bright, white, 0.3), mix(hex, black, 0.85), mix('#161e1d', bright, 0.15))

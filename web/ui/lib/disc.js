@@ -1,5 +1,5 @@
-// The disc with the initials of a person who has no picture. It only repeats the name next to it, so it is
-// no text of the page.
+// The disc with the initials of a person who has no picture. It only repeats the name next to it, so
+// screen readers skip it.
 import { html } from './html.js'
 
 // initialsOf returns the first letters of the first and the last word of a name, without titles such as "Dr".

@@ -11,7 +11,7 @@ const fold = text =>
     .toLowerCase()
     .trim()
 
-// readTime returns a time of day as "09:30", or '' if the text is none.
+// readTime returns a time of day as "09:30", or '' if the text is not one.
 export function readTime(text) {
   const m = /^(\d{1,2})(?:[:.h ]?([0-5]\d))?\s*(?:h|hs|uhr)?\s*(?:([ap])\.?\s?m?\.?)?$/.exec(fold(text))
   if (!m) return ''
@@ -21,7 +21,7 @@ export function readTime(text) {
   return h < 24 ? `${two(h)}:${minute}` : ''
 }
 
-// named returns what a date style calls each of some dates, in the page's language and in English.
+// named returns the name that a date style has for each of some dates, in the page's language and in English.
 const named = (style, dates) =>
   dates.map(date => [
     fold(write(style, date)),
@@ -37,7 +37,7 @@ const monthFirst = () =>
   new Intl.DateTimeFormat(locale).formatToParts(new Date(0)).find(p => p.type === 'month' || p.type === 'day')?.type ===
   'month'
 
-// readDate returns a date as "2026-11-23", or '' if the text is none. A date without a year is the next one, but at
+// readDate returns a date as "2026-11-23", or '' if the text is not one. A date without a year is the next one, but at
 // most six months ago counts as this year's.
 export function readDate(text, today = dateOf(serverNow())) {
   const said = fold(text).replace(/,/g, ' ')
