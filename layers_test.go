@@ -333,8 +333,8 @@ func TestThirdPartyModuleHasOneOwner(t *testing.T) {
 	}
 }
 
-// TestWebIsNeverGivenAStore: web may speak the nouns of store and holds, and may not hold the contracts.
-func TestWebIsNeverGivenAStore(t *testing.T) {
+// TestWebUsesNoStoreContracts: web may use the nouns of store and holds, but not their contracts.
+func TestWebUsesNoStoreContracts(t *testing.T) {
 	contracts := map[string][]string{"store": {"Store", "Queue", "Tx", "Reader"}, "holds": {"Backend", "Table"}}
 	for _, s := range sources(t) {
 		if !withinAny(s.dir, []string{"web", "web/..."}) || s.test {

@@ -85,8 +85,8 @@ func TestSetupStoresBaseURL(t *testing.T) {
 	}
 }
 
-// TestMailFromNobodyIsRefused: if a mail server is set, a sender below .invalid is reported as a mistake at start.
-func TestMailFromNobodyIsRefused(t *testing.T) {
+// TestMailWithoutSenderIsRefused: if a mail server is set, a sender below .invalid is reported as a mistake at start.
+func TestMailWithoutSenderIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, clinicWithoutMail(t))

@@ -56,7 +56,7 @@ func notAtHome(line string) string {
 	return "450 Canaryname Surname, canarynote: " + line + " is not at home"
 }
 
-func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
+func TestNothingPersonalLeaksInOutages(t *testing.T) {
 	t.Parallel()
 	var told transcript // the data that the receiver of webhooks was sent
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

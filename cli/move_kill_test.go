@@ -158,8 +158,9 @@ func TestKilledMigrateResumes(t *testing.T) {
 	same(t, began, filepath.Join(home, databaseFile))
 }
 
-// TestAbandonedMigrateLosesNobody: the server deletes a partial target a week after the last attempt, and not before.
-func TestAbandonedMigrateLosesNobody(t *testing.T) {
+// TestAbandonedMigrateTargetIsDeleted: the server deletes a partial target a week after the last attempt, and not
+// before.
+func TestAbandonedMigrateTargetIsDeleted(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	half := filepath.Join(dir, halfDir)

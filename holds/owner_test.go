@@ -33,8 +33,8 @@ func TestOwnerHidesClient(t *testing.T) {
 	}
 }
 
-// TestZeroOwnerIsNoClient: two requests without a client are not the same client.
-func TestZeroOwnerIsNoClient(t *testing.T) {
+// TestZeroOwnerMatchesNoClient: two requests without a client are not the same client.
+func TestZeroOwnerMatchesNoClient(t *testing.T) {
 	t.Parallel()
 	var zero holds.Owner
 	one, two := holds.ClientID("client-1").Owner(), holds.ClientID("client-2").Owner()

@@ -68,7 +68,7 @@ func TestValidateRefusesInvalidOperation(t *testing.T) {
 		{"no kind", func(op *store.Operation) { op.Kind = "" }, "kind"},
 		{"a kind in capitals", func(op *store.Operation) { op.Kind = "Webhook" }, "kind"},
 		{"no status", func(op *store.Operation) { op.Status = "" }, "status"},
-		{"a status nobody knows", func(op *store.Operation) { op.Status = "lost" }, "status"},
+		{"an unknown status", func(op *store.Operation) { op.Status = "lost" }, "status"},
 		{"half a payload", func(op *store.Operation) { op.Payload = json.RawMessage(`{"a":`) }, "payload"},
 		{"two payloads", func(op *store.Operation) { op.Payload = json.RawMessage(`{} {}`) }, "payload"},
 	} {

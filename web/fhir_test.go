@@ -147,12 +147,12 @@ func TestStandardWebhookExamples(t *testing.T) {
 		d.resource(t, name, raw)
 	}
 	for what, broken := range map[string]string{
-		"without a status":  `{"resourceType":"Slot","schedule":{"reference":"Schedule/1"},"start":"2026-11-23T09:00:00Z","end":"2026-11-23T09:30:00Z"}`,
-		"an unknown name":   `{"resourceType":"Slot","schedule":{"reference":"Schedule/1"},"status":"free","begin":"x","start":"2026-11-23T09:00:00Z","end":"2026-11-23T09:30:00Z"}`,
-		"no zone":           `{"resourceType":"Slot","schedule":{"reference":"Schedule/1"},"status":"free","start":"2026-11-23T09:00:00","end":"2026-11-23T09:30:00Z"}`,
-		"no list":           `{"resourceType":"Schedule","actor":{"display":"Ada"}}`,
-		"nobody takes part": `{"resourceType":"Appointment","status":"booked"}`,
-		"a status of none":  `{"resourceType":"Appointment","status":"booked","participant":[{"actor":{"display":"Ada"}}]}`,
+		"without a status": `{"resourceType":"Slot","schedule":{"reference":"Schedule/1"},"start":"2026-11-23T09:00:00Z","end":"2026-11-23T09:30:00Z"}`,
+		"an unknown name":  `{"resourceType":"Slot","schedule":{"reference":"Schedule/1"},"status":"free","begin":"x","start":"2026-11-23T09:00:00Z","end":"2026-11-23T09:30:00Z"}`,
+		"no zone":          `{"resourceType":"Slot","schedule":{"reference":"Schedule/1"},"status":"free","start":"2026-11-23T09:00:00","end":"2026-11-23T09:30:00Z"}`,
+		"no list":          `{"resourceType":"Schedule","actor":{"display":"Ada"}}`,
+		"no participant":   `{"resourceType":"Appointment","status":"booked"}`,
+		"a status of none": `{"resourceType":"Appointment","status":"booked","participant":[{"actor":{"display":"Ada"}}]}`,
 	} {
 		var r map[string]any
 		if err := json.Unmarshal([]byte(broken), &r); err != nil {

@@ -22,7 +22,7 @@ func TestVersionNeedsOperator(t *testing.T) {
 	} {
 		got := h.do("GET", "/readyz", nil, x.as).want(200)
 		if sees := got.body["version"] == "test"; sees != x.sees || got.text("status") != "ready" {
-			t.Errorf("%s is told %s", x.name, got.raw)
+			t.Errorf("%s gets %s", x.name, got.raw)
 		}
 	}
 	if got := h.do("GET", "/fhir/metadata", nil, through).want(200); strings.Contains(got.raw, `"version":"test"`) {

@@ -100,9 +100,9 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	}, from("2001:db8:1:2::1")).want(201) // another specialist
 }
 
-// TestHoldAnyGoesPastSpecialistWhoseShareIsHeld: a hold with any specialist goes to one on whose day the network's
+// TestHoldAnySkipsSpecialistOverShare: a hold with any specialist goes to one on whose day the network's
 // share is not used up. It combines the limit of a network with a request for any specialist.
-func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
+func TestHoldAnySkipsSpecialistOverShare(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots, so the share is 9
 	take := func(n, who int) *reply {

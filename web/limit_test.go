@@ -87,7 +87,7 @@ func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 		headers    http.Header
 		want       string
 	}{
-		{"nobody between", "203.0.113.7:4711", nil, "203.0.113.7"},
+		{"no proxy", "203.0.113.7:4711", nil, "203.0.113.7"},
 		{"a stranger's header", "203.0.113.7:4711", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, "203.0.113.7"},
 		{"one proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, "198.51.100.1"},
 		{"two proxies", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1, 10.1.2.3"}}, "198.51.100.1"},
@@ -103,7 +103,7 @@ func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 		{"RFC 7239", "127.0.0.1:1", http.Header{"Forwarded": {`for="198.51.100.1:4711";proto=https, for=10.1.1.1`}},
 			"198.51.100.1"},
 		{"RFC 7239 and IPv6", "127.0.0.1:1", http.Header{"Forwarded": {`For="[2001:db8::1]"`}}, "2001:db8::1"},
-		{"RFC 7239 of a hop that says nothing", "127.0.0.1:1",
+		{"RFC 7239 with an unknown hop", "127.0.0.1:1",
 			http.Header{"Forwarded": {`for=192.0.2.99, proto=https;by=10.0.0.1`}}, "127.0.0.1"},
 		{"RFC 7239 of a hop that hides", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, for=_hidden`}},
 			"127.0.0.1"},

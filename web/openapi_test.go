@@ -203,7 +203,7 @@ var notRemembered = map[string]string{
 	"/v1/appointment-types/{id}/series-plan":  "it is a question",
 	"/v1/appointments/{id}/series/plan":       "it is a question",
 	"/mcp":                                    "the protocol has no such header; a booking token books once",
-	"/v1/specialists/{id}/busy-calendar/read": "it reads anew, and a repeat comes to the same",
+	"/v1/specialists/{id}/busy-calendar/read": "it reads again, and a repeat has the same result",
 }
 
 // TestOpenAPIDescribesIdempotency: every POST accepts an Idempotency-Key, except those in notRemembered.

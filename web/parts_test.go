@@ -117,7 +117,7 @@ func TestTimeslotsHonourETag(t *testing.T) {
 		fresh("unchanged", first, 304)
 		fresh("unchanged, weakened by a proxy", "W/"+first, 304)
 		held := h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201).text("holdId")
-		fresh("held by somebody", first, 200)
+		fresh("held by another client", first, 200)
 		during := tag()
 		fresh("still held", during, 304)
 		fresh("for the holder", during, 200, header{"Holdfast-Client": client(1)})

@@ -252,7 +252,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 		status  int
 		outcome bool
 	}{
-		{"nobody", nil, 422, false}, {"another client", header{"Holdfast-Client": client(2)}, 403, false}, {"its client", header{"Holdfast-Client": client(1)}, 200, false},
+		{"no client", nil, 422, false}, {"another client", header{"Holdfast-Client": client(2)}, 403, false}, {"its client", header{"Holdfast-Client": client(1)}, 200, false},
 		{"an agent's key", h.key("agent"), 422, false}, {"a presence key", key, 200, false},
 		{"an admin key", asAdmin, 200, true}, {"another specialist",
 			h.signedIn("sam@clinic.example", "specialist", "ada"), 200, false},

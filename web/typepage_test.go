@@ -194,7 +194,7 @@ func TestAppointmentTypesAreOrdered(t *testing.T) {
 // pixel is the smallest PNG.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-func TestSpecialistHasAPicture(t *testing.T) {
+func TestSpecialistHasPicture(t *testing.T) {
 	h := newHouse(t)
 	const path = "/v1/specialists/ada/picture"
 	h.do("GET", path, nil).problem(404, "not_found")

@@ -111,7 +111,7 @@ func TestGuessesOutliveThoseOfOthers(t *testing.T) {
 	}
 }
 
-func TestCancelledGuessIsNoGuess(t *testing.T) {
+func TestCancelledGuessIsNotCounted(t *testing.T) {
 	var g guesses
 	x := guessOf("jo@clinic.example", "192.0.2.7")
 	g.begin(time.Now(), x)

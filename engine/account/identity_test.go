@@ -139,7 +139,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 				claims["aud"], claims["azp"] = []string{"another", "holdfast"}, "another"
 			}
 		}, nil, openid.ErrRefused},
-		{"for this client and others, and nobody says for whom", lie("aud", []string{"another", "holdfast"}), nil, openid.ErrRefused},
+		{"several audiences without an authorized party", lie("aud", []string{"another", "holdfast"}), nil, openid.ErrRefused},
 		{"of another issuer", lie("iss", "https://evil.example"), nil, openid.ErrRefused},
 		{"over for longer than clocks may differ", lie("exp", time.Now().Add(-skewed).Unix()), nil, openid.ErrRefused},
 		{"not valid yet", lie("nbf", time.Now().Add(skewed).Unix()), nil, openid.ErrRefused},
@@ -160,7 +160,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 		{"no token at all", func(p *openidtest.Provider) {
 			p.Forge = func(string) string { return "" }
 		}, nil, openid.ErrRefused},
-		{"a code that nobody made", nil, func(r *account.Return) { r.Code = "guessed" }, openid.ErrRefused},
+		{"an unknown code", nil, func(r *account.Return) { r.Code = "guessed" }, openid.ErrRefused},
 		{"the code of another sign-in", nil, func(r *account.Return) { r.Code = begin(c, p).Code }, openid.ErrRefused},
 		{"the state of another browser", nil, func(r *account.Return) {
 			r.Cookie = begin(c, p).Cookie
@@ -176,7 +176,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 		{"an unknown identity", func(p *openidtest.Provider) {
 			p.Who = claimsOf("stranger")
 		}, nil, account.ErrStranger},
-		{"an address that nobody vouches for", func(p *openidtest.Provider) {
+		{"an unverified address", func(p *openidtest.Provider) {
 			p.Who = claimsOf("olga")
 			p.Who["sub"], p.Who["email_verified"] = "id-mallory", false
 		}, nil, account.ErrUnverified},
@@ -184,7 +184,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 			p.Who = claimsOf("olga")
 			p.Who["sub"], p.Who["email"] = "id-mallory", "olga@evil.example"
 		}, nil, account.ErrUnverified},
-		{"olga's address, given to somebody else", func(p *openidtest.Provider) {
+		{"olga's address with another subject", func(p *openidtest.Provider) {
 			p.Who = claimsOf("olga")
 			p.Who["sub"] = "id-mallory"
 		}, nil, account.ErrOtherIdentity},
@@ -413,7 +413,7 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	}{
 		{"a wrong secret", nil, func(w *account.ProviderWish) { w.Secret = "wrong" }, openid.FoundClient},
 		{"a wrong client", nil, func(w *account.ProviderWish) { w.ClientID = "wrong" }, openid.FoundClient},
-		{"nobody there", nil, func(w *account.ProviderWish) { w.Issuer = "https://127.0.0.1:1" }, openid.FoundUnreachable},
+		{"no server", nil, func(w *account.ProviderWish) { w.Issuer = "https://127.0.0.1:1" }, openid.FoundUnreachable},
 		{"no such name", nil, func(w *account.ProviderWish) {
 			w.Issuer = "https://id.holdfast.invalid"
 		}, openid.FoundNoHost},

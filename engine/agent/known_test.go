@@ -120,8 +120,8 @@ func TestKnownPatientIsFound(t *testing.T) {
 	})
 }
 
-// TestPatientsOfOneName: the email address, or a member of staff, distinguishes two charts with the same name.
-func TestPatientsOfOneName(t *testing.T) {
+// TestPatientsWithSameName: the email address, or a member of staff, distinguishes two charts with the same name.
+func TestPatientsWithSameName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})

@@ -115,11 +115,11 @@ func TestConcurrentMoveIsRefused(t *testing.T) {
 		version int64
 		want    error
 	}{
-		{"somebody arrived", func(id string, _ time.Time) error {
+		{"a patient arrived", func(id string, _ time.Time) error {
 			_, err := c.Booking.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
 			return err
 		}, 0, nil},
-		{"somebody arrived, and the move is of a version", func(id string, _ time.Time) error {
+		{"a patient arrived, and the move names a version", func(id string, _ time.Time) error {
 			_, err := c.Booking.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
 			return err
 		}, 1, store.ErrVersion},

@@ -113,12 +113,12 @@ func TestBlockRefusals(t *testing.T) {
 		block store.Block
 		field string
 	}{
-		"no start":             {store.Block{End: at}, "start"},
-		"no end":               {store.Block{Start: at}, "end"},
-		"an end at the start":  {store.Block{Start: at, End: at}, "end"},
-		"shorter than it says": {store.Block{Start: at, End: at.Add(time.Second / 2)}, "end"},
-		"longer than a year":   {store.Block{Start: at, End: at.AddDate(2, 0, 0)}, "end"},
-		"over long ago":        {store.Block{Start: at.AddDate(-1, 0, 0), End: at.AddDate(-1, 0, 1)}, "end"},
+		"no start":              {store.Block{End: at}, "start"},
+		"no end":                {store.Block{Start: at}, "end"},
+		"an end at the start":   {store.Block{Start: at, End: at}, "end"},
+		"shorter than a second": {store.Block{Start: at, End: at.Add(time.Second / 2)}, "end"},
+		"longer than a year":    {store.Block{Start: at, End: at.AddDate(2, 0, 0)}, "end"},
+		"over long ago":         {store.Block{Start: at.AddDate(-1, 0, 0), End: at.AddDate(-1, 0, 1)}, "end"},
 		"too long a reason": {store.Block{Start: at, End: at.Add(time.Hour), Reason: strings.Repeat("x", 501)},
 			"reason"},
 	} {
@@ -129,7 +129,7 @@ func TestBlockRefusals(t *testing.T) {
 			t.Errorf("%s: got %v, want one mistake in %s", name, err, x.field)
 		}
 	}
-	if _, err := c.Clinic.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "nobody", Start: at, End: at.Add(1)}, nil); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Clinic.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "unknown", Start: at, End: at.Add(1)}, nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("of an unknown specialist: got %v, want ErrNotFound", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/record"
 )
 
-func TestEmailAddressesHaveTheFormOfOne(t *testing.T) {
+func TestEmailAddressesAreValidated(t *testing.T) {
 	for address, want := range map[string]bool{
 		"name@example.org": true, "o'neill+clinic@mail.example.org": true, "a_b-c=d/e@localhost": true,
 		"jürgen@münchen.example": true, "用户@例子.广告": true, "x@1a.example": true,

@@ -139,7 +139,7 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 }
 
 // An appointment, a series and a visit behave alike: a move to the current time changes nothing.
-func TestMoveToPresentTimeChangesNothing(t *testing.T) {
+func TestMoveToSameTimeChangesNothing(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 1})
 	series, err := e.Group.Series.Book(t.Context(), weekly(start, 3))
 	if err != nil {

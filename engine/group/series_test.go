@@ -264,7 +264,7 @@ func TestSeriesRefusedByDatabaseChangesNothing(t *testing.T) {
 	c.WantNoHolds()
 }
 
-func TestSeriesCancelsFromOneOn(t *testing.T) {
+func TestSeriesCancelsLaterAppointments(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	list := mustBookSeries(c, weeklyFor(c, 6))
@@ -309,7 +309,7 @@ func TestSeriesCancelsFromOneOn(t *testing.T) {
 	}
 }
 
-func TestSeriesMovesFromOneOn(t *testing.T) {
+func TestSeriesMovesLaterAppointments(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := mustBookSeries(c, weeklyFor(c, 5))

@@ -97,8 +97,8 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// TestVisitSlotsStopForGoneClient: the engine stops computing when the caller's context ends.
-func TestVisitSlotsStopForGoneClient(t *testing.T) {
+// TestVisitSlotsStopForCancelledRequest: the engine stops computing when the caller's context ends.
+func TestVisitSlotsStopForCancelledRequest(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)

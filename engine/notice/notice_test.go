@@ -214,13 +214,13 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 		{"mail: closed listens", byMail("smtp://"+closed, patient), true},
 		{"mail: closed listens, encrypted", byMail("smtps://"+closed, patient), true},
 		{"mail: no such name", byMail("smtp://mail.invalid:25", patient), true},
-		{"mail: connects and says nothing", byMail("smtp://"+silent.Addr().String(), soon), true},
+		{"mail: accepts the connection and sends nothing", byMail("smtp://"+silent.Addr().String(), soon), true},
 		{"mail: refuses the password", byMail("smtp://jo:secret@"+busy, patient), false},
 		{"mail: busy", byMail("smtp://"+busy, patient), false},
 		{"hook: closed listens", byHook("http://"+closed, patient), true},
 		{"hook: no such name", byHook("https://hooks.invalid/", patient), true},
 		{"hook: not found", byHook(failing.URL, patient), false},
-		{"hook: connects and says nothing", byHook("http://"+silent.Addr().String(), soon), false},
+		{"hook: accepts the connection and sends nothing", byHook("http://"+silent.Addr().String(), soon), false},
 		{"hook: a certificate of closed known", byHook(encrypted.URL, patient), false},
 	} {
 		if x.err == nil || IsUnreachable(x.err) != x.wants {

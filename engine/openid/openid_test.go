@@ -31,7 +31,7 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	if s.refuses.Load() {
-		return nil, errors.New("nobody is there")
+		return nil, errors.New("no connection")
 	}
 	said := `{"issuer":"https://` + r.URL.Host + `","authorization_endpoint":"https://` + r.URL.Host +
 		`/authorize","token_endpoint":"https://id.clinic.example/token","jwks_uri":"https://id.clinic.example/keys"` +

@@ -37,7 +37,7 @@ func TestAdvance(t *testing.T) {
 		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, Outcome{End: LookupFailed}, pending, 2, 20 * time.Second, true, false},
 		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, Outcome{End: LookupFailed}, failed, 2, 0, true, true},
 		"cannot be found out":            {nil, Outcome{End: Undecided}, failed, 3, 0, false, true},
-		"nobody there":                   {nil, Outcome{End: Unreachable}, pending, 2, -time.Minute, false, false},
+		"unreachable":                    {nil, Outcome{End: Unreachable}, pending, 2, -time.Minute, false, false},
 		"not its turn":                   {nil, Outcome{End: Deferred, At: now.Add(time.Second)}, pending, 2, time.Second, false, false},
 		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, Outcome{End: Delivered}, completed, 3, 0, false, false},
 		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, Outcome{End: Retryable}, pending, 3, 80 * time.Second, false, false},

@@ -146,8 +146,8 @@ func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	})
 }
 
-// TestMoveOntoOwnTimeIsOpen: the upstream does not list the time that the appointment itself occupies there.
-func TestMoveOntoOwnTimeIsOpen(t *testing.T) {
+// TestMoveToPartOfOwnTimeIsAllowed: the upstream does not list the time that the appointment itself occupies there.
+func TestMoveToPartOfOwnTimeIsAllowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{

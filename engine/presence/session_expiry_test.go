@@ -59,9 +59,9 @@ func TestUnendedSessionExpires(t *testing.T) {
 		life     func(c *onCall, id string) error // activity half-way
 		want     time.Duration                    // after the acceptance
 	}{
-		"accepted":                         {want: 4 * time.Hour},
-		"with its payment pending":         {pending: true, want: 4 * time.Hour},
-		"after as long as the clinic says": {settings: 30, want: 30 * time.Minute},
+		"accepted":                     {want: 4 * time.Hour},
+		"with its payment pending":     {pending: true, want: 4 * time.Hour},
+		"after the clinic's own limit": {settings: 30, want: 30 * time.Minute},
 		"accepted once more by the same": {life: func(c *onCall, id string) error {
 			_, err := c.Presence.AcceptSession(c.T.Context(), id, "ada")
 			return err

@@ -164,7 +164,7 @@ func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) erro
 	return nil
 }
 
-// isAlone reports whether the live state of this node contains only the presence changes that this node received.
+// isAlone reports whether the live state of this node has only the presence changes that this node received.
 func (pr *Presence) isAlone() bool {
 	apart, ok := pr.holds.(holds.Apart)
 	return ok && apart.Alone()

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAnswersInMemoryAreForgottenByAge: no answer outlives the retention, even if no other answer is added.
-func TestAnswersInMemoryAreForgottenByAge(t *testing.T) {
+// TestAnswersInMemoryExpire: no answer outlives the retention, even if no other answer is added.
+func TestAnswersInMemoryExpire(t *testing.T) {
 	now := time.Now()
 	r := New(nil)
 	once := &Once{Scope: "s", Key: "k", Answer: func(any) (int, []byte) { return 201, []byte("it") }}

@@ -122,7 +122,7 @@ func TestBookingTokenRefusesLongFields(t *testing.T) {
 	}
 }
 
-func TestHashesTellTypesFromSpecialists(t *testing.T) {
+func TestHashesOfTypesAndSpecialistsDiffer(t *testing.T) {
 	if AppointmentTypeHash("x") == SpecialistHash("x") {
 		t.Error("one id as a type and as a specialist: got the same hash, want two")
 	}

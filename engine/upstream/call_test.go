@@ -91,18 +91,18 @@ func TestIncompleteCallsAreNotSent(t *testing.T) {
 		}
 	}
 	for name, call := range map[string]func() error{
-		"no patient":      without(func(n *NewAppointment) { n.PatientGUID = "" }),
-		"no view":         without(func(n *NewAppointment) { n.ScheduleViewGUID = "" }),
-		"no column":       without(func(n *NewAppointment) { n.ScheduleColumnGUID = "" }),
-		"no type":         without(func(n *NewAppointment) { n.AppointmentTypeGUID = "" }),
-		"no zone":         without(func(n *NewAppointment) { n.Zone = nil }),
-		"no start":        without(func(n *NewAppointment) { n.Start = time.Time{} }),
-		"no minutes":      without(func(n *NewAppointment) { n.Minutes = 0 }),
-		"cancel nothing":  func() error { return c.SetAppointmentStatusCanceled(ctx, "") },
-		"comment nothing": func() error { return c.SetPatientComment(ctx, patient, "") },
-		"comment nobody":  func() error { return c.SetPatientComment(ctx, "", "a note") },
-		"list of nobody":  func() error { _, err := c.GetAppointmentListByPatient(ctx, "", zone); return err },
-		"list in no zone": func() error { _, err := c.GetAppointmentListByPatient(ctx, patient, nil); return err },
+		"no patient":                without(func(n *NewAppointment) { n.PatientGUID = "" }),
+		"no view":                   without(func(n *NewAppointment) { n.ScheduleViewGUID = "" }),
+		"no column":                 without(func(n *NewAppointment) { n.ScheduleColumnGUID = "" }),
+		"no type":                   without(func(n *NewAppointment) { n.AppointmentTypeGUID = "" }),
+		"no zone":                   without(func(n *NewAppointment) { n.Zone = nil }),
+		"no start":                  without(func(n *NewAppointment) { n.Start = time.Time{} }),
+		"no minutes":                without(func(n *NewAppointment) { n.Minutes = 0 }),
+		"cancel nothing":            func() error { return c.SetAppointmentStatusCanceled(ctx, "") },
+		"comment nothing":           func() error { return c.SetPatientComment(ctx, patient, "") },
+		"comment without a patient": func() error { return c.SetPatientComment(ctx, "", "a note") },
+		"list without a patient":    func() error { _, err := c.GetAppointmentListByPatient(ctx, "", zone); return err },
+		"list in no zone":           func() error { _, err := c.GetAppointmentListByPatient(ctx, patient, nil); return err },
 		"openings in no zone": func() error {
 			_, _, err := c.GetOnlineReservations(ctx, Openings{From: ten, To: ten})
 			return err

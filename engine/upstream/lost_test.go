@@ -97,7 +97,7 @@ func TestLostCalls(t *testing.T) {
 			})}
 			return o
 		}, Unknown, "the connection was cut before the answer"},
-		{"a certificate nobody vouches for", func() Options { return options(https.URL) },
+		{"an untrusted certificate", func() Options { return options(https.URL) },
 			Misconfigured, "its certificate is not valid"},
 		{"no TLS at an https address", func() Options {
 			return options(strings.Replace(raw(t, func(conn net.Conn) {

@@ -54,7 +54,7 @@ func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 		wantOffered(c, "before", e, "open waiting")
 		c.MustCancel(late.ID)
 		time.Sleep(time.Minute)
-		wantOffered(c, "who has cancelled", e, "withdrawn lapsed")
+		wantOffered(c, "the cancelled entry", e, "withdrawn lapsed")
 		wantOffered(c, "the next", next, "open waiting")
 	})
 }

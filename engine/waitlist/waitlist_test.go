@@ -165,7 +165,7 @@ func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 		time.Sleep(time.Until(one.ExpiresAt.Add(time.Millisecond)))
 		synctest.Wait()
 		strangers("at its lapse")
-		wantOffered(c, "the first, after its lapse", first, "lapsed waiting")
+		wantOffered(c, "the first, after its expiry", first, "lapsed waiting")
 		wantOffered(c, "the second, then", second, "open waiting")
 		if _, err := c.Waitlist.Accept(ctx, one.ID, "manage", nil); !isEnded(err, "lapsed") {
 			t.Errorf("accepting an expired offer: %v", err)
@@ -301,7 +301,7 @@ func TestTwoEntriesGetTwoTimes(t *testing.T) {
 			t.Errorf("both offers are for %s", one.SlotStart)
 		}
 		time.Sleep(2 * time.Hour)
-		wantOffered(c, "who never answers", a, "lapsed lapsed lapsed lapsed")
+		wantOffered(c, "the entry that never answers", a, "lapsed lapsed lapsed lapsed")
 	})
 }
 

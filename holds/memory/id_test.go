@@ -40,7 +40,7 @@ func TestIDsOfTwoBackendsDiffer(t *testing.T) {
 	}
 }
 
-func TestHexWritesEveryDigitEverywhere(t *testing.T) {
+func TestHexWritesEveryDigit(t *testing.T) {
 	for i := range 8 {
 		for d := range uint64(16) {
 			n := uint64(0x8a91_0f7c)&^(0xf<<(4*i)) | d<<(4*i)

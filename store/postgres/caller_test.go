@@ -94,5 +94,5 @@ func (c *callers) end(t *testing.T) {
 	for _, s := range c.nodes {
 		storetest.Verify(t, s)
 	}
-	t.Logf("%d acknowledged, %d refused, of %d nobody knew", len(c.acknowledged), c.refused, len(c.unknown))
+	t.Logf("%d acknowledged, %d refused, %d unknown", len(c.acknowledged), c.refused, len(c.unknown))
 }

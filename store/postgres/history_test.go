@@ -205,7 +205,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 		}
 		t.Errorf("got %s, want a linearizable history", result)
 	}
-	t.Logf("%d calls, of %d nobody knows", len(history), len(unsure))
+	t.Logf("%d calls, %d of them with an unknown outcome", len(history), len(unsure))
 	if len(history) < enough {
 		t.Error("too few operations for a useful test")
 	}

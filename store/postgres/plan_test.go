@@ -56,7 +56,7 @@ func TestGuaranteeUsesItsIndex(t *testing.T) {
 	if err := raw(t, s, fill, "f", monday.AddDate(1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	explain("with many that nobody has analyzed")
+	explain("with many, without statistics")
 	if err := raw(t, s, `ANALYZE`); err != nil {
 		t.Fatal(err)
 	}

@@ -216,7 +216,7 @@ func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 				return err
 			}
 		}
-		return errors.New("it was refused with nobody there")
+		return errors.New("it was refused without other nodes")
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 		"two appointments that overlap": {"DROP TRIGGER appointments_guarantee_insert;" + another, "seat 0) and "},
 		"a resource's time that is not there": {room + "UPDATE appointments SET resources = '[\"room\"]'; DELETE FROM appointment_resources;",
 			"does not have the time of a resource that it takes"},
-		"a resource's time that nobody takes": {room + "UPDATE appointments SET resources = '[\"room\"]'; DROP TRIGGER appointments_resources_update; UPDATE appointments SET resources = '';",
+		"a resource's time without an appointment": {room + "UPDATE appointments SET resources = '[\"room\"]'; DROP TRIGGER appointments_resources_update; UPDATE appointments SET resources = '';",
 			"has the time of a resource that it does not take"},
 		"a resource taken twice": {room + "UPDATE appointments SET resources = '[\"room\"]'; DROP TRIGGER appointments_guarantee_insert; DROP TRIGGER appointment_resources_guarantee;" + another,
 			"resource room is double-booked"},
@@ -67,7 +67,7 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 		"an index that was added":         {"CREATE INDEX mine ON appointments (notes);", "the index mine was added"},
 		"a column that was added":         {"ALTER TABLE outbox ADD COLUMN mine INTEGER;", "outbox is not what this program made"},
 		"a reference to nothing":          {"PRAGMA foreign_keys = 0; UPDATE appointments SET appointment_type_id = 'gone';", "points at nothing"},
-		"a seat nobody could have":        {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat its type never had"},
+		"an impossible seat":              {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat its type never had"},
 		"a reach that is too short":       {"DROP TRIGGER specialists_reach_grows; UPDATE specialists SET reach_after_ms = 0;", "is outside the reach"},
 		"a specialist archived by half":   {"INSERT INTO assignments SELECT 'checkup', id, 0 FROM specialists LIMIT 1; UPDATE specialists SET archived = 1;", "is archived and still assigned"},
 		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "does not lie within"},
@@ -100,7 +100,8 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWeakenedSchema: the schema would not prevent double bookings, and an added trigger would run with each.
+// TestOpenRefusesWeakenedSchema: the schema would not prevent double bookings, and an added trigger would run with
+// each booking.
 func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	for name, test := range map[string]struct{ plant, want string }{
 		"a dropped trigger":  {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},

@@ -131,13 +131,13 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{
-		"a damaged copy":  put("damaged.db", damaged),
-		"half a copy":     put("half.db", content[:len(content)/2]),
-		"an empty file":   put("empty.db", nil),
-		"text":            put("text.db", []byte("hello")),
-		"nothing":         filepath.Join(dir, "none.db"),
-		"somebody else's": empty,
-		"a directory":     dir,
+		"a damaged copy":   put("damaged.db", damaged),
+		"half a copy":      put("half.db", content[:len(content)/2]),
+		"an empty file":    put("empty.db", nil),
+		"text":             put("text.db", []byte("hello")),
+		"nothing":          filepath.Join(dir, "none.db"),
+		"another clinic's": empty,
+		"a directory":      dir,
 	} {
 		if got, err := Verify(t.Context(), path); err == nil {
 			t.Errorf("%s: got %+v and no error", name, got)

@@ -57,7 +57,7 @@ func testAgentSession(t *testing.T, h Harness) {
 		wantErr(t, "erase", err, nil)
 		_, err = s.AgentSession(ctx, time.Time{}, "c", "d")
 		wantErr(t, "after erasing", err, store.ErrNotFound)
-		want("somebody else", other, time.Time{}, "e")
+		want("another patient", other, time.Time{}, "e")
 	}
 	put(first, "a", "b")
 	write(t, s, func(tx store.Tx) error {

@@ -93,7 +93,7 @@ func testAudit(t *testing.T, h Harness) {
 			t.Errorf("pages of one: got %v, want %v", got, want)
 		}
 		_, _, err := s.Audit(t.Context(), store.AuditFilter{Cursor: "x"})
-		wantErr(t, "a cursor of nobody", err, store.ErrInvalid)
+		wantErr(t, "an invalid cursor", err, store.ErrInvalid)
 	})
 
 	t.Run("words", func(t *testing.T) {

@@ -66,7 +66,7 @@ func busyBlocks(t *testing.T, s store.Store) {
 	if err := s.Changes(ctx, s.LastChange(), func(c []store.Change) {
 		for i := range c {
 			if c[i].Noun != store.NounSpecialist || c[i].ID != "ada" {
-				t.Errorf("told %+v", c[i])
+				t.Errorf("the feed delivered %+v", c[i])
 			}
 			seen++
 		}
@@ -109,7 +109,7 @@ func busyBlocks(t *testing.T, s store.Store) {
 	_, _, err := put("ada", reversed)
 	wantErr(t, "no end", err, store.ErrInvalid)
 	_, _, err = put("unknown", block("x", 2))
-	wantErr(t, "nobody", err, store.ErrNotFound)
+	wantErr(t, "an unknown specialist", err, store.ErrNotFound)
 	is("after refusals", desk, two, three)
 	changed("none", true)
 	is("none", desk)

@@ -60,7 +60,7 @@ func testChange(t *testing.T, h Harness) {
 		go func() {
 			err := s.Await(context.Background(), next)
 			if err == nil && len(j.all()) == 0 {
-				err = errors.New("it was not told of the change")
+				err = errors.New("the follower did not receive the change")
 			}
 			found <- err
 		}()
@@ -172,7 +172,7 @@ func testChange(t *testing.T, h Harness) {
 		})
 		wantErr(t, "Write", err, own)
 		if got := j.all(); len(got) != 0 {
-			t.Errorf("told %+v, want nothing", got)
+			t.Errorf("the feed delivered %+v, want nothing", got)
 		}
 	})
 
@@ -280,7 +280,7 @@ func nounsAreTold(t *testing.T, s store.Store) {
 		c := got[0]
 		c.Number = 0
 		if c != step.want {
-			t.Errorf("%s: told %+v, want %+v", step.name, c, step.want)
+			t.Errorf("%s: the feed delivered %+v, want %+v", step.name, c, step.want)
 		}
 	}
 }

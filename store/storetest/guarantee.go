@@ -166,7 +166,7 @@ func seats(t *testing.T, s store.Store) {
 	clinic(t, s)
 	wantErr(t, "a negative seat", insert(t, s, seated(booking("ada", "group", 0, 60), -1)), store.ErrInvalid)
 	wantErr(t, "a seat at the capacity", insert(t, s, seated(booking("ada", "group", 0, 60), 4)), store.ErrInvalid)
-	wantErr(t, "a second seat without a group", insert(t, s, seated(booking("ada", "checkup", 0, 30), 1)),
+	wantErr(t, "a second seat of a type without seats", insert(t, s, seated(booking("ada", "checkup", 0, 30), 1)),
 		store.ErrInvalid)
 	last := mustInsert(t, s, seated(booking("ada", "group", 0, 60), 3))
 

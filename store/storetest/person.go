@@ -28,7 +28,7 @@ func testPerson(t *testing.T, h Harness) {
 
 	t.Run("a person in a session request", func(t *testing.T) { eraseOpenSession(t, h.open(t)) })
 
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("an unknown person", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
 		mustInsert(t, s, booking("ada", "checkup", 0, 30)) // has neither address nor phone

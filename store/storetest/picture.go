@@ -40,7 +40,7 @@ func testPicture(t *testing.T, h Harness) {
 	if got := digest("ben"); got != "" {
 		t.Errorf("a specialist without a picture has the digest %q", got)
 	}
-	wantErr(t, "of nobody", put("unknown", first), store.ErrNotFound)
+	wantErr(t, "of an unknown specialist", put("unknown", first), store.ErrNotFound)
 	wantErr(t, "an empty one", put("ben", store.Picture{ContentType: "image/png", Digest: "x"}), store.ErrInvalid)
 
 	// Replacing the specialist keeps the picture.

@@ -27,7 +27,7 @@ func testPresence(t *testing.T, h Harness) {
 		}
 		wantErr(t, "ben", put(ben), nil)
 		wantErr(t, "ada", put(ada), nil)
-		wantErr(t, "nobody", put(store.PresenceMirror{SpecialistID: "unknown"}), store.ErrInvalid)
+		wantErr(t, "an unknown specialist", put(store.PresenceMirror{SpecialistID: "unknown"}), store.ErrInvalid)
 		wantMirrors("by id", ada, ben)
 
 		beat := func(beats map[string]time.Time) {
@@ -36,7 +36,7 @@ func testPresence(t *testing.T, h Harness) {
 		ada.LastHeartbeatAt, ben.LastHeartbeatAt = monday.Add(time.Minute), monday
 		beat(map[string]time.Time{"ada": ada.LastHeartbeatAt, "ben": ben.LastHeartbeatAt, "cleo": monday,
 			"unknown": monday})
-		wantMirrors("moved on, and nobody added", ada, ben)
+		wantMirrors("moved on, without a new one", ada, ben)
 		beat(map[string]time.Time{"ada": monday, "ben": monday.Add(-time.Hour)})
 		wantMirrors("never moved back", ada, ben)
 		beat(nil)

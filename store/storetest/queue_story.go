@@ -208,7 +208,7 @@ var queueLifePromises = []queuePromise{
 			q.get(id)
 		}
 	}},
-	{"Close/then every call says so", func(q *queue) {
+	{"Close/every later call returns ErrClosed", func(q *queue) {
 		q.add(operationDue("op-1", store.Email, nine))
 		if err := q.Ping(q.Context()); err != nil {
 			q.Errorf("Ping: %v", err)

@@ -127,7 +127,7 @@ func testRequestErased(t *testing.T, h Harness) {
 		_, err = s.BookingRequest(ctx, "r1")
 		wantErr(t, "the request of the person, by "+name, err, store.ErrNotFound)
 		_, err = s.BookingRequest(ctx, "r2")
-		wantErr(t, "somebody else's request, by "+name, err, nil)
+		wantErr(t, "another person's request, by "+name, err, nil)
 	}
 }
 

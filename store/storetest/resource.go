@@ -195,7 +195,7 @@ func resourcesRefused(t *testing.T, s store.Store) {
 		a    store.Appointment
 	}{
 		{"a person", taking(booking("ada", "checkup", 0, 30), "ben")},
-		{"nobody", taking(booking("ada", "checkup", 0, 30), "room-9")},
+		{"an unknown room", taking(booking("ada", "checkup", 0, 30), "room-9")},
 		{"one twice", taking(booking("ada", "checkup", 0, 30), "room-1", "room-1")},
 		{"with an overbook", taking(overbooked(booking("ada", "checkup", 0, 30)), "room-1")},
 		{"as a specialist", booking("room-1", "checkup", 0, 30)},

@@ -55,7 +55,7 @@ func users(t *testing.T, s store.Store) {
 		t.Errorf("by identity: got %+v, %v; want %+v", got, err, zoe)
 	}
 	_, err := s.UserByIdentity(ctx, "")
-	wantErr(t, "nobody's identity, which most have", err, store.ErrNotFound)
+	wantErr(t, "the empty identity, which most users have", err, store.ErrNotFound)
 	_, err = s.UserByIdentity(ctx, "https://other.example.org 17")
 	wantErr(t, "the subject of another issuer", err, store.ErrNotFound)
 	_, err = s.User(ctx, "unknown")

@@ -71,9 +71,9 @@ func testWaitlist(t *testing.T, h Harness) {
 	one := offer("o1", "w1", 60, 0)
 	wantErr(t, "an offer", insert(one), nil)
 	wantErr(t, "a second open offer of one entry", insert(offer("o2", "w1", 120, 0)), store.ErrDuplicate)
-	wantErr(t, "the same seat to somebody else", insert(offer("o3", "w2", 60, 0)), store.ErrDuplicate)
-	wantErr(t, "an offer to nobody", insert(offer("o4", "nobody", 60, 1)), store.ErrInvalid)
-	wantErr(t, "another seat to somebody else", insert(offer("o5", "w2", 60, 1)), nil)
+	wantErr(t, "the same seat to another entry", insert(offer("o3", "w2", 60, 0)), store.ErrDuplicate)
+	wantErr(t, "an offer to an unknown entry", insert(offer("o4", "w99", 60, 1)), store.ErrInvalid)
+	wantErr(t, "another seat to another entry", insert(offer("o5", "w2", 60, 1)), nil)
 	if got, err := s.WaitlistOffer(ctx, "o1"); err != nil || !reflect.DeepEqual(got, one) {
 		t.Errorf("got %+v, %v; want %+v", got, err, one)
 	}
@@ -102,7 +102,7 @@ func testWaitlist(t *testing.T, h Harness) {
 	wantErr(t, "confirm", move("w3", store.WaitlistUnconfirmed, store.WaitlistWaiting), nil)
 	wantErr(t, "confirm again", move("w3", store.WaitlistUnconfirmed, store.WaitlistWaiting), store.ErrNotFound)
 	wantErr(t, "booked", move("w1", store.WaitlistWaiting, store.WaitlistBooked), nil)
-	wantErr(t, "nobody", move("w9", store.WaitlistWaiting, store.WaitlistBooked), store.ErrNotFound)
+	wantErr(t, "an unknown entry", move("w9", store.WaitlistWaiting, store.WaitlistBooked), store.ErrNotFound)
 	if got, want := listed(false)+"| "+listed(true), "w2:waiting w3:waiting | w1:booked "; got != want {
 		t.Errorf("after changes: got %q, want %q", got, want)
 	}
@@ -148,8 +148,8 @@ func testWaitlistErased(t *testing.T, h Harness) {
 		_, err = s.WaitlistOffer(ctx, "o1")
 		wantErr(t, "what was offered to the person, by "+name, err, store.ErrNotFound)
 		_, err = s.WaitlistEntry(ctx, "w2")
-		wantErr(t, "somebody else's entry, by "+name, err, nil)
+		wantErr(t, "another person's entry, by "+name, err, nil)
 		_, err = s.WaitlistEntry(ctx, "w3")
-		wantErr(t, "the entry of somebody without a telephone, by "+name, err, nil)
+		wantErr(t, "the entry of a person without a telephone, by "+name, err, nil)
 	}
 }

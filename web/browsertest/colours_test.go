@@ -69,7 +69,7 @@ func TestPatientPagesInForcedColours(t *testing.T) {
 	p.click(".card input[value=checkup]")
 	p.toldApart(map[string]string{"a chosen type": ".card input:checked + .face",
 		"another": ".card input[value=class] + .face"})
-	p.toldApart(map[string]string{"whom one chose": ".option input:checked + .face", "somebody else": ".option input:not(:checked) + .face"})
+	p.toldApart(map[string]string{"the chosen specialist": ".option input:checked + .face", "another specialist": ".option input:not(:checked) + .face"})
 	p.stopsSeen("choosing what")
 	p.click(".bar button")
 	p.live()
@@ -89,7 +89,7 @@ func TestPatientPagesInForcedColours(t *testing.T) {
 	face := func(clock string) string { return chip(h.at(clock)) + " .face" }
 	p.there(chip(h.at("10:00")) + ".looking")
 	p.toldApart(map[string]string{
-		"a free time": face("08:00"), "a held one": face("09:00"), "one somebody looks at": face("10:00"), "a taken one": face("11:00"), "the chosen one": face("14:00"),
+		"a free time": face("08:00"), "a held one": face("09:00"), "a selected one": face("10:00"), "a taken one": face("11:00"), "the chosen one": face("14:00"),
 	})
 	p.toldApart(map[string]string{"the shown day": ".day input:checked + .face",
 		"another day": ".day input:not(:checked) + .face"})

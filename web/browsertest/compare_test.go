@@ -12,9 +12,9 @@ func (h *house) after(days int, clock string) string {
 	return at.AddDate(0, 0, days).Format(time.DateOnly) + "T" + clock + ":00Z"
 }
 
-// TestDaysStandSideBySide: on a wide screen, the chosen day and the next four stand side by side. The times of all of
+// TestDaysAreSideBySide: on a wide screen, the chosen day and the next four stand side by side. The times of all of
 // them are live, and each can be chosen and held.
-func TestDaysStandSideBySide(t *testing.T) {
+func TestDaysAreSideBySide(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

@@ -59,7 +59,7 @@ func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 		performance.now = () => real() + 901 * 1000
 	})()`)
 	p.reads(`10:00 is no longer held\. Your details are saved\. Hold it again`)
-	p.accessible("a hold that has lapsed")
+	p.accessible("an expired hold")
 	p.look("book-9-lapsed")
 	p.click(".notice .btn")
 	p.held()

@@ -72,7 +72,7 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	}
 	with()
 	p.says("The provider did not sign you in.")
-	p.accessible("signing in, after nobody was signed in at the provider")
+	p.accessible("signing in, without a session at the provider")
 	p.shot("openid-denied")
 	if at := ask[string](p, `location.pathname + location.search`); at != "/staff" {
 		t.Errorf("the address is %q, want it without the error word", at)

@@ -53,7 +53,7 @@ func TestOpenFormShowsNewQuestions(t *testing.T) {
 	p.held()
 	p.says("We keep what you type.")
 	p.until(`document.querySelector('#name').value === 'Lena Vogt'`)
-	p.accessible("a form that was made anew")
+	p.accessible("a reloaded form")
 	p.shot("renewed-form")
 
 	// One question replaces another, and then there is none.

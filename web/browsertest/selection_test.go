@@ -51,7 +51,7 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	_ = chromedp.Do(crash, command(page.Crash, cdp.Empty{}))
 	killed := time.Now()
 	b.unlooked(start)
-	t.Logf("from the crash to the other tab showing nobody looking: %v (at most 10s after the last renewal)", time.Since(killed))
+	t.Logf("from the crash to the other tab no longer showing the selection: %v (at most 10s after the last renewal)", time.Since(killed))
 	if got := b.spoken(start); got != "10:00" {
 		t.Errorf("the name of a time that is no longer selected is %q", got)
 	}

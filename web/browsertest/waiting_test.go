@@ -37,7 +37,7 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 	p.there(".waiting button")
 	p.says("Waiting: 1")
 	p.says("for 0 min")
-	p.accessible("somebody waits")
+	p.accessible("a person waits")
 	p.shot("staff-waiting")
 	if a := h.appointmentOf(id); a["attendance"] != "arrived" || a["arrivedAt"] == nil {
 		t.Errorf("the appointment is %v", a)

@@ -123,7 +123,7 @@ func TestDeskManagesWaitingList(t *testing.T) {
 	p.accessible("the waiting list, empty")
 	p.click(`.office-tools .primary`)
 	p.there(`dialog #wl-name`)
-	p.accessible("adding somebody")
+	p.accessible("adding a person")
 	p.shot("waitlist-4-add")
 	p.fill("#wl-name", "Omar Ruiz")
 	p.fill("#wl-phone", "030 1112233")

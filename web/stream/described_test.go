@@ -90,12 +90,12 @@ func TestFramesAreDescribed(t *testing.T) {
 			}
 		}
 	}
-	check("a session nobody has taken", appendData(nil, &holds.Event{Kind: holds.EventSession, SessionID: "session-1", Reason: "requested", ExpiresAt: at}, ""))
+	check("a session without a specialist", appendData(nil, &holds.Event{Kind: holds.EventSession, SessionID: "session-1", Reason: "requested", ExpiresAt: at}, ""))
 	check("init", appendInit(nil, "connection-1", time.Minute, "epoch1"))
 	check("connected", appendConnected(nil, 9))
 	check("ping", []byte(pingFrame))
 	check("a live hold", appendHold(nil, &holds.Hold{ID: "hold-1", Span: span, ExpiresAt: at}, client))
-	check("somebody looks", appendLook(nil, &holds.Selection{Span: span}, ""))
+	check("a selection", appendLook(nil, &holds.Selection{Span: span}, ""))
 	for _, reason := range constants(t, "frame.go", "endReason") {
 		// the other side is gone: they are never sent
 		if reason != string(endClientAbort) && reason != string(endClientCancel) {

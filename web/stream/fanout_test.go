@@ -41,7 +41,7 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 		open     error // the error of opening a stream at that time
 	}{
 		{"the hub was too slow", holds.ErrSlow, nil, endSendFailed, nil},
-		{"nobody knows why", lost, nil, endUnknown, nil},
+		{"unknown reason", lost, nil, endUnknown, nil},
 		{"and they do not come back", lost, lost, endUnknown, ErrInterrupted},
 		{"the live state was closed", holds.ErrClosed, nil, endUnknown, ErrStopping},
 	} {

@@ -17,11 +17,11 @@ func TestStreamEndsWithCredential(t *testing.T) {
 		until   time.Duration // when the credential would expire by itself; 0: never
 		ends    time.Duration // 0: with its lease
 	}{
-		"revoked and told":     {func(e *atomic.Pointer[error], h *Hub) { revoke(e); h.Recheck() }, 0, after},
-		"expired":              {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, time.Minute, time.Minute},
-		"seen again":           {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
-		"told of another":      {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
-		"the database is away": {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
+		"revoked and rechecked":  {func(e *atomic.Pointer[error], h *Hub) { revoke(e); h.Recheck() }, 0, after},
+		"expired":                {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, time.Minute, time.Minute},
+		"seen again":             {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
+		"rechecked, not revoked": {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
+		"the database is away":   {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
 		// the function that revokes must notify
 		"revoked behind its back": {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, 0, 0},
 	} {

@@ -139,7 +139,7 @@ func TestOutcomes(t *testing.T) {
 
 // Inside a bubble: a timeout, an answer that arrives late, a write that arrives long after the
 // connection was cut.
-func TestTimeInABubble(t *testing.T) {
+func TestTimeInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Zone: newYork(t)})
 		s.Outcomes(upstreamtest.Slow, upstreamtest.Late)

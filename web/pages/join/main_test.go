@@ -70,9 +70,9 @@ func TestBuiltFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestWriteHealsATree: missing, changed, broken or superfluous files are repaired, and correct files are not
+// TestWriteRepairsTree: missing, changed, broken or superfluous files are repaired, and correct files are not
 // touched.
-func TestWriteHealsATree(t *testing.T) {
+func TestWriteRepairsTree(t *testing.T) {
 	dir := t.TempDir()
 	long := bytes.Repeat([]byte("words "), 100)
 	files := map[string][]byte{"a/page.js": long, "b/page.js": long, "c.svg": []byte("<svg/>"), "d.html": long}

@@ -93,7 +93,7 @@ func mustNot(t *testing.T, err error) {
 	}
 }
 
-func TestExpectationsAreOfTheRules(t *testing.T) {
+func TestExpectationsFollowRules(t *testing.T) {
 	r := newReferee()
 	mustNot(t, r.Booked(r.appointment("a", "checkup", at(9, 0))))
 	mustNot(t, r.Held(Hold{Span: r.SpanOf("checkup", "ada", at(10, 0)), ID: "h", Client: "jo", Until: at(8, 5)},

@@ -122,7 +122,7 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 		"reports appointment.created":               told(moved, booked),
 		"reports appointment.rescheduled":           told(gone, booked, later),
 		"not signed with the secret that":           signed(byOlder, sent.Add(-time.Hour), sent),
-		"which was changed 1h0m0s ago":               signed(byNewer, sent.Add(-time.Hour), sent),
+		"which was changed 1h0m0s ago":              signed(byNewer, sent.Add(-time.Hour), sent),
 		"has the timestamp":                         signed(byNewer, sent.Add(-25*time.Hour), sent.Add(2*time.Minute)),
 		"arrived before a secret was set":           NewReceiver().Signed("m", "1795420800", byNewer, []byte("{}"), sent),
 		"with the secret that was set 25h0m0s ago:": signed(byNewer[:9], sent.Add(-25*time.Hour), sent),
