@@ -46,7 +46,7 @@ const numbers = [
   'maxHoldSeconds',
   'holdQuota',
 ]
-// The units in which a field's length can be entered, as multiples of the unit that is stored. Other fields have one unit.
+// The units in which a field's length can be entered, as multiples of the stored unit. Other fields have one unit.
 const units = {
   minNoticeMinutes: { min: 1, hours: 60, days: 1440 },
   cooldownMinutes: { min: 1, hours: 60, days: 1440 },
