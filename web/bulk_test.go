@@ -116,7 +116,7 @@ func TestMCPExplainsAuthentication(t *testing.T) {
 	}
 	if whole := h.do("GET", "/.well-known/oauth-protected-resource",
 		nil).want(200); whole.text("resource") != h.server.URL {
-		t.Errorf("of the API: %s", whole.raw)
+		t.Errorf("the metadata of the API: %s", whole.raw)
 	}
 	if other := h.do("GET", "/v1/users", nil).want(401); strings.Contains(other.header.Get("WWW-Authenticate"),
 		"metadata") {

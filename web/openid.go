@@ -72,7 +72,7 @@ func (s *Server) finishOpenID(c *call) error {
 		return c.toStaff("begin")
 	}
 	secret, staff, cookie, err := s.engine.Account.Identity.Finish(c.ctx(), back)
-	// a callback without this browser's own sign-in must not delete the cookie of another one
+	// a callback for another browser's sign-in must not replace this browser's cookie
 	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" {
 		c.setCookie(openIDCookie, cookie, openIDLife)
 	}

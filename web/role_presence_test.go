@@ -52,7 +52,7 @@ func TestBoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	make("presence", "nobody").problem(422, "validation_failed").field("specialistId")
 	made := make("presence", "ada").want(201)
 	if made.text("apiKey", "specialistId") != "ada" {
-		t.Errorf("made: %s", made.raw)
+		t.Errorf("the created key: %s", made.raw)
 	}
 	key := header{"Authorization": "Bearer " + made.text("key")}
 	for _, do := range []string{"online", "heartbeat"} {

@@ -324,9 +324,9 @@ func (b *bug) applied(root string) (map[string]string, error) {
 func (b *bug) isSeen(output string, hasFailed bool) error {
 	switch {
 	case !hasFailed:
-		return errors.New("the bug was built in, and nothing was found")
+		return errors.New("the bug was built in, but no test failed")
 	case !regexp.MustCompile(b.says).MatchString(output):
-		return fmt.Errorf("the bug was built in, and it failed of something else than %q: %s", b.says, output)
+		return fmt.Errorf("the bug was built in, but the test failed without the message %q: %s", b.says, output)
 	}
 	return nil
 }

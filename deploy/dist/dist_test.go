@@ -50,7 +50,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 			t.Fatal(err)
 		}
 		if h.Uname+h.Gname != "" || h.Uid+h.Gid != 0 || h.ModTime.Year() != 2026 {
-			t.Errorf("%s is of %q at %s", h.Name, h.Uname, h.ModTime)
+			t.Errorf("%s: got the owner %q and the time %s, want no owner and 2026", h.Name, h.Uname, h.ModTime)
 		}
 		if content[strings.TrimPrefix(h.Name, name+"/")], err = io.ReadAll(all); err != nil {
 			t.Fatal(err)

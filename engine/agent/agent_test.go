@@ -378,7 +378,7 @@ func TestBookingTokens(t *testing.T) {
 			t.Errorf("for another patient: got %+v", b)
 		}
 		if b := with(2, changed(signed)); b.Outcome != agent.Invalid || b.ErrorType != "BOOKING_TOKEN_INVALID" {
-			t.Errorf("changed: got %+v", b)
+			t.Errorf("a changed token: got %+v", b)
 		}
 		time.Sleep(15 * time.Minute)
 		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {

@@ -71,9 +71,9 @@ func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecor
 	return found, nil
 }
 
-// Remember stores the answer to a request in memory, if no answer commits with its change. These are requests about a
-// hold or other live state, which is lost when the process ends, and requests whose effect is not in the database,
-// such as an operation of the queue. If there are very many answers, they are deleted early.
+// Remember stores the answer to a request in memory. Use it for requests whose answer cannot commit with their change:
+// those about a hold or other live state, which is lost when the process ends, and those whose effect is not in the
+// database, such as an operation of the queue. If there are very many answers, the oldest are deleted early.
 func (r *Records) Remember(o *Once, result any, now time.Time) {
 	status, body := o.Answer(result)
 	r.answers.Put(answerKey{o.Scope, o.Key},

@@ -51,8 +51,8 @@ func (p *tab) tap(selector string) {
 	p.touch(input.DispatchTouchEventTypeTouchEnd, x, y)
 }
 
-// tapUntilClick taps an element until the page receives the click. On a busy machine the finger can stay so long that
-// the browser takes it for one that rests, which clicks nothing.
+// tapUntilClick taps an element until the page receives the click. On a busy machine a tap can take so long that the
+// browser treats it as a long press, which causes no click.
 func (p *tab) tapUntilClick(selector string) {
 	p.t.Helper()
 	p.run(`window.clicked = false, addEventListener('click', () => { window.clicked = true }, true)`)

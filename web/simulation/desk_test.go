@@ -321,7 +321,7 @@ func (l *life) series(r *rand.Rand) error {
 		return err
 	}
 	if len(said.Appointments) != len(times) {
-		return fmt.Errorf("a series of %d has %d: %s", len(times), len(said.Appointments), a.raw)
+		return fmt.Errorf("a series of %d appointments was booked with %d: %s", len(times), len(said.Appointments), a.raw)
 	}
 	if err := l.tookAll(said.Appointments); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			return fmt.Errorf("the database has an appointment that no client has booked: %s %s", row.ID, row.Span)
 		}
 		if a.Span != row.Span || a.Overbook != row.Overbook || a.Cancelled != row.Cancelled {
-			return fmt.Errorf("acknowledged was %s, but the database has %s, overbook %t, cancelled %t", a, row.Span,
+			return fmt.Errorf("the acknowledged appointment is %s, but the database has %s, overbook %t, cancelled %t", a, row.Span,
 				row.Overbook, row.Cancelled)
 		}
 		switch {

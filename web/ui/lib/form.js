@@ -13,7 +13,7 @@ function useError(error) {
     const el = field.current,
       form = el.closest('form'),
       show = () => hide(false)
-    el.addEventListener('input', () => setTimeout(() => hide(true))) // after the change event of a select, which a new layout would stop
+    el.addEventListener('input', () => setTimeout(() => hide(true))) // later, because a new layout would stop the change event of a select
     form?.addEventListener('submit', show, true)
     return () => form?.removeEventListener('submit', show, true)
   }, [])
