@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -54,16 +55,16 @@ func (s *sharedRedis) Ping(ctx context.Context) error {
 	return err
 }
 
-// joinPatience is how long a node waits for the other nodes in a Redis. They use a Redis again 2 seconds after it has
-// come back.
+// joinPatience is how long a node waits for the other nodes in a Redis, or for an answer. The other nodes use a Redis
+// again 2 seconds after it has come back.
 const joinPatience = 5 * time.Second
 
-// joinTries is how often a node asks a Redis that does not answer. One slow answer must not let a node with the wrong
-// Redis start: it would make all nodes leave theirs.
+// joinTries is how often a node asks a Redis that refuses the connection or the call.
 const joinTries = 3
 
-// join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns other errors
-// after joinTries: a Redis that does not answer may be the right one, and the running server waits for it.
+// join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns a timeout after
+// joinPatience, and other errors after joinTries: the Redis may be the right one, and the running server waits for it.
+// Slow answers must not let a node with the wrong Redis start: it would make all nodes leave theirs.
 func (s *sharedRedis) join(ctx context.Context) error {
 	var err error
 	failed := 0
@@ -73,7 +74,7 @@ func (s *sharedRedis) join(ctx context.Context) error {
 			return nil
 		}
 		if !errors.Is(err, errElsewhere) {
-			if failed++; failed == joinTries {
+			if failed++; failed >= joinTries && !isTimeout(err) {
 				return err
 			}
 		}
@@ -86,6 +87,12 @@ func (s *sharedRedis) join(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// isTimeout reports whether a call failed because its answer did not arrive in time.
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
 }
 
 // agreeOnKeys returns an error if this node and the other nodes would refuse each other's links and tokens. A node

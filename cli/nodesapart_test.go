@@ -66,6 +66,26 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	contains(t, "alone, with a new key", c.all[0].stderr.String(), "earlier links and tokens are invalid")
 }
 
+// TestSlowAnswersLetNoNodeStart: a Redis that the other nodes do not use answers too late at first. The new node asks
+// it again and is refused. If it started, all nodes would leave their Redis.
+func TestSlowAnswersLetNoNodeStart(t *testing.T) {
+	t.Parallel() // it waits for separate processes
+	c := newNodesWith(t, 1, nil, "--redis", redistest.Start(t, redistest.Programs(t)[0]).URL())
+	storageMode(t, c.all[0].base, "redis")
+	link := redistest.Start(t, redistest.Programs(t)[0]).Proxy(t)
+	const late = 4 // more than joinTries
+	for range late {
+		link.LoseReplyTo("holdfast:lease") // the key that shows whether other nodes use this Redis
+	}
+	got := command(t, nil, "", "serve", "--data", withKey(t, c.dirs[0]), "--database", c.shared[1], "--redis", link.URL(),
+		"--listen", "127.0.0.1:0")
+	if got.code != 1 || link.Lost() != late {
+		t.Errorf("got exit code %d after %d late answers, want 1 after %d; it said:\n%s", got.code, link.Lost(), late,
+			got.stderr)
+	}
+	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis")
+}
+
 // TestNodeOnOtherRedisIsRefused while other nodes run. A node on their Redis starts, although that Redis is empty
 // after a restart.
 func TestNodeOnOtherRedisIsRefused(t *testing.T) {
