@@ -15,7 +15,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// Watched is a primary, its replica, and a Sentinel that promotes the replica after Kill.
+// Watched is a primary, its replica, and a Sentinel that promotes the replica when Promote asks for it.
 type Watched struct {
 	t        testing.TB
 	sentinel string // port
@@ -24,10 +24,10 @@ type Watched struct {
 }
 
 const (
-	// calm is how long the primary may be unreachable before Kill. A busy machine stops servers for half a second:
-	// the Sentinel then promoted the replica, and Kill ended a server that was no longer the primary.
+	// calm is how long the primary may be unreachable before Promote, in milliseconds. A busy machine stops servers
+	// for half a second: with a short time, the Sentinel promoted the replica of a primary that was alive.
 	calm = "600000"
-	// prompt is the same after Kill, in milliseconds.
+	// prompt is the same in Promote.
 	prompt = "500"
 	// tilt is how long a Sentinel acts on nothing after its process was stopped for 2 s.
 	tilt = 30 * time.Second
@@ -63,20 +63,19 @@ func StartWatched(t testing.TB, program string) *Watched {
 // URL returns the Sentinel's URL for redis.Open.
 func (w *Watched) URL() string { return "redis://127.0.0.1:" + w.sentinel + "/0?master_name=clinic" }
 
-// Kill kills the primary. The Sentinel then promotes the replica.
+// Kill kills the primary. There is none until Promote.
 func (w *Watched) Kill() {
+	_ = w.servers[0].Process.Kill()
+	_ = w.servers[0].Wait()
+}
+
+// Promote lets the Sentinel notice that the primary is dead, and waits until it has promoted the replica.
+func (w *Watched) Promote() {
 	w.t.Helper()
 	said := ask(w.sentinel, "SENTINEL SET clinic down-after-milliseconds "+prompt)
 	if !strings.HasPrefix(said, "+OK") {
 		w.t.Fatalf("SENTINEL SET: got %q", said)
 	}
-	_ = w.servers[0].Process.Kill()
-	_ = w.servers[0].Wait()
-}
-
-// AwaitPromotion waits until the replica has been promoted.
-func (w *Watched) AwaitPromotion() {
-	w.t.Helper()
 	w.await("the replica is promoted", func() bool {
 		return strings.Contains(ask(w.ports[1], "INFO replication"), "role:master")
 	})
