@@ -175,7 +175,7 @@ type Queue interface {
 	Counts(ctx context.Context, kinds ...OperationKind) (OperationCounts, error)
 
 	// Scheduled counts the operations of these kinds (all if none are given) that are Scheduled after now. It reads
-	// their keys, and the operations due within the hour.
+	// their keys, and the operations due within 12 hours.
 	Scheduled(ctx context.Context, now time.Time, kinds ...OperationKind) (int, error)
 
 	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given). It

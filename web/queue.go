@@ -74,7 +74,7 @@ func (s *Server) queueStatus(c *call) error {
 	q := c.query()
 	kinds, ok := queueKinds(q.text("kind"))
 	if !ok {
-		q.add("kind", "must be bookings (the default), webhook, mail, all, or one kind such as upstream.book")
+		q.add("kind", "must be bookings (the default), webhook, mail, sms, all, or one kind such as upstream.book")
 	}
 	f := outbound.QueueFilter{
 		Kinds: kinds, Status: store.OperationStatus(q.text("status")), After: q.id("after"),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/enginetest"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
@@ -64,6 +65,38 @@ func TestQueueMetricsByKind(t *testing.T) {
 		want(store.Webhook, 2, 1, 3*time.Hour) // at most ten seconds old
 		time.Sleep(10 * time.Second)
 		want(store.Webhook, 2, 0, 3*time.Hour+10*time.Second)
+	})
+}
+
+// TestQueueStatusCountsScheduledMessagesByKind: the status of one kind counts only messages of that kind as scheduled,
+// so an email that waits is counted as pending, however many text messages are scheduled.
+func TestQueueStatusCountsScheduledMessagesByKind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
+		now := time.Now()
+		err := p.Queue.Add(t.Context(),
+			waiting(1, store.Email, now, now.Add(time.Minute), true), waiting(2, store.Email, now, now.Add(24*time.Hour), false),
+			waiting(3, store.SMS, now, now.Add(24*time.Hour), false), waiting(4, store.SMS, now, now.Add(48*time.Hour), false),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tc := range []struct {
+			kinds              []store.OperationKind
+			pending, scheduled int
+		}{
+			{nil, 1, 3},
+			{[]store.OperationKind{store.Email}, 1, 1},
+			{[]store.OperationKind{store.SMS}, 0, 2},
+			{[]store.OperationKind{store.UpstreamBook}, 0, 0},
+		} {
+			s, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{Kinds: tc.kinds})
+			if err != nil || s.Pending != tc.pending || s.Scheduled != tc.scheduled {
+				t.Errorf("Status of %v: got %d pending and %d scheduled, %v; want %d and %d", tc.kinds, s.Pending,
+					s.Scheduled, err, tc.pending, tc.scheduled)
+			}
+		}
 	})
 }
 

@@ -59,8 +59,9 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 		return s, err
 	}
 	now := out.Now()
-	if len(f.Kinds) == 0 || slices.Contains(f.Kinds, store.Email) {
-		if s.Scheduled, err = out.Queue.Scheduled(ctx, now); err != nil {
+	isMessage := func(kind store.OperationKind) bool { return slices.Contains(store.Messages(), kind) }
+	if len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, isMessage) {
+		if s.Scheduled, err = out.Queue.Scheduled(ctx, now, f.Kinds...); err != nil {
 			return s, err
 		}
 		s.Pending = max(0, s.Pending-s.Scheduled)

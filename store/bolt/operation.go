@@ -337,7 +337,8 @@ func (t *tables) scheduled(kind store.OperationKind, now time.Time) (n int, err 
 	if b == nil {
 		return 0, nil
 	}
-	c, far := b.Cursor(), now.Add(time.Hour) // longer than any wait for another attempt
+	// far is longer than any wait for another attempt: a text message can wait from the evening until 8:00.
+	c, far := b.Cursor(), now.Add(12*time.Hour)
 	for k, _ := c.Seek([]byte(timeKey(now.Add(time.Millisecond), ""))); k != nil; k, _ = c.Next() {
 		at, id := splitTimeKey(k)
 		if at.Before(far) {

@@ -201,6 +201,14 @@ var queuePromises = []queuePromise{
 		q.reopen()
 		q.wantCounts(1, 1, 1, 0)
 	}},
+	{"counts a text message that waits for the morning as pending", func(q *queue) {
+		waits := operationDue("op-1", store.SMS, nine.Add(11*time.Hour))
+		waits.AttemptedAt = nine.Add(-time.Minute)
+		q.add(waits, operationDue("op-2", store.SMS, nine.Add(11*time.Hour)))
+		if got, err := q.Scheduled(q.Context(), nine, store.SMS); err != nil || got != 1 {
+			q.Errorf("Scheduled: got %d, %v; want 1: op-1 was attempted before", got, err)
+		}
+	}},
 	{"counts and lists by kind, and mail for later by itself", func(q *queue) {
 		later, retried := operationDue("op-3", store.Email, nine.Add(time.Minute)),
 			operationDue("op-4", store.Email, nine.Add(time.Minute))
