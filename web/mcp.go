@@ -2,6 +2,9 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -278,11 +281,14 @@ type moveIn struct {
 	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
 }
 
+// reschedule moves an appointment once: the answer commits with the move, because the move replaces the manageToken. If
+// the assistant did not get the answer and repeats the call, it gets the same answer with the new token.
 func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	in moveIn) (*mcp.CallToolResult, bookingOut, error) {
+	once := t.onceMoved(in)
 	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
-		return nil, bookingOut{}, err
+		return t.movedBefore(ctx, once, err)
 	}
 	client := agent.ClientOf(t.principal, in.SessionID)
 	if client == "" {
@@ -290,19 +296,48 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	}
 	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, client)
 	if err != nil {
-		return nil, bookingOut{}, said(err)
+		return t.movedBefore(ctx, once, said(err))
 	}
 	moved, err := t.engine.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
-		HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
+		HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true, Once: once})
 	if err != nil {
 		if _, releaseErr := t.engine.Booking.ReleaseHold(ctx, h.ID, client); releaseErr != nil &&
 			!errors.Is(releaseErr, holds.ErrNotOwner) {
 			t.log.Warn("failed to release the hold of an agent; it expires on its own", "error", releaseErr)
 		}
-		return nil, bookingOut{}, said(err)
+		return t.movedBefore(ctx, once, said(err))
 	}
-	out := bookingOut{Status: "confirmed", Message: t.engine.Agent.MovedSentence(&moved)}
-	t.describe(&out, &moved)
+	return nil, t.movedOut(&moved), nil
+}
+
+func (t mcpTools) movedOut(a *store.Appointment) bookingOut {
+	out := bookingOut{Status: "confirmed", Message: t.engine.Agent.MovedSentence(a)}
+	t.describe(&out, a)
+	return out
+}
+
+// onceMoved identifies a call of reschedule by its caller and its two tokens, which are stored only as a hash.
+func (t mcpTools) onceMoved(in moveIn) *record.Once {
+	scope := sha256.Sum256([]byte("mcp reschedule\x00" + string(t.principal.Actor())))
+	key := sha256.Sum256([]byte(in.ManageToken + "\x00" + in.BookingToken))
+	return &record.Once{Scope: hex.EncodeToString(scope[:]), Key: hex.EncodeToString(key[:]), Fingerprint: key,
+		Answer: func(result any) (int, []byte) {
+			a := result.(store.Appointment)
+			return rendered(http.StatusOK, t.movedOut(&a))
+		}}
+}
+
+// movedBefore returns the answer of an earlier, identical call of reschedule, or the refusal if there was none.
+func (t mcpTools) movedBefore(ctx context.Context, once *record.Once,
+	refusal error) (*mcp.CallToolResult, bookingOut, error) {
+	before, err := t.engine.Record.Recall(ctx, once)
+	if err != nil || before == nil {
+		return nil, bookingOut{}, refusal
+	}
+	var out bookingOut
+	if err := json.Unmarshal(before.Body, &out); err != nil {
+		return nil, out, said(err)
+	}
 	return nil, out, nil
 }
 

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -120,6 +121,12 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 		"bookingToken": offer(2)})
 	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
 		t.Fatalf("reschedule: %v %s", moved, text)
+	}
+	// An assistant that did not get the answer repeats the call, and gets the same answer with the new token.
+	again, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"],
+		"bookingToken": offer(2)})
+	if failed || !maps.Equal(again, moved) {
+		t.Errorf("the repeated move: got %v %s, want the answer of the first: %v", again, text, moved)
 	}
 	// The token from before the move is refused with the text for a patient's old link, in every tool.
 	rest := h.do("GET", "/v1/appointments/"+booked["appointmentId"].(string), nil,
