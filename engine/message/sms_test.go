@@ -274,6 +274,29 @@ func TestSMSPreviewShowsLength(t *testing.T) {
 	}
 }
 
+// A specialist works in another time zone than the clinic's. The time of the appointment names that zone.
+func TestTextWithTimeZoneFitsOneSegment(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"https://book.example.org", "https://book.hafenpraxis.example"} {
+		c := smsClinic(t, noticetest.NewGateway(t), func(o *engine.Options) { o.BaseURL = base })
+		file := enginetest.ClinicFile(map[string]int{"ada": 1})
+		file.Specialists[0].Timezone = "America/Sao_Paulo"
+		if _, err := c.Clinic.Import(t.Context(), "system", file); err != nil {
+			t.Fatal(err)
+		}
+		for _, language := range []string{"en", "de", "es"} {
+			for _, name := range []string{"confirmation", "reschedule", "cancellation", "reminder", "must_move"} {
+				p, err := c.Message.PreviewSMS(name, language, "")
+				isZoned := strings.Contains(p.Text, "(Sao Paulo)") || strings.Contains(p.Text, "(America/Sao_Paulo)")
+				isLinked := strings.Contains(p.Text, base+"/m#") == (name != "cancellation")
+				if err != nil || p.Length.Segments != 1 || p.Length.IsUCS2 || !isZoned || !isLinked {
+					t.Errorf("%s in %s: %+v, %v; want one segment with the zone and the link", name, language, p, err)
+				}
+			}
+		}
+	}
+}
+
 // The secret is sealed for one request: with another address it must be entered again, and no audit entry
 // contains it.
 func TestSMSGatewaySecretStaysWithItsGateway(t *testing.T) {

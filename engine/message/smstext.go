@@ -3,8 +3,8 @@ package message
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
@@ -28,7 +28,8 @@ const minClinicName = 10
 
 // writeSMS returns a text message in the patient's language if it exists, or else in the clinic's. It names neither
 // the type nor the specialist, because it is visible on a locked screen. If the program's text is longer than one
-// segment, writeSMS shortens the clinic's name in it.
+// segment, writeSMS shortens the clinic's name in it. If that is not enough, the text names only the city of the
+// specialist's time zone, and has the link without an explanation.
 func (ms *Messages) writeSMS(l smsLetter) string {
 	s := ms.clinic.Current()
 	language := ms.clinic.Words().Find(l.about.Locale, s.Clinic.Locale)
@@ -42,36 +43,59 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 	}
 	_, zone := s.Who(l.about.SpecialistID)
 	at := func(t time.Time) string { return language.ShortDay(t.In(zone)) + ", " + clinic.Clock(t.In(zone)) }
-	when := at(l.about.SlotStart)
-	if zone.String() != s.Zone.String() {
-		when += " (" + zone.String() + ")"
-	}
-	write := func(from string) string {
+	write := func(from string, isBrief bool) string {
+		when := at(l.about.SlotStart)
+		switch {
+		case zone.String() == s.Zone.String():
+		case isBrief:
+			when += " (" + city(zone) + ")"
+		default:
+			when += " (" + zone.String() + ")"
+		}
 		text := words.Fill(cmp.Or(own, language.Text("sms."+name)), "clinic", from, "when", when,
 			"day", language.ShortDay(l.about.SlotStart.In(zone)), "time", clinic.Clock(l.about.SlotStart.In(zone)),
 			"phone", s.Clinic.Phone, "until", at(l.until), "n", strconv.Itoa(l.n))
-		if link != "" {
-			kind := "manage"
-			switch name {
-			case MailMustMove:
-				kind = "move"
-			case MailOffer:
-				kind = "offer"
-			case MailProposal:
-				kind = "proposal"
-			}
-			text += " " + language.Fill("sms.link."+kind, "link", link)
+		switch {
+		case link == "":
+		case isBrief:
+			text += " " + link
+		default:
+			text += " " + language.Fill("sms.link."+cmp.Or(smsLinks[name], "manage"), "link", link)
 		}
 		return sms.Plain(text)
 	}
 	from := record.Greetable(s.Clinic.Name)
-	text := write(from)
-	for own == "" && sms.Measure(text).Segments > 1 && utf8.RuneCountInString(from) > minClinicName {
-		runes := []rune(from)
-		from = string(runes[:len(runes)-1])
-		text = write(from)
+	if own != "" {
+		return write(from, false)
+	}
+	text := shortened(from, func(from string) string { return write(from, false) })
+	if n := sms.Measure(text).Segments; n > 1 {
+		brief := shortened(from, func(from string) string { return write(from, true) })
+		if sms.Measure(brief).Segments < n {
+			return brief
+		}
 	}
 	return text
+}
+
+// smsLinks are the texts of the links that do not open an appointment to change or cancel it, by message.
+var smsLinks = map[string]string{MailMustMove: "move", MailOffer: "offer", MailProposal: "proposal"}
+
+// shortened returns the text that write returns for the clinic's name. If it is longer than one segment, shortened
+// cuts the name as far as necessary, to minClinicName characters at the least.
+func shortened(name string, write func(name string) string) string {
+	text := write(name)
+	for runes := []rune(name); len(runes) > minClinicName && sms.Measure(text).Segments > 1; {
+		runes = runes[:len(runes)-1]
+		text = write(string(runes))
+	}
+	return text
+}
+
+// city returns the last part of a zone's name, such as Sao Paulo.
+func city(zone *time.Location) string {
+	name := zone.String()
+	return strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
 }
 
 // SMSPreview is a text message as it would be written, its length, and the program's text.
