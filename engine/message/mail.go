@@ -44,6 +44,8 @@ type mailPayload struct {
 	Appointments []string `json:"appointments,omitempty"`
 	// User is the id of the member of staff who gets an email about their account or about a webhook.
 	User string `json:"user,omitempty"`
+	// Due is when a reminder was due at first.
+	Due time.Time `json:"due,omitzero"`
 	// Webhook is the id and the host of the webhook that an email is about.
 	Webhook string `json:"webhook,omitempty"`
 }
@@ -102,7 +104,9 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	if lead := time.Duration(ms.clinic.Settings().ReminderHours) * time.Hour; lead > 0 {
 		if due := c.After.SlotStart.Add(-lead); due.After(c.At.Add(time.Hour)) {
 			add(mailReminder, due)
-			calls[len(calls)-1].Deadline = c.After.SlotStart
+			last := &calls[len(calls)-1]
+			last.Deadline = c.After.SlotStart
+			last.Payload, _ = json.Marshal(mailPayload{Notice: mailReminder, Due: due}) // strings cannot fail
 		}
 	}
 	return calls
@@ -192,6 +196,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return notNeeded("the appointment was moved or cancelled")
 	case p.Notice == mailReminder && ms.isDisplaced(ctx, &a):
 		return notNeeded("the specialist is away at that time")
+	case p.Notice == mailReminder && ms.isReminded(ctx, op, &p):
+		return notNeeded(alreadyReminded)
 	case p.Notice == mailReminder && ms.remindedWith(ctx, &a):
 		return notNeeded("the reminder of the visit's first appointment covers all")
 	case p.Notice != mailCancellation && !confirmed:

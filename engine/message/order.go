@@ -3,9 +3,11 @@ package message
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
+	"holdfast/engine/booking"
 	"holdfast/engine/outbound"
 	"holdfast/store"
 )
@@ -119,9 +121,27 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	return time.Time{}, false
 }
 
+// alreadyReminded is the reason for people why a reminder is not sent.
+const alreadyReminded = "the patient already got this reminder"
+
+// isReminded reports whether another reminder of the same appointment was sent, or may have been sent, since op was
+// due. An appointment that was moved away and back has two reminders for the same time. It returns false if the
+// deliveries cannot be read.
+func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mailPayload) bool {
+	list, err := ms.store.Deliveries(ctx, op.AppointmentID)
+	if err != nil {
+		ms.log.Warn("failed to check whether a reminder was sent", "appointment", op.AppointmentID, "error", err)
+	}
+	return !p.Due.IsZero() && slices.ContainsFunc(list, func(d store.Delivery) bool {
+		isSent := d.State == outbound.DeliveryDelivered || d.State == outbound.DeliveryReview
+		return d.OperationID != op.ID && d.Channel == booking.ChannelOf(op.Kind) && d.Notice == mailReminder &&
+			isSent && !d.UpdatedAt.Before(p.Due)
+	})
+}
+
 // receiverOf returns a key for the receiver of a notice. Notices with the same key wait for each other. A reminder
-// that waits for its day delays no other email. Emails to the clinic and to an old address do not go to the patient.
-// So each of these gets its own key.
+// that waits for its day delays no notice but another reminder that is due at the same instant. Emails to the clinic and
+// to an old address do not go to the patient. So each of these gets its own key.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload
@@ -130,6 +150,9 @@ func receiverOf(op *store.Operation) string {
 	}
 	var p mailPayload
 	_ = json.Unmarshal(op.Payload, &p)
+	if p.Notice == mailReminder && !p.Due.IsZero() {
+		return p.Notice + p.Due.UTC().Format(time.RFC3339Nano)
+	}
 	if p.Notice == mailReminder || toStaff(p.Notice) || p.Notice == mailOldAddress {
 		return p.Notice + op.ID
 	}

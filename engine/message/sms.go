@@ -70,7 +70,8 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 			continue
 		}
 		dues = append(dues, due)
-		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: mailReminder}, c.At, due, c.After.SlotStart))
+		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: mailReminder, Due: due}, c.At, due,
+			c.After.SlotStart))
 	}
 	return calls
 }
@@ -146,6 +147,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
+	if p.Notice == mailReminder && ms.isReminded(ctx, op, &p) {
+		return notNeeded(alreadyReminded)
+	}
 	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone()); p.Notice == mailReminder && !at.IsZero() {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: "no reminder is sent at night"}
 	}
@@ -177,8 +181,8 @@ func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPa
 		case err != nil:
 			return nil, true
 		case a.Status != wanted, number == "":
-		case p.Notice == mailReminder &&
-			(!a.SlotStart.Equal(op.StartTime) || ms.isDisplaced(ctx, &a) || ms.textedWith(ctx, &a)):
+		case p.Notice == mailReminder && !a.SlotStart.Equal(op.StartTime):
+		case p.Notice == mailReminder && (ms.isDisplaced(ctx, &a) || ms.textedWith(ctx, &a)):
 		case len(list) == 0 || number == s.TextNumber(&list[0].Patient, &list[0].Intake):
 			list = append(list, a)
 		}
