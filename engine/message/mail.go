@@ -173,6 +173,9 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
+	if at, is := ms.undoableUntil(ctx, a); is {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
+	}
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)
 	}

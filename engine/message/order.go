@@ -121,6 +121,23 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	return time.Time{}, false
 }
 
+// undoableUntil returns when the last change of each of these appointments can no longer be undone, if one of them
+// still can. A message about an earlier change waits until then: it would name a time that the desk may take back, and
+// nothing reports that to the patient.
+func (ms *Messages) undoableUntil(ctx context.Context, list ...store.Appointment) (until time.Time, is bool) {
+	now := ms.outbound.Now()
+	for i := range list {
+		before, err := ms.store.UndoState(ctx, list[i].ID, list[i].Version)
+		if err == nil && before.ExpiresAt.After(now) && before.ExpiresAt.After(until) {
+			until, is = before.ExpiresAt, true
+		}
+	}
+	return until.Add(time.Second), is
+}
+
+// waitsForUndo is the reason for people why a message waits.
+const waitsForUndo = "the last change can still be undone"
+
 // alreadyReminded is the reason for people why a reminder is not sent.
 const alreadyReminded = "the patient already got this reminder"
 

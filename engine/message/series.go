@@ -65,6 +65,9 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
+	if at, is := ms.undoableUntil(ctx, list...); is {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
+	}
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)
 	}

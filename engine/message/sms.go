@@ -147,6 +147,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
+	if at, is := ms.undoableUntil(ctx, list...); is {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
+	}
 	if p.Notice == mailReminder && ms.isReminded(ctx, op, &p) {
 		return notNeeded(alreadyReminded)
 	}

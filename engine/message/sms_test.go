@@ -295,6 +295,38 @@ func TestReminderIsSentOnceAfterMoveBack(t *testing.T) {
 	})
 }
 
+// The gateway is busy when a patient books, and the desk moves the appointment and undoes that before the next attempt
+// would be too late. The message must not name the time of the undone move.
+func TestMessageWaitsWhileChangeCanBeUndone(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, ctx := smsClinic(t, fake), context.Background()
+		fake.Answer(func(noticetest.Text) (int, string) {
+			if len(fake.Texts()) == 1 {
+				return 503, ""
+			}
+			return 200, ""
+		})
+		a := c.MustBook(texting(c))
+		time.Sleep(15 * time.Second) // the next attempt is after 20 s
+		move := booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: enginetest.Jo, Undoable: true}
+		if _, err := c.Booking.Reschedule(ctx, move); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(8 * time.Second)
+		if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		got := fake.Texts()
+		if len(got) != 2 || !strings.Contains(got[1].Text, "12:00") {
+			t.Errorf("the gateway received %+v, want two attempts and the booked time", got)
+		}
+	})
+}
+
 func TestSMSPreviewShowsLength(t *testing.T) {
 	t.Parallel()
 	c := smsClinic(t, noticetest.NewGateway(t))
