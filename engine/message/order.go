@@ -122,8 +122,8 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 }
 
 // undoableUntil returns when the last change of each of these appointments can no longer be undone, if one of them
-// still can. A message about an earlier change waits until then: it would name a time that the desk may take back, and
-// nothing reports that to the patient.
+// still can. A message about an earlier change waits until then: it would name the new time, and no other message would
+// correct that after an undo.
 func (ms *Messages) undoableUntil(ctx context.Context, list ...store.Appointment) (until time.Time, is bool) {
 	now := ms.outbound.Now()
 	for i := range list {
