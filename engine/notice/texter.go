@@ -33,6 +33,9 @@ type TexterOptions struct {
 	// refused when the connection is made, so that a name that resolves to such an address is refused as well.
 	AllowPrivate bool
 	Timeout      time.Duration // of one message; default 15 s
+	// Dial connects. Default: TCP, with AllowPrivate as above. A function given here is not restricted by
+	// AllowPrivate.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // gatewayRoute is a gateway that is ready for a request.
@@ -73,11 +76,14 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 	if !o.AllowPrivate {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
 	}
+	if o.Dial == nil {
+		o.Dial = dialer.DialContext
+	}
 	x.client = &http.Client{
 		Timeout: o.Timeout,
 		// Without kept connections, net/http never repeats a request by itself.
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second,
+			DialContext: o.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 		// it could lead to any address

@@ -116,6 +116,11 @@ func (l *life) settle() error {
 				return err
 			}
 		}
+		waiting, err := l.queue.Operations(context.Background(),
+			store.OperationFilter{Status: store.OperationPending, Due: time.Now(), Limit: 500})
+		if err != nil {
+			return err
+		}
 		n, err := l.queue.Counts(context.Background())
 		if err != nil {
 			return err
@@ -124,9 +129,9 @@ func (l *life) settle() error {
 		if err != nil {
 			return err
 		}
-		open := n.Pending + n.Processing
+		open := len(waiting) + n.Processing // without the reminders of another day
 		for _, op := range list {
-			if !op.Status.Final() {
+			if !op.Status.Final() && !op.Scheduled(time.Now()) {
 				open++
 			}
 		}

@@ -31,6 +31,9 @@ func (l *life) check() error {
 	if err := l.checkAttempts(); err != nil {
 		return err
 	}
+	if err := l.checkTexts(); err != nil {
+		return err
+	}
 	a, err := l.asks(&request{method: "GET", path: "/v1/holds", admin: true})
 	if err != nil || a.status != 200 {
 		return nil // lost on purpose
@@ -193,6 +196,7 @@ func (l *life) noInternet(r *rand.Rand) error {
 	until := time.Now().Add(time.Duration(10+r.IntN(200)) * time.Minute)
 	l.faults.mu.Lock()
 	defer l.faults.mu.Unlock()
+	l.trouble = append(l.trouble, span{time.Now(), until})
 	if r.IntN(2) == 0 {
 		l.faults.cut = until
 	} else {

@@ -146,6 +146,7 @@ func (l *life) deskBooks(r *rand.Rand) error {
 	who := patient(r)
 	body := map[string]any{"appointmentTypeId": kind, "slotStartDate": stamp(start), "specialistId": specialist,
 		"patient": who}
+	agrees(body)
 	if r.IntN(4) == 0 {
 		body["ignoreHours"] = true
 		offered = start.After(time.Now())
@@ -170,6 +171,7 @@ func (l *life) deskBooks(r *rand.Rand) error {
 			return err
 		}
 		err := l.booked(&said.Appointment, "")
+		l.texted(said.Appointment.ID, who, asked)
 		if l.named(said.Appointment.ID, who); err != nil || r.IntN(4) > 0 {
 			return err
 		}
@@ -206,9 +208,12 @@ func (l *life) overbook(r *rand.Rand) error {
 	if a == nil || a.Type == "class" || a.Type == "scan" { // an overbook takes no room
 		return nil
 	}
+	who := patient(r)
 	body := map[string]any{"appointmentTypeId": a.Type, "slotStartDate": stamp(a.Start), "specialistId": a.Specialist,
-		"patient":  patient(r),
+		"patient":  who,
 		"overbook": map[string]any{"reason": "it hurts"}}
+	agrees(body)
+	asked := time.Now()
 	reply, err := l.do(&request{method: "POST", path: "/v1/appointments", body: body, admin: true})
 	if err != nil {
 		return err
@@ -221,7 +226,9 @@ func (l *life) overbook(r *rand.Rand) error {
 		return err
 	}
 	l.Displaced(said.Appointment.of("").Span)
-	return l.booked(&said.Appointment, "")
+	err = l.booked(&said.Appointment, "")
+	l.texted(said.Appointment.ID, who, asked)
+	return err
 }
 
 // undo cancels or moves an appointment at the desk and undoes that, in time or too late.

@@ -1,7 +1,7 @@
 // Package simulation runs a clinic in virtual time from one seed: the whole server, from HTTP down to the files, in a
 // bubble of testing/synctest. It has patients on pages, agents on calls, a desk and readers of the live stream,
-// specialists who work at two places, and a type with a question. It has lost replies, full disks, hours without the
-// internet, restarts and kills. Package referee judges every answer.
+// specialists who work at two places and are absent, a type with a question, and patients who get text messages. It has
+// lost replies, full disks, hours without the internet, restarts and kills. Package referee judges every answer.
 //
 //	make simulate SEED=7            one clinic; DAYS=30 for a month of it
 //	make simulate SEEDS=1000        as many, one after another
@@ -27,6 +27,6 @@
 // The web server over net.Pipe, the engine, SQLite and bbolt in files of a directory, the hold table, the hub of the
 // live streams, and emails as files are real. The network, the practice-management system (package upstreamtest), the
 // failing disk and the power cut are simulated; disk and power fail where the engine calls the store and the queue. A
-// kill copies the files in their state at that moment, and opens the copy. Webhooks go to a receiver that is slow,
-// fails and is unreachable for hours.
+// kill copies the files in their state at that moment, and opens the copy. Webhooks go to a receiver, and text
+// messages to an SMS gateway, that is slow, fails and is unreachable for hours.
 package simulation

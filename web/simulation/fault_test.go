@@ -22,6 +22,7 @@ type faults struct {
 	after   bool // the step still takes effect, but its caller gets no answer
 	left    int  // steps until the cut
 	off     bool
+	offAt   time.Time
 	full    int // the number of next writes that fail because the disk is full
 	unsaved int // the number of next outcomes that the queue cannot store because the disk is full
 	failed  int // writes that failed so far
@@ -53,7 +54,9 @@ func (f *faults) isArmed() bool {
 func (f *faults) turnOff() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.off = true
+	if !f.off {
+		f.off, f.offAt = true, time.Now()
+	}
 }
 
 func (f *faults) setFull(writes int) {
@@ -94,7 +97,7 @@ func (f *faults) step(effect func() error) error {
 		last = f.left == 0
 	}
 	if last && !f.after {
-		f.off = true
+		f.off, f.offAt = true, time.Now()
 		f.mu.Unlock()
 		return errPower
 	}

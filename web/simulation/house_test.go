@@ -51,8 +51,9 @@ type house struct {
 }
 
 // openHouse opens the files of a directory and serves them. The practice-management system, the receiver of webhooks,
-// the keys and the emails outlive it.
-func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, told *receiver) (*house, error) {
+// the SMS gateway, the keys and the emails outlive it.
+func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, told *receiver,
+	texts *gateway) (*house, error) {
 	ctx := context.Background()
 	h := &house{dir: dir, faults: &faults{}, opened: time.Now()}
 	var err error
@@ -76,11 +77,18 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 	if err != nil {
 		return nil, err
 	}
+	texter, err := notice.NewTexter(notice.TexterOptions{
+		Given: &notice.Gateway{Method: "POST", URL: "http://sms.clinic.test/send", Body: "to={to}&text={text}"},
+		Dial:  dial(texts.listener, texts.isGone, h.faults), AllowPrivate: true,
+	})
+	if err != nil {
+		return nil, err
+	}
 	if h.engine, err = engine.New(ctx, engine.Options{
 		Store: faulty, Holds: h.holds, Queue: faultyQueue{h.queue, h.faults}, QueueRebuilt: h.queue.Rebuilt(),
 		Keyring: keys, AdminKey: adminKey, Pacer: pacer, Upstream: client,
-		Notices: message.Transport{Mailer: mailer,
-			Hooks: notice.NewHooks(notice.HookOptions{Dial: told.dial(h.faults)})},
+		Notices: message.Transport{Mailer: mailer, Texter: texter,
+			Hooks: notice.NewHooks(notice.HookOptions{Dial: dial(told.listener, told.isGone, h.faults)})},
 		OffersToFiles: true, BaseURL: "https://book.clinic.example", OnFatal: func(err error) { h.fatal = err },
 	}); err != nil {
 		return nil, errors.Join(err, h.holds.Close(), h.queue.Close(), h.store.Close())

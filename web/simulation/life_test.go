@@ -27,6 +27,7 @@ type life struct {
 	keys     *token.Keyring
 	outside  *upstreamtest.Server
 	receiver *receiver
+	gateway  *gateway
 	*house
 	*referee.Referee
 
@@ -49,7 +50,10 @@ type life struct {
 	// the recorded absences, and the last one that displaced each appointment
 	absences    map[string]*absence
 	displacedBy map[string]string
-	mu          sync.Mutex // guards the records of concurrent requests
+	phones      map[string]string // the numbers of patients who agreed to text messages at some time, by appointment
+	trouble     []span            // times in which the gateway or the server did not work
+	openedLink  string            // the token of the last text message whose link was opened
+	mu          sync.Mutex        // guards the records of concurrent requests
 	counts      map[string]int
 }
 
@@ -71,7 +75,7 @@ func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map
 	synctest.Test(t, func(t *testing.T) {
 		l := &life{seed: seed, base: base, manage: map[string]string{}, mailed: map[string]string{},
 			online: map[string]time.Time{}, inVisit: map[string]bool{}, counts: map[string]int{},
-			absences: map[string]*absence{}, displacedBy: map[string]string{}}
+			absences: map[string]*absence{}, displacedBy: map[string]string{}, phones: map[string]string{}}
 		counts = l.counts
 		start, _ := begins(seed)
 		time.Sleep(time.Until(start))
@@ -116,11 +120,11 @@ func (l *life) open() (err error) {
 		Columns: []upstreamtest.Column{{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID,
 			Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}},
 	})
-	l.receiver = newReceiver(l.seed)
+	l.receiver, l.gateway = newReceiver(l.seed), newGateway(l.seed)
 	for n := range 9 {
 		l.clients = append(l.clients, fmt.Sprintf("client-of-the-simulation-%d", n))
 	}
-	if l.house, err = openHouse(l.nextDir(), l.keys, l.outside, l.receiver); err != nil {
+	if l.house, err = openHouse(l.nextDir(), l.keys, l.outside, l.receiver, l.gateway); err != nil {
 		return err
 	}
 	a, err := l.do(&request{method: "POST", path: "/v1/import", body: file(c), admin: true})
@@ -164,6 +168,7 @@ func (l *life) act(a action) error {
 func (l *life) revive() error {
 	synctest.Wait()
 	l.closeReaders()
+	l.trouble = append(l.trouble, span{l.faults.offAt, time.Now()})
 	into := l.nextDir()
 	if err := l.kill(into); err != nil {
 		return err
@@ -178,7 +183,7 @@ func (l *life) reopen(dir string) (err error) {
 	maps.DeleteFunc(l.Holds, func(_ string, h *referee.Hold) bool { return !h.IsProposal })
 	l.shaken = time.Now()
 	time.Sleep(time.Duration(1+l.houses%7) * time.Second)
-	l.house, err = openHouse(dir, l.keys, l.outside, l.receiver)
+	l.house, err = openHouse(dir, l.keys, l.outside, l.receiver, l.gateway)
 	return err
 }
 
@@ -195,7 +200,7 @@ func (l *life) end() error {
 		err = fmt.Errorf("memory differs from the database: %v", found)
 	}
 	if err == nil {
-		err = errors.Join(l.checkOutside(), l.checkMail(), l.checkHooks())
+		err = errors.Join(l.checkOutside(), l.checkMail(), l.checkHooks(), l.checkTextsDue())
 	}
 	return errors.Join(err, l.store.Check(context.Background()))
 }
@@ -203,6 +208,7 @@ func (l *life) end() error {
 // leave closes everything open, so that the bubble can end.
 func (l *life) leave() {
 	defer l.receiver.close()
+	defer l.gateway.close()
 	if l.house == nil {
 		return
 	}

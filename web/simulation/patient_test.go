@@ -252,6 +252,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		}
 	}
 	answer := l.answers(kind, body)
+	agrees(body)
 	want, turn := l.Expect(kind, specialist, place, client, start, time.Now())
 	if hold != "" { // the notice does not matter: it was held in time
 		want, turn = referee.Either, ""
@@ -316,6 +317,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	}
 	l.mailed[b.ID] = who["email"].(string)
 	l.named(b.ID, who)
+	l.texted(b.ID, who, asked)
 	l.Appointments[b.ID].Answer = answer
 	delete(l.Holds, hold)
 	l.Displaced(b.of("").Span) // the client's other holds
@@ -427,9 +429,11 @@ func (l *life) race(r *rand.Rand) error {
 		if kind == "surgery" {
 			body["answers"] = map[string]any{"allergy": "no"}
 		}
+		agrees(body)
 		requests[n] = &request{method: "POST", path: "/v1/appointment-types/" + kind + "/book", body: body,
 			key: "race-" + client}
 	}
+	asked := time.Now()
 	var all sync.WaitGroup
 	for n := range requests {
 		all.Go(func() {
@@ -460,6 +464,7 @@ func (l *life) race(r *rand.Rand) error {
 			return err
 		}
 		l.named(said.Appointment.ID, body["patient"].(map[string]any))
+		l.texted(said.Appointment.ID, body["patient"].(map[string]any), asked)
 		l.Displaced(said.Appointment.of("").Span)
 	}
 	l.requests++

@@ -85,7 +85,8 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	if l.Displaced(moved.Span); status == "cancelled" && err == nil {
 		err = l.Cancelled(a.ID)
 	}
-	delete(l.manage, a.ID)      // the link is that of the earlier time
+	delete(l.manage, a.ID) // the link is that of the earlier time
+	l.Loosen(a.ID)
 	for _, h := range l.Holds { // the other moves displaced them before they were undone
 		h.Doubtful = true
 	}

@@ -58,12 +58,13 @@ var kinds = []struct {
 	{"restart", 1, (*life).restart},
 	// Kinds that were added later come in addition, so that the other actions of a seed stay as they were.
 	{"absence", 0, (*life).away},
+	{"text messages", 0, (*life).text},
 }
 
 // newPlan draws the actions of a number of days.
 func newPlan(seed uint64, days float64) (plan []action) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	later := rand.New(rand.NewPCG(seed, 7))
+	later, last := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(seed, 9))
 	total := 0
 	for _, k := range kinds {
 		total += k.often
@@ -82,6 +83,9 @@ func newPlan(seed uint64, days float64) (plan []action) {
 		plan = append(plan, a)
 		if later.IntN(16) == 0 {
 			plan = append(plan, action{n: len(plan), pause: time.Second, kind: "absence", dice: later.Uint64()})
+		}
+		if last.IntN(20) == 0 {
+			plan = append(plan, action{n: len(plan), pause: time.Second, kind: "text messages", dice: last.Uint64()})
 		}
 	}
 	return plan

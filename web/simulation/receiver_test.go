@@ -51,17 +51,21 @@ func (v *receiver) close() {
 	time.Sleep(time.Minute) // the slow handlers have ended
 }
 
-// dial connects if the receiver is reachable and the caller's machine has power and a network.
-func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Conn, error) {
+func (v *receiver) isGone() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return time.Now().Before(v.gone)
+}
+
+// dial returns a function that connects if the listener is reachable and the caller's machine has power and a network.
+func dial(to *pipetest.Listener, isGone func() bool,
+	f *faults) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		f.mu.Lock()
 		refused, dead := f.off || time.Now().Before(f.cut), time.Now().Before(f.dead)
 		f.mu.Unlock()
-		v.mu.Lock()
-		refused = refused || time.Now().Before(v.gone)
-		v.mu.Unlock()
 		switch {
-		case refused:
+		case refused, isGone():
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		case dead:
 			select { // like a dialer, until its context ends
@@ -70,7 +74,7 @@ func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Co
 			}
 			return nil, &net.OpError{Op: "dial", Err: syscall.ETIMEDOUT}
 		}
-		return v.listener.Dial(ctx, network, address)
+		return to.Dial(ctx, network, address)
 	}
 }
 
@@ -166,6 +170,7 @@ func (l *life) newSecret(r *rand.Rand) error {
 		return err
 	}
 	a, err := l.do(&request{method: "PUT", path: "/v1/settings", admin: true, body: map[string]any{"places": places,
+		"sms":      smsSettings,
 		"webhooks": []any{map[string]any{"id": "books", "url": "http://books.clinic.test/told", "secret": text}},
 	}})
 	if err == nil && a.status != 200 {

@@ -286,5 +286,8 @@ func (l *life) judgeSessions() error {
 	if err != nil {
 		return err
 	}
+	if time.Since(l.opened) < 2*time.Minute {
+		return nil // after a power cut, the server ends the sessions that expired in the meantime within a minute
+	}
 	return l.OpenSessions(list, time.Now())
 }

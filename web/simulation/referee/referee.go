@@ -95,12 +95,16 @@ type Referee struct {
 	lines        map[int64]string          // the open offers of the waiting list at the last check: the entry, by start
 	idle         map[string]bool           // the entries without an open offer then
 	byDay        map[string][]*Appointment // confirmed, by specialist or room, and UTC date
+	texts        map[string]*texting       // appointments whose patients get or got text messages
+	received     []Text                    // by the SMS gateway, judged
+	reviewed     time.Time                 // the last review of texts
 }
 
 // New returns a referee with an empty calendar.
 func New(c Clinic) *Referee {
 	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{},
-		Sessions: map[string]*Session{}, Proposals: map[string]*Proposal{}, byDay: map[string][]*Appointment{}}
+		Sessions: map[string]*Session{}, Proposals: map[string]*Proposal{}, byDay: map[string][]*Appointment{},
+		texts: map[string]*texting{}}
 }
 
 // SpanOf returns the time of a slot.

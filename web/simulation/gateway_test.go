@@ -1,0 +1,266 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/engine/notice/noticetest"
+	"holdfast/store"
+	"holdfast/web/pipetest"
+	"holdfast/web/simulation/referee"
+)
+
+// gateway is the clinic's SMS gateway. It outlives the houses. It is slow, busy, limits the rate, fails before or after
+// it has accepted a message, closes the connection, and is unreachable for hours. It never declines a message so often
+// that the server may give it up.
+type gateway struct {
+	listener *pipetest.Listener
+	server   *http.Server
+	serving  sync.WaitGroup
+	fake     noticetest.Gateway
+
+	mu       sync.Mutex
+	fate     *rand.Rand
+	gone     time.Time      // unreachable until then
+	declined map[string]int // how often, by number and text
+	texts    []referee.Text // not judged yet
+}
+
+// smsSettings complete the numbers without a country code.
+var smsSettings = map[string]any{"countryCode": "49"}
+
+func newGateway(seed uint64) *gateway {
+	g := &gateway{listener: pipetest.NewListener(), fate: rand.New(rand.NewPCG(seed, 8)), declined: map[string]int{}}
+	g.fake.Answer(g.answer)
+	g.server = &http.Server{Handler: &g.fake}
+	g.serving.Go(func() { _ = g.server.Serve(g.listener) })
+	return g
+}
+
+func (g *gateway) close() {
+	_ = g.server.Close()
+	g.serving.Wait()
+}
+
+func (g *gateway) isGone() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Now().Before(g.gone)
+}
+
+// answer accepts or fails one message, and keeps it for the referee.
+func (g *gateway) answer(m noticetest.Text) (status int, body string) {
+	t, status, delay := g.takes(m)
+	g.mu.Lock()
+	g.texts = append(g.texts, t)
+	g.mu.Unlock()
+	time.Sleep(delay)
+	return status, ""
+}
+
+func (g *gateway) takes(m noticetest.Text) (t referee.Text, status int, delay time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t = referee.Text{To: m.To, Body: m.Text, At: time.Now(), Settled: true, Taken: true}
+	status = http.StatusOK
+	switch chance := g.fate.IntN(100); {
+	case chance < 12 && g.declined[t.To+t.Body] < mostFailures:
+		g.declined[t.To+t.Body]++
+		t.Settled, t.Taken = false, false
+		status = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[chance%2]
+	case chance < 12:
+	case chance < 16: // the answer is lost, and possibly the message
+		t.Taken, status = chance%2 == 0, 0
+	case chance < 20:
+		t.Taken, status = chance%2 == 0, http.StatusInternalServerError
+	case chance < 24: // possibly too slow for a sender that waits 15 seconds
+		delay = time.Duration(1+g.fate.IntN(40)) * time.Second
+	}
+	return t, status, delay
+}
+
+// pending returns the messages since the last call.
+func (g *gateway) pending() []referee.Text {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := g.texts
+	g.texts = nil
+	return list
+}
+
+// agreed returns the number of a patient who agrees to text messages; empty for the others. Each second patient does.
+func agreed(who map[string]any) string {
+	name := who["name"].(string)
+	if name[len(name)-1]%2 == 1 {
+		return ""
+	}
+	return international(who["phone"].(string))
+}
+
+// international returns a German number as the gateway gets it.
+func international(phone string) string {
+	return "+49" + strings.TrimPrefix(strings.ReplaceAll(phone, " ", ""), "0")
+}
+
+// agrees adds the agreement of a patient to a booking.
+func agrees(body map[string]any) {
+	body["sms"] = agreed(body["patient"].(map[string]any)) != ""
+}
+
+// texted passes to the referee which text messages the patient of a new appointment agreed to.
+func (l *life) texted(id string, who map[string]any, since time.Time) {
+	if number := agreed(who); number != "" {
+		l.phones[id] = who["phone"].(string)
+		l.Agrees(id, number, since, time.Now())
+	}
+}
+
+// text makes the gateway unreachable for hours, withdraws or gives a patient's agreement, changes a number, or moves an
+// appointment away and back.
+func (l *life) text(r *rand.Rand) error {
+	if l.faults.isArmed() {
+		return nil
+	}
+	if r.IntN(4) == 0 {
+		l.gateway.mu.Lock()
+		defer l.gateway.mu.Unlock()
+		l.gateway.gone = time.Now().Add(time.Duration(5+r.IntN(180)) * time.Minute)
+		l.trouble = append(l.trouble, span{time.Now(), l.gateway.gone})
+		return nil
+	}
+	var list []*referee.Appointment
+	for id, a := range l.Appointments {
+		if l.phones[id] != "" && !a.Cancelled && !a.Erased && a.Start.After(time.Now().Add(5*time.Minute)) {
+			list = append(list, a)
+		}
+	}
+	sortBy(list, func(a *referee.Appointment) string { return a.Span.String() + a.Name + a.ID })
+	a := oneOf(r, list)
+	if a == nil {
+		return nil
+	}
+	if r.IntN(3) == 0 && !a.Overbook && l.Proposals[a.ID] == nil {
+		return l.moveAndBack(r, a)
+	}
+	phone, body := l.phones[a.ID], map[string]any{"notify": r.IntN(2) == 0}
+	switch {
+	case l.Number(a.ID) == "":
+		body["sms"] = true
+	case r.IntN(2) == 0:
+		body["sms"] = false
+	default:
+		phone = fmt.Sprintf("0170 %07d", r.IntN(10_000_000))
+		body["patient"] = map[string]any{"phone": phone}
+	}
+	asked := time.Now()
+	reply, err := l.do(&request{method: "PATCH", path: "/v1/appointments/" + a.ID, admin: true, body: body})
+	if err != nil || reply.status != 200 {
+		return fmt.Errorf("changing the number of %s got %v %+v", a, err, reply)
+	}
+	l.phones[a.ID] = phone
+	number := international(phone)
+	if body["sms"] == false {
+		number = ""
+	}
+	l.Agrees(a.ID, number, asked, time.Now())
+	l.counts["changed numbers and agreements"]++
+	return nil
+}
+
+// moveAndBack moves an appointment to another free time, and an hour later back, if its time is still free.
+func (l *life) moveAndBack(r *rand.Rand, a *referee.Appointment) error {
+	before := a.Span
+	for _, start := range l.Starts(a.Type, a.Specialist, a.Start.Year(), a.Start.Month(), a.Start.Day()) {
+		to := l.SpanOf(a.Type, a.Specialist, start)
+		if start.Equal(a.Start) || !l.Offered(to, time.Now()) || len(l.FreeSeats(to, a.ID)) == 0 {
+			continue
+		}
+		for _, at := range []time.Time{start, before.Start} {
+			if current := l.Appointments[a.ID]; current.Cancelled || l.faults.isOff() {
+				return nil
+			}
+			reply, err := l.do(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/reschedule", admin: true,
+				body: map[string]any{"slotStartDate": stamp(at), "specialistId": a.Specialist, "displace": true}})
+			if err != nil || reply.status != 200 {
+				return err // it is held or near a change of the clocks
+			}
+			if err := l.took(reply, a); err != nil {
+				return err
+			}
+			l.ReviewTexts(time.Now())
+			if at.Equal(before.Start) {
+				l.counts["moved and back"]++
+				return nil
+			}
+			time.Sleep(time.Duration(1+r.IntN(90)) * time.Second)
+		}
+	}
+	return nil
+}
+
+// checkTexts passes the text messages since the last check to the referee, and opens the link of the last one.
+func (l *life) checkTexts() error {
+	l.ReviewTexts(time.Now())
+	for _, t := range l.gateway.pending() {
+		l.counts["text messages"]++
+		if err := l.Texted(t); err != nil {
+			return err
+		}
+	}
+	t := l.LastText()
+	if t == nil || t.Link() == l.openedLink || !l.IsCurrent(t) || l.faults.isOff() || l.faults.isArmed() ||
+		l.wire.loses() {
+		return nil
+	}
+	a, err := l.asks(&request{method: "GET", path: "/v1/appointments/managed", manage: t.Link()})
+	if err != nil || a.status >= 500 {
+		return nil
+	}
+	if a.status != 200 || !strings.Contains(a.raw, t.About()) {
+		return fmt.Errorf("the link of the text message %q to %s got %d %s", t.Body, t.To, a.status, a.raw)
+	}
+	l.openedLink = t.Link()
+	l.counts["opened links of text messages"]++
+	return nil
+}
+
+// span is a time in which the gateway or the server did not work.
+type span struct{ from, until time.Time }
+
+// health returns for how long the gateway was reachable between two instants.
+func (l *life) health(from, until time.Time) (worked time.Duration) {
+	for at := from; at.Before(until); at = at.Add(time.Minute) {
+		is := true
+		for _, s := range l.trouble {
+			is = is && (at.Before(s.from.Add(-time.Minute)) || at.After(s.until.Add(6*time.Minute)))
+		}
+		if is {
+			worked += time.Minute
+		}
+	}
+	return worked
+}
+
+// checkTextsDue checks, when no message is pending, that every text message that was due arrived.
+func (l *life) checkTextsDue() error {
+	if err := l.checkTexts(); err != nil {
+		return err
+	}
+	return l.TextsDue(time.Now(), l.health, func(id, kind string) bool {
+		list, err := l.store.Deliveries(context.Background(), id)
+		if err != nil {
+			return false
+		}
+		for _, d := range list {
+			if d.Channel == string(store.ChannelSMS) && d.Notice == kind && d.State == "needs_review" {
+				return true
+			}
+		}
+		return false
+	})
+}

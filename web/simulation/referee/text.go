@@ -1,0 +1,459 @@
+package referee
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Text is a request that the SMS gateway received.
+type Text struct {
+	To, Body string
+	At       time.Time
+	Settled  bool // the server may not send it again: the gateway did not certainly decline it for now
+	Taken    bool // the gateway accepted it
+
+	about  *texting
+	kind   string
+	counts bool // for an expectation
+}
+
+// texting has what the referee knows of one appointment whose patient can get text messages.
+type texting struct {
+	id      string
+	numbers []lasting[string]
+	times   []lasting[Span] // until zero or the end of the calendar: the current one
+	created time.Time
+	// the changes that a message may report
+	moves, cancels int
+	loose          bool // changed by concurrent requests: the referee does not know the number of changes
+	cancelled      lasting[Span]
+	displaced      bool // an absence displaced it at some time
+}
+
+// lasting is a value and when it began to apply, with the time at which it certainly did, and when it ended.
+type lasting[T any] struct {
+	value       T
+	from, until time.Time // until zero: it still applies
+	certain     time.Time
+}
+
+// appliedAt reports whether a value may have applied at an instant. A message takes up to textUnderWay to the gateway,
+// and the referee learns of a change up to an action later.
+func (l *lasting[T]) appliedAt(at time.Time) bool {
+	return !at.Before(l.from) && (l.until.IsZero() || !at.After(l.until.Add(textUnderWay)))
+}
+
+const (
+	textUnderWay = 45 * time.Second
+	oneSegment   = 160 // characters of the GSM alphabet; the clinic's texts have no other characters
+	// A reminder that was sent at the last moment before the quiet hours may arrive later by the length of a request.
+	quietBegins, quietEnds = 21*time.Hour + 16*time.Minute, 8 * time.Hour
+	// enoughHealth is the time without failures within which every message that is due must arrive.
+	enoughHealth = 30 * time.Minute
+)
+
+// reminderLeads are the times before the start at which the clinic sends reminders.
+var reminderLeads = []time.Duration{48 * time.Hour, 2 * time.Hour}
+
+// textForms are the texts of the program. The clinic's name may be shortened.
+var textForms = map[string]*regexp.Regexp{
+	"confirmation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment is on ([^.]*)\.`),
+	"reschedule":   regexp.MustCompile(`^Harbour Cl[a-z]*: new time for your appointment: ([^.]*)\.`),
+	"cancellation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) was cancelled\.$`),
+	"reminder":     regexp.MustCompile(`^Harbour Cl[a-z]*: reminder of your appointment on ([^.]*)\.`),
+	"must_move":    regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) has to be moved\.`),
+	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: new time ([^?]*)\? Held until ([^.]*)\.`),
+}
+
+var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Answer): )?https://book\.clinic\.example/m#(\S+)$`)
+
+// Link returns the token of the link of a text message; empty means none.
+func (t *Text) Link() string {
+	if m := textLink.FindStringSubmatch(t.Body); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// About returns the id of the appointment that a judged message is about, if that is certain.
+func (t *Text) About() string {
+	if t.about == nil {
+		return ""
+	}
+	return t.about.id
+}
+
+// Agrees records that the patient of an appointment gets text messages to a number since an instant; empty means
+// none. The agreement is acknowledged now.
+func (r *Referee) Agrees(id, number string, since, now time.Time) {
+	x := r.texts[id]
+	if x == nil {
+		if number == "" {
+			return
+		}
+		x = &texting{id: id, created: since}
+		r.texts[id] = x
+	}
+	if n := len(x.numbers); n > 0 {
+		if x.numbers[n-1].value == number {
+			return
+		}
+		x.numbers[n-1].until = now
+	}
+	x.numbers = append(x.numbers, lasting[string]{value: number, from: since, certain: now})
+}
+
+// Number returns the number to which the text messages about an appointment go; empty means none.
+func (r *Referee) Number(id string) string {
+	x := r.texts[id]
+	if x == nil || len(x.numbers) == 0 {
+		return ""
+	}
+	return x.numbers[len(x.numbers)-1].value
+}
+
+// Loosen records that concurrent requests changed an appointment: the referee does not count its messages.
+func (r *Referee) Loosen(id string) {
+	if x := r.texts[id]; x != nil {
+		x.loose = true
+	}
+}
+
+// ReviewTexts compares the appointments whose patients get text messages with those at the last review.
+func (r *Referee) ReviewTexts(now time.Time) {
+	for id, x := range r.texts {
+		a := r.Appointments[id]
+		if a == nil {
+			continue
+		}
+		if a.Erased {
+			r.Agrees(id, "", now, now)
+		}
+		if r.Proposals[id] != nil {
+			x.displaced = true
+		}
+		last := len(x.times) - 1
+		since := r.reviewed
+		if last < 0 {
+			x.times = append(x.times, lasting[Span]{value: a.Span, from: x.created, certain: now})
+			last = 0
+		}
+		wasCancelled, was := !x.cancelled.from.IsZero(), &x.times[last]
+		switch {
+		case a.Cancelled && !wasCancelled:
+			was.until = now
+			x.cancels++
+			x.cancelled = lasting[Span]{value: a.Span, from: since, certain: now}
+		case !a.Cancelled && wasCancelled: // an undo in another action, or concurrent requests
+			x.cancelled, x.loose = lasting[Span]{}, true
+			x.times = append(x.times, lasting[Span]{value: a.Span, from: since, certain: now})
+		case a.Cancelled || sameTime(was.value, a.Span):
+		default:
+			was.until = now
+			x.moves++
+			x.times = append(x.times, lasting[Span]{value: a.Span, from: since, certain: now})
+		}
+	}
+	r.reviewed = now
+}
+
+func sameTime(a, b Span) bool { return a.Start.Equal(b.Start) && a.Specialist == b.Specialist }
+
+// Texted judges a message that the gateway received before the last review. Only patients who agreed get one, at
+// their own number; it is about a time that their appointment had then; it fits one segment and names neither a type,
+// a specialist nor a reason; and it arrives as often as the change or the reminder that it reports. No reminder arrives
+// at night.
+func (r *Referee) Texted(t Text) error {
+	what := fmt.Sprintf("the text message to %s at %s, %q,", t.To, t.At.In(r.Zone).Format(time.DateTime), t.Body)
+	known := slices.ContainsFunc(sortedKeys(r.texts), func(id string) bool {
+		return slices.ContainsFunc(r.texts[id].numbers, func(n lasting[string]) bool {
+			return n.value == t.To && n.appliedAt(t.At)
+		})
+	})
+	if !known {
+		return fmt.Errorf("%s went to somebody who did not agree to text messages", what)
+	}
+	if n := len([]rune(t.Body)); n > oneSegment {
+		return fmt.Errorf("%s has %d characters", what, n)
+	}
+	text, _, _ := strings.Cut(t.Body, " https://")
+	for _, secret := range r.secrets() {
+		if strings.Contains(strings.ToLower(text), secret) {
+			return fmt.Errorf("%s contains %q", what, secret)
+		}
+	}
+	when := ""
+	for kind, form := range textForms {
+		if m := form.FindStringSubmatch(t.Body); m != nil {
+			t.kind, when = kind, m[1]
+		}
+	}
+	if t.kind == "" {
+		return fmt.Errorf("%s is none of the clinic's texts", what)
+	}
+	if (t.Link() == "") != (t.kind == "cancellation") {
+		return fmt.Errorf("%s has the wrong link", what)
+	}
+	var about []*texting
+	for _, id := range sortedKeys(r.texts) {
+		x := r.texts[id]
+		for i := range x.numbers {
+			if n := &x.numbers[i]; n.value == t.To && n.appliedAt(t.At) {
+				if r.hadTime(x, &t, when) {
+					about = append(about, x)
+				}
+				break
+			}
+		}
+	}
+	if len(about) == 0 {
+		return fmt.Errorf("%s is about no appointment of this patient", what)
+	}
+	if len(about) == 1 {
+		t.about = about[0]
+	}
+	r.received = append(r.received, t)
+	if !t.Settled {
+		return nil
+	}
+	local := t.At.In(r.Zone)
+	clock := time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute
+	if t.kind == "reminder" && (clock >= quietBegins || clock < quietEnds) {
+		return fmt.Errorf("%s is a reminder at night", what)
+	}
+	return r.onlyOnce(&t, what, when)
+}
+
+// onlyOnce judges whether the changes and the reminders of a number's appointments required as many messages of one
+// kind.
+func (r *Referee) onlyOnce(t *Text, what, when string) error {
+	got, required, isLoose := 0, 0, false
+	for i := range r.received {
+		other := &r.received[i]
+		same := other.kind == t.kind && other.To == t.To && other.Settled
+		if same && (t.kind != "reminder" || strings.Contains(other.Body, when)) {
+			got++
+		}
+	}
+	for _, id := range sortedKeys(r.texts) {
+		x := r.texts[id]
+		if !slices.ContainsFunc(x.numbers, func(n lasting[string]) bool { return n.value == t.To }) {
+			continue
+		}
+		isLoose = isLoose || x.loose
+		switch t.kind {
+		case "confirmation":
+			required++
+		case "reschedule":
+			required += x.moves
+		case "cancellation":
+			required += x.cancels
+		case "reminder":
+			for start := range x.starts() {
+				if r.isAbout(x, start, when) {
+					required += len(r.reminders(time.Unix(start, 0), x.created, t.At.Add(time.Second)))
+				}
+			}
+		default:
+			isLoose = true
+		}
+	}
+	if got > required && !(isLoose && t.kind != "reminder" && t.kind != "confirmation") {
+		return fmt.Errorf("%s is the %d. %s to this number, and %d were due", what, got, t.kind, required)
+	}
+	return nil
+}
+
+// starts returns the starts that an appointment has had.
+func (x *texting) starts() map[int64]bool {
+	starts := map[int64]bool{}
+	for i := range x.times {
+		starts[x.times[i].value.Start.Unix()] = true
+	}
+	return starts
+}
+
+// isAbout reports whether a text names a start of an appointment.
+func (r *Referee) isAbout(x *texting, start int64, when string) bool {
+	for i := range x.times {
+		if s := &x.times[i].value; s.Start.Unix() == start && r.names(s, when) {
+			return true
+		}
+	}
+	return false
+}
+
+// reminders returns when the reminders of a start are due, of an appointment that has this start from a time onward.
+// Those after until are left out.
+func (r *Referee) reminders(start, from, until time.Time) (dues []time.Time) {
+	for _, lead := range reminderLeads {
+		due := start.Add(-lead).In(r.Zone)
+		day := due.Day()
+		if due.Hour() < 8 {
+			day--
+		}
+		if due.Hour() < 8 || due.Hour() >= 21 {
+			due = Wall(r.Zone, due.Year(), due.Month(), day, 21*60)
+		}
+		if due.After(from.Add(time.Hour)) && !due.After(until) && !slices.ContainsFunc(dues, due.Equal) {
+			dues = append(dues, due)
+		}
+	}
+	return dues
+}
+
+// hadTime reports whether a message names a time that its appointment may have had when the message arrived.
+func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
+	switch t.kind {
+	case "cancellation":
+		c := &x.cancelled
+		return x.loose || !c.from.IsZero() && !t.At.Before(c.from) && r.names(&c.value, when)
+	case "proposal": // judged with the proposals
+		return x.displaced
+	}
+	for i := range x.times {
+		if at := &x.times[i]; at.appliedAt(t.At) && r.names(&at.value, when) {
+			return true
+		}
+	}
+	return x.loose
+}
+
+// names reports whether a text has the time of a span, in the zone of its specialist.
+func (r *Referee) names(s *Span, when string) bool {
+	zone := r.Specialists[s.Specialist].Zone
+	rest, found := strings.CutPrefix(when, s.Start.In(zone).Format("Mon 2 Jan, 15:04"))
+	if zone.String() != r.Zone.String() {
+		city := zone.String()[strings.LastIndex(zone.String(), "/")+1:]
+		return found && (strings.HasSuffix(rest, " ("+zone.String()+")") ||
+			strings.HasSuffix(rest, " ("+strings.ReplaceAll(city, "_", " ")+")"))
+	}
+	return found && !strings.Contains(rest, "(")
+}
+
+// secrets returns the words that no text message may contain.
+func (r *Referee) secrets() []string {
+	words := []string{"flu", "allergy", "hurts", "jo "}
+	for id := range r.Types {
+		words = append(words, id)
+	}
+	for id := range r.Specialists {
+		words = append(words, "dr "+id)
+	}
+	return words
+}
+
+// TextsDue judges, when no message is pending, that every message that was due arrived. health returns for how long,
+// between two instants, the gateway and the server worked. isUndecided reports whether the desk sees that a message of
+// a kind about an appointment may have been sent: then the server must not send it again.
+func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) time.Duration,
+	isUndecided func(id, kind string) bool) error {
+	for _, id := range sortedKeys(r.texts) {
+		x := r.texts[id]
+		if x.loose {
+			continue
+		}
+		for i := range x.times {
+			at := &x.times[i]
+			kinds := []string{"reschedule", "confirmation"}
+			until := earliest(at.until, at.value.End, now, at.certain.Add(24*time.Hour))
+			if err := r.textDue(x, kinds, &at.value, at.from, at.certain, until, health, isUndecided); err != nil {
+				return err
+			}
+			if x.displaced {
+				continue // a reminder of a time at which the specialist is away would be wrong
+			}
+			for _, due := range r.reminders(at.value.Start, at.certain, earliest(at.until, at.value.Start, now)) {
+				if err := r.textDue(x, []string{"reminder"}, &at.value, due.Add(-time.Second), due,
+					earliest(at.until, at.value.Start, now), health, isUndecided); err != nil {
+					return err
+				}
+			}
+		}
+		if c := &x.cancelled; !c.from.IsZero() {
+			until := earliest(c.value.End, now, c.certain.Add(24*time.Hour))
+			if err := r.textDue(x, []string{"cancellation"}, &c.value, c.from, c.certain, until, health,
+				isUndecided); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// textDue judges one message, of one of these kinds, that was due between due and until.
+func (r *Referee) textDue(x *texting, kinds []string, s *Span, from, due, until time.Time,
+	health func(from, until time.Time) time.Duration, isUndecided func(id, kind string) bool) error {
+	number := ""
+	for i := range x.numbers {
+		n := &x.numbers[i]
+		if !n.until.IsZero() && n.until.Before(until) && n.until.After(from) || n.certain.After(from) && i > 0 &&
+			n.certain.Before(until) {
+			return nil // the number or the consent changed in the meantime
+		}
+		if n.appliedAt(due) {
+			number = n.value
+		}
+	}
+	if number == "" {
+		return nil
+	}
+	for i := range r.received {
+		t := &r.received[i]
+		m := textForms[t.kind].FindStringSubmatch(t.Body)
+		if t.Settled && !t.counts && t.To == number && slices.Contains(kinds, t.kind) && r.names(s, m[1]) &&
+			!t.At.Before(from) && !t.At.After(until.Add(textUnderWay)) {
+			t.counts = true
+			return nil
+		}
+	}
+	if health(due, until) < enoughHealth {
+		return nil
+	}
+	for _, kind := range kinds {
+		if isUndecided(x.id, kind) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no text message (%s) about %s of %s went to %s; it was due at %s", kinds[0], x.id, s, number,
+		due.In(r.Zone).Format(time.DateTime))
+}
+
+// earliest returns the earliest of these times that is not zero.
+func earliest(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// TextCount returns the number of requests that the gateway received.
+func (r *Referee) TextCount() int { return len(r.received) }
+
+// LastText returns the last judged message about one appointment that has a link; nil means none.
+func (r *Referee) LastText() *Text {
+	for i := len(r.received) - 1; i >= 0; i-- {
+		if t := &r.received[i]; t.Taken && t.about != nil && t.Link() != "" && t.kind != "proposal" {
+			return t
+		}
+	}
+	return nil
+}
+
+// IsCurrent reports whether a judged message was written after the last change of its appointment.
+func (r *Referee) IsCurrent(t *Text) bool {
+	x := t.about
+	if x == nil || len(x.times) == 0 || x.loose || r.Number(x.id) != t.To {
+		return false
+	}
+	last := &x.times[len(x.times)-1]
+	return x.cancelled.from.IsZero() && t.At.After(last.certain)
+}

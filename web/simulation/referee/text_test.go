@@ -1,0 +1,128 @@
+package referee
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// texts returns a referee that knows an appointment on Wednesday at 9:00, booked on Monday at 8:00, whose patient gets
+// text messages.
+func texts(t *testing.T) *Referee {
+	t.Helper()
+	r := newReferee()
+	mustNot(t, r.Booked(r.appointment("a", "checkup", at(2*24+9, 0))))
+	r.Agrees("a", "+4930123456", at(8, 0), at(8, 0))
+	r.ReviewTexts(at(8, 1))
+	return r
+}
+
+const sentLink = " Change or cancel: https://book.clinic.example/m#token"
+
+// message returns a text message that the gateway accepted.
+func message(body string, at time.Time) Text {
+	return Text{To: "+4930123456", Body: "Harbour Clinic: " + body, At: at, Settled: true, Taken: true}
+}
+
+const confirmed = "your appointment is on Wed 25 Nov, 09:00." + sentLink
+
+func TestRefereeFindsWrongTexts(t *testing.T) {
+	t.Parallel()
+	remind := func(when time.Time) Text {
+		return message("reminder of your appointment on Wed 25 Nov, 09:00."+sentLink, when)
+	}
+	for name, c := range map[string]struct {
+		before func(*testing.T, *Referee)
+		text   func() Text
+		want   string // of the error; empty means none
+	}{
+		"a confirmation": {text: func() Text { return message(confirmed, at(8, 0)) }},
+		"another number": {text: func() Text {
+			m := message(confirmed, at(8, 0))
+			m.To = "+4930000000"
+			return m
+		}, want: "did not agree"},
+		"after the agreement was withdrawn": {before: func(_ *testing.T, r *Referee) {
+			r.Agrees("a", "", at(9, 0), at(9, 0))
+		}, text: func() Text { return message(confirmed, at(9, 5)) }, want: "did not agree"},
+		"another time": {text: func() Text {
+			return message("your appointment is on Wed 25 Nov, 10:00."+sentLink, at(8, 0))
+		}, want: "about no appointment"},
+		"the time before a move": {before: func(t *testing.T, r *Referee) {
+			mustNot(t, r.Booked(r.appointment("a", "checkup", at(2*24+10, 0))))
+			r.ReviewTexts(at(9, 0))
+		}, text: func() Text { return message(confirmed, at(9, 5)) }, want: "about no appointment"},
+		"a second confirmation": {before: func(t *testing.T, r *Referee) {
+			mustNot(t, r.Texted(message(confirmed, at(8, 0))))
+		}, text: func() Text { return message(confirmed, at(8, 1)) }, want: "and 1 were due"},
+		"a repeat after the gateway was busy": {before: func(t *testing.T, r *Referee) {
+			busy := message(confirmed, at(8, 0))
+			busy.Settled, busy.Taken = false, false
+			mustNot(t, r.Texted(busy))
+		}, text: func() Text { return message(confirmed, at(8, 1)) }},
+		"the type": {text: func() Text {
+			return message("your checkup is on Wed 25 Nov, 09:00."+sentLink, at(8, 0))
+		}, want: `contains "checkup"`},
+		"two segments": {text: func() Text {
+			return message(strings.Repeat("Dear patient, ", 10)+confirmed, at(8, 0))
+		}, want: "characters"},
+		"no link": {text: func() Text {
+			return message("your appointment is on Wed 25 Nov, 09:00.", at(8, 0))
+		}, want: "the wrong link"},
+		// two hours before the start is in the quiet hours, so both reminders are sent by 21:00
+		"a reminder":          {text: func() Text { return remind(at(24+21, 0)) }},
+		"a reminder at night": {text: func() Text { return remind(at(24+22, 0)) }, want: "at night"},
+		"a reminder too early": {text: func() Text { return remind(at(24+20, 0)) },
+			want: "and 0 were due"},
+		"a second reminder": {before: func(t *testing.T, r *Referee) {
+			mustNot(t, r.Texted(remind(at(24+21, 0))))
+		}, text: func() Text { return remind(at(24+21, 1)) }, want: "and 1 were due"},
+		"a cancellation of no cancelled appointment": {text: func() Text {
+			return message("your appointment on Wed 25 Nov, 09:00 was cancelled.", at(8, 0))
+		}, want: "about no appointment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := texts(t)
+			if c.before != nil {
+				c.before(t, r)
+			}
+			err := r.Texted(c.text())
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestRefereeMissesTextsThatWereDue(t *testing.T) {
+	t.Parallel()
+	healthy := func(from, until time.Time) time.Duration { return until.Sub(from) }
+	for name, c := range map[string]struct {
+		now       time.Time
+		arrived   []Text
+		health    func(from, until time.Time) time.Duration
+		undecided bool
+		want      string
+	}{
+		"no confirmation": {now: at(12, 0), health: healthy, want: "reschedule"},
+		"a confirmation": {now: at(12, 0), health: healthy,
+			arrived: []Text{message(confirmed, at(8, 0))}},
+		"no confirmation in the first minute": {now: at(8, 1), health: healthy},
+		"the gateway was unreachable": {now: at(12, 0),
+			health: func(time.Time, time.Time) time.Duration { return 0 }},
+		"the desk decides": {now: at(12, 0), health: healthy, undecided: true},
+		"no reminder": {now: at(2*24, 0), health: healthy, arrived: []Text{message(confirmed, at(8, 0))},
+			want: "(reminder)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := texts(t)
+			for _, m := range c.arrived {
+				mustNot(t, r.Texted(m))
+			}
+			err := r.TextsDue(c.now, c.health, func(string, string) bool { return c.undecided })
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
