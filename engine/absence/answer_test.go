@@ -142,6 +142,53 @@ func TestProposalReachesPatientBySMS(t *testing.T) {
 	}
 }
 
+// TestProposalGoesToCurrentContact: a patient's contact changes after the absence was recorded and before the patient is
+// asked. The email and the text message go to the new contact, and none is sent after the agreement was withdrawn.
+func TestProposalGoesToCurrentContact(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	texter, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true,
+		Given: &notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patient := store.Patient{Name: "Lena Vogt", Phone: "0170 1234567", Email: "lena@example.org"}
+	for name, c := range map[string]struct {
+		agrees bool
+		want   string
+	}{
+		"another number and address": {true, "+491707654321"},
+		"no agreement":               {false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clinic, folder, a, _ := asked(t, patient, true, plain, func(o *engine.Options) { o.Notices.Texter = texter })
+				before := len(fake.Texts())
+				_, err := clinic.Booking.ChangePatient(context.Background(), booking.PatientRequest{ID: a.ID, Actor: jo,
+					Silent: true, SMS: &c.agrees, Edit: func(p *store.Patient) {
+						p.Phone, p.Email = "0170 7654321", "vogt@example.org"
+					}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				to := ""
+				for _, m := range fake.Texts()[before:] {
+					to += m.To
+				}
+				if to != c.want {
+					t.Errorf("the text message went to %q, want %q", to, c.want)
+				}
+				mail := clinic.Mails(folder, proposal(clinic, a).ID)["proposal"]
+				if !strings.Contains(mail, "vogt@example.org") || strings.Contains(mail, "lena@example.org") {
+					t.Errorf("the proposal is not addressed to vogt@example.org: %.300s", mail)
+				}
+			})
+		})
+	}
+}
+
 // TestAcceptanceOrExpiryWins: a patient accepts a proposal at the moment at which it expires. Whichever of the two
 // reaches the database first wins, the other changes nothing, and the answer to the patient names the outcome.
 func TestAcceptanceOrExpiryWins(t *testing.T) {

@@ -226,17 +226,17 @@ func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, na
 	}
 	a, link := waitingAs(&e, o), ""
 	a.Intake = e.Intake
-	number := ms.smsNumber(&a)
-	if number == "" && ms.SendsSMS() {
-		return notNeeded("the patient no longer receives text messages")
-	}
 	opens := &a
 	if name == MailProposal {
 		of, end := ms.displaced(ctx, &e)
 		if end != nil {
 			return *end
 		}
-		opens = of
+		opens, a.Patient, a.Intake = of, of.Patient, of.Intake // they may have changed since the absence was recorded
+	}
+	number := ms.smsNumber(&a)
+	if number == "" && ms.SendsSMS() {
+		return notNeeded("the patient no longer receives text messages")
 	}
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/m#" + ms.booking.ShortManageToken(opens)

@@ -92,7 +92,10 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		if end != nil {
 			return *end
 		}
-		token = ms.booking.ManageToken(of)
+		token, e.Patient = ms.booking.ManageToken(of), of.Patient // it may have changed since the absence was recorded
+		if e.Patient.Email == "" {
+			return notNeeded("the patient no longer has an email address")
+		}
 	}
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/manage#" + token
