@@ -175,7 +175,7 @@ func (r *Referee) Texted(t Text) error {
 		})
 	})
 	if !known {
-		return fmt.Errorf("%s went to somebody who did not agree to text messages", what)
+		return fmt.Errorf("%s went to a number without consent", what)
 	}
 	if n := len([]rune(t.Body)); n > oneSegment {
 		return fmt.Errorf("%s has %d characters", what, n)

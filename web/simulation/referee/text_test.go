@@ -41,10 +41,10 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 			m := message(confirmed, at(8, 0))
 			m.To = "+4930000000"
 			return m
-		}, want: "did not agree"},
+		}, want: "without consent"},
 		"after the agreement was withdrawn": {before: func(_ *testing.T, r *Referee) {
 			r.Agrees("a", "", at(9, 0), at(9, 0))
-		}, text: func() Text { return message(confirmed, at(9, 5)) }, want: "did not agree"},
+		}, text: func() Text { return message(confirmed, at(9, 5)) }, want: "without consent"},
 		"another time": {text: func() Text {
 			return message("your appointment is on Wed 25 Nov, 10:00."+sentLink, at(8, 0))
 		}, want: "about no appointment"},
