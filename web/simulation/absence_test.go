@@ -293,7 +293,8 @@ func (l *life) undoAbsence(r *rand.Rand, x *absence, begun time.Time, before map
 func (l *life) openProposal(r *rand.Rand) (*referee.Appointment, *referee.Proposal) {
 	var list []*referee.Appointment
 	for id, p := range l.Proposals {
-		if open, certain := p.IsOpen(time.Now()); open && certain && time.Until(p.Expires) > 10*time.Second {
+		if open, certain := p.IsOpen(time.Now()); open && certain && time.Until(p.Expires) > 10*time.Second &&
+			l.Appointments[id].Start.After(time.Now().Add(time.Minute)) {
 			list = append(list, l.Appointments[id])
 		}
 	}

@@ -213,11 +213,10 @@ func (l *life) checkTexts() error {
 		}
 	}
 	t := l.LastText()
-	if t == nil || t.Link() == l.openedLink || !l.IsCurrent(t) || l.faults.isOff() || l.faults.isArmed() ||
-		l.wire.loses() {
+	if t == nil || t.Link() == l.openedLink || !l.IsCurrent(t) || l.faults.isOff() {
 		return nil
 	}
-	a, err := l.asks(&request{method: "GET", path: "/v1/appointments/managed", manage: t.Link()})
+	a, err := l.asks(&request{method: "GET", path: "/v1/appointments/managed", manage: t.Link(), check: true})
 	if err != nil || a.status >= 500 {
 		return nil
 	}
@@ -251,9 +250,10 @@ func (l *life) checkTextsDue() error {
 	if err := l.checkTexts(); err != nil {
 		return err
 	}
-	return l.TextsDue(time.Now(), l.health, func(id, kind string) bool {
-		list, err := l.store.Deliveries(context.Background(), id)
-		if err != nil {
+	var list []store.Delivery
+	err := l.TextsDue(time.Now(), l.health, func(id, kind string) bool {
+		var err error
+		if list, err = l.store.Deliveries(context.Background(), id); err != nil {
 			return false
 		}
 		for _, d := range list {
@@ -263,4 +263,8 @@ func (l *life) checkTextsDue() error {
 		}
 		return false
 	})
+	if err != nil {
+		err = fmt.Errorf("%w; its deliveries are %+v", err, list)
+	}
+	return err
 }
