@@ -81,7 +81,7 @@ export function card(desk, item, view) {
     h('p', { class: 'appt-name' }, sign(desk, a), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)),
     h(
       'p',
-      { class: 'appt-type' },
+      { class: 'appt-type', 'data-at': at },
       ' ',
       a.visitId && flag('people', 'visit.at', visitAt(s, a)),
       a.overbook && flag('over', 'card.overbook'),
@@ -126,7 +126,7 @@ export function group(desk, item, view) {
     ),
     h(
       'p',
-      { class: 'appt-type' },
+      { class: 'appt-type', 'data-at': at },
       ' ',
       isFull(g) && h('strong', null, t('group.full')),
       g.heads.some(a => a.upstreamState === 'failed') && flag('alert', 'card.upstream'),
