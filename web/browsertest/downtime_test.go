@@ -227,7 +227,7 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	for i, row := range [][2]string{{"09:15", "Mia Sand"}, {"10:00", "Per Lind"}, {"10:15", "Jo Berg"},
 		{"07:00", "Ada Frost"}} {
 		at := ".byhand tbody tr:nth-child(" + string(rune('1'+i)) + ") "
-		p.set(at+"[type=time]", row[0])
+		p.set(at+"td:nth-child(1) input", row[0])
 		p.fill(at+"td:nth-child(4) input", row[1])
 	}
 	p.press("Check")
@@ -277,7 +277,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 	p.set("#byhand-date", h.date)
 	line := func(n string) string { return ".byhand tbody tr:nth-child(" + n + ") " }
 	for _, row := range [][3]string{{"1", "10:00", "Per Lind"}, {"2", "11:00", "Jo Berg"}, {"3", "14:00", "Mia Sand"}} {
-		p.set(line(row[0])+"[type=time]", row[1])
+		p.set(line(row[0])+"td:nth-child(1) input", row[1])
 		p.set(line(row[0])+"td:nth-child(4) input", row[2])
 	}
 	p.press("Check")
@@ -286,10 +286,10 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 	p.press("Book all 3 free lines")
 	p.until(`Boolean(window.go)`)
 	p.until(`[...document.querySelectorAll('.byhand td input, .byhand select, #byhand-date')].every(x => x.disabled)`)
-	p.set(line("2")+"[type=time]", "15:00")
+	p.set(line("2")+"td:nth-child(1) input", "15:00")
 	p.run(`window.fetch = plain; go()`)
 	p.until(`[1, 3].every(n => document.querySelector('.byhand tbody tr:nth-child(' + n + ')').innerText.includes('Booked'))`)
-	p.until(`!document.querySelector('.byhand tbody tr:nth-child(2) [type=time]').disabled`)
+	p.until(`!document.querySelector('.byhand tbody tr:nth-child(2) td:nth-child(1) input').disabled`)
 	if all := h.bookings(); len(all) != 2 {
 		t.Errorf("%d are booked, want the 2 unchanged ones: %v", len(all), all)
 	}

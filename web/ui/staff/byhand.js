@@ -1,7 +1,7 @@
 // Enters appointments that the desk wrote on paper while the server was unreachable. A check shows the obstacles of
 // each line; it counts the lines above as booked. Then each line is booked separately under its own idempotency key,
 // so that pressing again does not book twice. A taken time can be overbooked, line by line, with a reason.
-import { DateInput } from '../lib/typed.js'
+import { DateInput, TimeInput } from '../lib/typed.js'
 import { html } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -154,6 +154,15 @@ export function Page({ desk }) {
         />
       `,
     )
+  const time = (r, n) =>
+    cell(
+      r,
+      n,
+      'time',
+      more => html`
+        <${TimeInput} ...${more} value=${r.time} onInput=${e => edit(r.key, { time: e.currentTarget.value })} />
+      `,
+    )
   const pick = (r, n, what, field, options) =>
     cell(
       r,
@@ -256,7 +265,7 @@ export function Page({ desk }) {
               ${rows.map(
                 (r, i) => html`
                   <tr key=${i}>
-                    ${text(r, i + 1, 'time', 'time')}${pick(r, i + 1, 'who', 'specialistId', people)}${pick(r, i + 1, 'type', 'typeId', typesOf(whole(r).specialistId))}${text(r, i + 1, 'name')}${text(r, i + 1, 'phone', 'tel')}${text(r, i + 1, 'notes')}${does(r, i + 1)}
+                    ${time(r, i + 1)}${pick(r, i + 1, 'who', 'specialistId', people)}${pick(r, i + 1, 'type', 'typeId', typesOf(whole(r).specialistId))}${text(r, i + 1, 'name')}${text(r, i + 1, 'phone', 'tel')}${text(r, i + 1, 'notes')}${does(r, i + 1)}
                   </tr>
                 `,
               )}
