@@ -4,7 +4,7 @@ import { html } from '../lib/html.js'
 
 const width = 640,
   height = 160,
-  left = 40,
+  left = 52,
   foot = 22
 
 // top returns a round number that is not below the largest value.
@@ -68,7 +68,15 @@ export function Bars({ title, groups, names, stacked = false, unit = '' }) {
           (g, i) =>
             i % every === 0 &&
             html`
-              <text key=${i} x=${left + i * step + step / 2} y=${height + 16} text-anchor="middle">${g.label}</text>
+              <text
+                key=${i}
+                class=${(i / every) % 2 ? 'bar-other' : ''}
+                x=${left + i * step + step / 2}
+                y=${height + 18}
+                text-anchor="middle"
+              >
+                ${g.label}
+              </text>
             `,
         )}
       </svg>

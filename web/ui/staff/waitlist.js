@@ -9,7 +9,7 @@ import { list as joined, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { addDays, dayAndTime, write } from '../lib/time.js'
 import { today } from './daybar.js'
-import { Confirm, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
+import { Confirm, Nothing, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
 import { Name, agrees } from './patient.js'
 import { RecordForm } from './record.js'
 import { WishFields, blankWish, wishOf, weekday } from './wish.js'
@@ -355,7 +355,7 @@ export function Page({ desk }) {
               </ol>
             `
           : html`
-              <p class="nothing">${t('wl.none')}</p>
+              <${Nothing} icon="list" label="wl.add" add=${() => setOpen({ add: true })}>${t('wl.none')}</${Nothing}>
             `
       }
       ${
