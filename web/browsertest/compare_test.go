@@ -78,3 +78,24 @@ func TestPhoneShowsFirstTimesOfNextDays(t *testing.T) {
 		t.Errorf("booked %v", got)
 	}
 }
+
+// TestPhoneShowsFewTimesInOneRow: on a phone, the few times of a next day are in one row, also if they are in several
+// parts of the day.
+func TestPhoneShowsFewTimesInOneRow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, who := range []string{"ada", "karim"} {
+		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": h.after(1, "00:00")[:10],
+			"hours": []map[string]any{{"start": "11:30", "end": "12:00"}, {"start": "15:00", "end": "15:30"},
+				{"start": "18:30", "end": "19:00"}}}, asAdmin)
+	}
+	p := h.tab(t)
+	p.when("")
+	p.until(`document.querySelectorAll('.next-day:nth-of-type(1) .chip').length === 3`)
+	p.run(`document.querySelector('.next').scrollIntoView()`)
+	p.snap("compare-few-390")
+	if rows := ask[int](p, `new Set([...document.querySelectorAll('.next-day:nth-of-type(1) .chip')]
+		.map(x => x.getBoundingClientRect().top)).size`); rows != 1 {
+		t.Errorf("3 times of the next day are in %d rows", rows)
+	}
+}

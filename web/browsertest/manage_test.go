@@ -58,6 +58,7 @@ func TestPatientMovesByLink(t *testing.T) {
 	old := h.tab(t)
 	old.open(link)
 	old.says("This link no longer works. It was replaced or has expired. Call 030 1234567.")
+	old.there(`main a.btn[href^="/"]`)
 	old.look("manage-3-dead")
 }
 

@@ -47,7 +47,7 @@ function Day({ date, times, s, most, calendar }) {
   // The chosen time stays visible.
   const whole = all || rest.length < 2 || rest.some(x => x.start === s.chosen)
   return html`
-    <section class=${'next-day' + (whole ? ' whole' : '')} ref=${own}>
+    <section class=${'next-day' + (whole && rest.length > 1 ? ' whole' : '')} ref=${own}>
       <h3>
         <span class="next-weekday">${write('weekdayLong', date)},${' '}</span>
         <span>${write('dayMonth', date)}</span>

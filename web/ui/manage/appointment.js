@@ -489,7 +489,9 @@ export function Manage({ link: first, appointment, url: given }) {
                       <${PhoneLink} />
                     `,
                   }}
-                />
+                >
+                  <a class="btn" href=${withLang('/')}>${t('manage.again')}</a>
+                </${Notice}>
               `
             : problem
               ? html`
