@@ -71,3 +71,19 @@ func TestPhoneScrollsNoPageSideways(t *testing.T) {
 		}
 	}
 }
+
+// TestPhoneToolbarIsOneRow: on a phone, the views and the buttons of the board are in one row, in every language.
+func TestPhoneToolbarIsOneRow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(390, 844)
+	for _, language := range []string{"en", "de", "es"} {
+		p.open("/staff?lang=" + language + "#day/" + h.date)
+		p.there(".tools .primary")
+		p.there(".tools .news")
+		if high := ask[float64](p, `document.querySelector('.tools').getBoundingClientRect().height`); high > 50 {
+			t.Errorf("%s: the tools are %v pixels high", language, high)
+		}
+	}
+}
