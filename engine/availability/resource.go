@@ -27,9 +27,14 @@ func ResourcesOf(t *store.AppointmentType) []string {
 // Needs has the resources that the slots of one type need over a range of time. A nil Needs needs none. It is
 // immutable.
 type Needs struct {
-	t      *store.AppointmentType
-	groups [][]resource
+	t       *store.AppointmentType
+	groups  [][]resource
+	placeAt PlaceAt
 }
+
+// PlaceAt returns the place at which a specialist works, or a resource is, at an instant; empty: at no particular one.
+// It is nil in a clinic without places.
+type PlaceAt func(id string, at time.Time) string
 
 type resource struct {
 	id       string
@@ -39,11 +44,11 @@ type resource struct {
 
 // NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id. taken is
 // the answer of store.Reader.Taken for at least ResourcesOf around the range, ordered by specialist.
-func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken) *Needs {
+func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, placeAt PlaceAt) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
 	}
-	n := &Needs{t: t}
+	n := &Needs{t: t, placeAt: placeAt}
 	for _, group := range t.Needs {
 		var all []resource
 		for _, id := range group {
@@ -56,17 +61,35 @@ func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []s
 	return n
 }
 
-// Free lists for each group the resources that an appointment can take at a start, ignoring holds; nil if there
-// are no needs. With ignoreHours it ignores whether the resources are open.
-func (n *Needs) Free(start time.Time, ignoreHours bool) [][]string {
+// Free lists for each group the resources that an appointment with a specialist can take at a start, ignoring holds;
+// nil if there are no needs. A resource at another place than the specialist is not free for that specialist. With
+// ignoreHours it ignores whether the resources are open.
+func (n *Needs) Free(start time.Time, specialistID string, ignoreHours bool) [][]string {
 	if n == nil {
 		return nil
 	}
+	return n.freeAt(start, n.place(specialistID, start), ignoreHours)
+}
+
+// place returns the place of a specialist or a resource; empty if there is none.
+func (n *Needs) place(id string, start time.Time) string {
+	if n.placeAt == nil {
+		return ""
+	}
+	return n.placeAt(id, start)
+}
+
+// freeAt is Free for a place; empty: for any place.
+func (n *Needs) freeAt(start time.Time, place string, ignoreHours bool) [][]string {
 	free := make([][]string, len(n.groups))
 	for i, group := range n.groups {
 		for j := range group {
-			if group[j].isFree(n.t, start, ignoreHours) {
-				free[i] = append(free[i], group[j].id)
+			r := &group[j]
+			if place != "" && !slices.Contains([]string{"", place}, n.place(r.id, start)) {
+				continue
+			}
+			if r.isFree(n.t, start, ignoreHours) {
+				free[i] = append(free[i], r.id)
 			}
 		}
 	}
@@ -90,14 +113,31 @@ func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.
 	return SpanOf(t, resourceID, start)
 }
 
-// Most returns the maximum number of appointments at a start for which there are enough resources, ignoring
-// holds.
-func (n *Needs) Most(start time.Time) int { return n.Left(start, nil, holds.Owner{}) }
+// Most returns the maximum number of appointments of these specialists at a start for which there are enough
+// resources, ignoring holds.
+func (n *Needs) Most(start time.Time, specialists []string) int {
+	return n.Left(start, specialists, nil, holds.Owner{})
+}
 
 // Left is Most minus the resources that other clients hold. The requesting client's own holds of this slot do not
 // conflict.
-func (n *Needs) Left(start time.Time, held []holds.Hold, asking holds.Owner) int {
-	return n.LeftOf(n.Free(start, false), start, held, asking)
+func (n *Needs) Left(start time.Time, specialists []string, held []holds.Hold, asking holds.Owner) int {
+	if n == nil {
+		return math.MaxInt
+	}
+	left := n.LeftOf(n.freeAt(start, "", false), start, held, asking)
+	if n.placeAt == nil || left == 0 {
+		return left
+	}
+	at := make(map[string]int) // how many specialists work at each place
+	for _, id := range specialists {
+		at[n.place(id, start)]++
+	}
+	sum := 0
+	for place, count := range at {
+		sum += min(count, n.LeftOf(n.freeAt(start, place, false), start, held, asking))
+	}
+	return min(left, sum)
 }
 
 // LeftOf is Left for the free resources of each group, as Free returned them.
@@ -132,16 +172,19 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	return false
 }
 
-// Within returns only the rooms at whose start the needs are met, ignoring holds.
-func (n *Needs) Within(rooms *Rooms) *Rooms {
+// Within returns only the rooms at whose start the needs are met, ignoring holds. specialists are those of the rooms.
+func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 	if n == nil {
 		return rooms
 	}
 	var last time.Time
+	var lastPlace string
 	met := false
-	return rooms.Only(func(start time.Time, _ int) bool {
-		if !start.Equal(last) {
-			last, met = start, n.Most(start) > 0
+	return rooms.Only(func(start time.Time, who int) bool {
+		place := n.place(specialists[who], start)
+		if !start.Equal(last) || place != lastPlace {
+			last, lastPlace = start, place
+			met = !slices.ContainsFunc(n.freeAt(start, place, false), func(free []string) bool { return len(free) == 0 })
 		}
 		return met
 	})

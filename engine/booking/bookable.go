@@ -193,8 +193,8 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 		Assignment: t.Specialists[i], Type: t, Span: availability.SpanOf(t, specialistID, start), Seats: seats,
 		from: sn,
 	}
-	needs := availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
-	o.Rooms = needs.Free(start, rules.IgnoreHours && !rules.RoomHours)
+	needs := sn.needs(t)
+	o.Rooms = needs.Free(start, specialistID, rules.IgnoreHours && !rules.RoomHours)
 	if !sn.isOpen(t, specialistID, start) || slices.ContainsFunc(o.Rooms, isEmpty) {
 		return Offer{}, Refusal{Reason: availability.ReasonTaken}
 	}
@@ -202,6 +202,15 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 		return Offer{}, Refusal{Reason: availability.ReasonHeld, HeldUntil: until}
 	}
 	return o, Refusal{}
+}
+
+// needs returns the rooms and devices that a type needs; nil if it needs none.
+func (sn *Snapshot) needs(t *store.AppointmentType) *availability.Needs {
+	var placeAt availability.PlaceAt
+	if len(sn.Schedule.Settings.Places) > 0 {
+		placeAt = sn.Schedule.PlaceAt
+	}
+	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken, placeAt)
 }
 
 func isEmpty(group []string) bool { return len(group) == 0 }
@@ -288,7 +297,7 @@ func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
 		return false
 	}
 	seats := availability.FreeSeats(o.Type, h.Span, availability.TakenBy(sn.taken, h.SpecialistID))
-	return !slices.Contains(seats, h.Seat) || !availability.NeedsOf(sn.Schedule.Calendars, o.Type, sn.taken).Have(h)
+	return !slices.Contains(seats, h.Seat) || !sn.needs(o.Type).Have(h)
 }
 
 // Hours returns the reason why hours, overrides, blocks or the active flags refuse a start; empty if they do not.
@@ -339,8 +348,8 @@ func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *avail
 	} else {
 		rooms = rooms.Only(func(start time.Time, who int) bool { return sn.isOpen(t, sn.Specialists[who], start) })
 	}
-	needs := availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
-	return needs.Within(rooms), needs
+	needs := sn.needs(t)
+	return needs.Within(rooms, sn.Specialists), needs
 }
 
 // Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not

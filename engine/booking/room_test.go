@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -287,4 +288,58 @@ func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	if found, err := c.Differences(ctx); err != nil || len(found) > 0 {
 		t.Errorf("memory differs from the database: %v, %v", found, err)
 	}
+}
+
+// TestRoomServesItsOwnPlace: a room whose hours name a place is listed, held and booked only for specialists who work at
+// that place at that time. A specialist whose hours name no place takes any room.
+func TestRoomServesItsOwnPlace(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := context.Background()
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Settings: &clinic.Settings{
+		Places: []clinic.Place{{ID: "north", Name: "North"}, {ID: "south", Name: "South"}}}}}
+	if _, err := c.Clinic.Import(ctx, "system", f); err != nil {
+		t.Fatal(err)
+	}
+	for id, place := range map[string]string{"ada": "north", "room-1": "north", "ben": "south", "room-2": "south"} {
+		var hours []store.WeeklyWindow
+		for day := range 7 {
+			hours = append(hours, store.WeeklyWindow{Weekday: store.Weekday(day),
+				Window: store.Window{Start: 0, End: 1440, Place: place}})
+		}
+		if err := c.Clinic.PutWeeklyHours(ctx, "user:jo", id, hours); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantSlot := func(start time.Time, available int, specialists ...string) {
+		t.Helper()
+		if slot := c.Slot(9, "peel", start, ""); slot == nil || slot.Available != available ||
+			!slices.Equal(slot.SpecialistIDs, specialists) {
+			t.Errorf("the slot is %+v, want %d available with %q", slot, available, specialists)
+		}
+	}
+	wantRoom := func(n int, start time.Time, who, room string) {
+		t.Helper()
+		if a := c.MustBook(enginetest.Peels(n, start, who)); !slices.Equal(a.Resources, []string{room}) {
+			t.Errorf("the appointment with %s has %q, want %s", who, a.Resources, room)
+		}
+	}
+	first, second, third := c.Start, c.Start.Add(time.Hour), c.Start.Add(2*time.Hour)
+	wantSlot(first, 2, "ada", "ben", "cleo")
+	wantRoom(1, first, "ben", "room-2")
+	wantSlot(first, 1, "ada", "cleo")
+	wantRoom(2, first, "ada", "room-1")
+
+	wantRoom(3, second, "cleo", "room-1")
+	wantSlot(second, 1, "ben")
+	if _, err := c.Book(enginetest.Peels(4, second, "ada")); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("only the room at the other place is free: got %v, want ErrSlotTaken", err)
+	}
+
+	c.MustHold(5, "peel", third, "cleo")
+	wantSlot(third, 1, "ben")
+	if h, err := c.Hold(6, "peel", third, "ada"); err == nil {
+		t.Errorf("the hold took the room at the other place: %q", h.Resources)
+	}
+	c.MustHold(7, "peel", third, "ben")
 }

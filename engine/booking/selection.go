@@ -342,7 +342,7 @@ func (l *SlotList) locked(held []holds.Hold) []time.Time {
 			others, _ := HeldSeats(availability.SpanOf(l.t, l.specialists[f.Who], start), int(f.Seats), here[f.Who],
 				holds.Owner{})
 			return others < int(f.Seats)
-		}) || l.needs.Left(start, held, holds.Owner{}) == 0 {
+		}) || l.needs != nil && l.needs.Left(start, l.Timeslot(place).SpecialistIDs, held, holds.Owner{}) == 0 {
 			starts = append(starts, start)
 		}
 	}

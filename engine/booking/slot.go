@@ -84,7 +84,7 @@ func (l *SlotList) Timeslot(place int) Timeslot {
 		slot.SpecialistIDs[i] = l.specialists[f.Who]
 		slot.Available += int(f.Seats)
 	}
-	slot.Available = min(slot.Available, l.needs.Most(start))
+	slot.Available = min(slot.Available, l.needs.Most(start, slot.SpecialistIDs))
 	return slot
 }
 
@@ -274,23 +274,30 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, owner holds.Owner,
 			}
 		}
 		if l.t.Needs != nil {
-			if enough := l.needs.Left(l.Start(place), held, owner); left.place >= 0 ||
-				enough < l.needs.Most(l.Start(place)) {
-				if left.place < 0 {
-					left = touchedSlot{place, l.Timeslot(place)}
-				}
-				left.Available = min(len(left.SpecialistIDs), enough)
-				left.Held = l.Timeslot(place).Available - left.Available
-			}
-			if left.Available == 0 {
-				left.SpecialistIDs = left.SpecialistIDs[:0]
-			}
+			left = l.withRooms(left, place, held, owner)
 		}
 		if left.place >= 0 {
 			touched = append(touched, left)
 		}
 	}
 	return touched
+}
+
+// withRooms returns a slot with the seats for which holds leave enough rooms.
+func (l *SlotList) withRooms(left touchedSlot, place int, held []holds.Hold, owner holds.Owner) touchedSlot {
+	whole, start := l.Timeslot(place), l.Start(place)
+	if left.place < 0 {
+		if l.needs.Left(start, whole.SpecialistIDs, held, owner) >= l.needs.Most(start, whole.SpecialistIDs) {
+			return left
+		}
+		left = touchedSlot{place, l.Timeslot(place)}
+	}
+	left.SpecialistIDs = slices.DeleteFunc(left.SpecialistIDs, func(id string) bool {
+		return l.needs.Left(start, []string{id}, held, owner) == 0
+	})
+	left.Available = min(len(left.SpecialistIDs), l.needs.Left(start, left.SpecialistIDs, held, owner))
+	left.Held = whole.Available - left.Available
+	return left
 }
 
 // bySpecialist returns the holds of each of the list's specialists.

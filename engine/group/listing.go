@@ -142,7 +142,12 @@ func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string,
 	}
 	if one.Available = len(one.SpecialistIDs); one.Available > 0 && needs != nil {
 		span := availability.SpanOf(w.AppointmentType, "", start)
-		one.Available = min(one.Available, needs.Left(start, held.roomsAt(&span), owner))
+		taking := held.roomsAt(&span)
+		one.SpecialistIDs = slices.DeleteFunc(one.SpecialistIDs, func(id string) bool {
+			return needs.Left(start, []string{id}, taking, owner) == 0
+		})
+		one.Held += one.Available - len(one.SpecialistIDs)
+		one.Available = min(len(one.SpecialistIDs), needs.Left(start, one.SpecialistIDs, taking, owner))
 	}
 	if one.Available == 0 {
 		one.Held, one.SpecialistIDs = one.Held+len(one.SpecialistIDs), []string{}
