@@ -82,6 +82,9 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	if err := w.keep(ctx, live, now); err != nil {
 		return sweep, err
 	}
+	if err := w.endPointless(ctx, now); err != nil {
+		return sweep, err
+	}
 	ended := w.takeEnded()
 	r, err := w.queue(ctx, now)
 	if err != nil {
@@ -109,6 +112,37 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 		next = max(min(next, live[0].ExpiresAt.Sub(now)), time.Millisecond)
 	}
 	return next, nil
+}
+
+// endPointless ends, once a minute, the entries whose appointment no longer needs an earlier time: it was cancelled
+// and that can no longer be undone, or it has started. Otherwise they would stay on the list until a suitable time
+// becomes free.
+func (w *Waitlist) endPointless(ctx context.Context, now time.Time) error {
+	if now.Sub(w.checkedAt) < time.Minute {
+		return nil
+	}
+	entries, err := w.Store.WaitlistEntries(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.AppointmentID == "" || e.AbsenceID != "" {
+			continue
+		}
+		a, err := w.Store.Appointment(ctx, e.AppointmentID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err == nil && a.SlotStart.After(now) && (a.Status == store.Confirmed || now.Sub(a.CancelledAt) < quiet) {
+			continue
+		}
+		if err := w.over(ctx, e, store.WaitlistLapsed, now); err != nil {
+			return err
+		}
+	}
+	w.checkedAt = now
+	return nil
 }
 
 // lapse ends an expired offer. If it is the last of maxUnanswered in a row, or proposes a new time for a displaced

@@ -48,6 +48,8 @@ type Waitlist struct {
 	woken chan struct{}
 	turn  chan struct{} // taken by a round, or by an undo during which no offers may be made
 
+	checkedAt time.Time // when a round last called endPointless; read and changed only by rounds
+
 	mu    sync.Mutex
 	ended []store.WaitlistOffer // by this process; their times are still held
 }
