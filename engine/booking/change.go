@@ -22,9 +22,9 @@ type Change struct {
 	// wait until the change can no longer be undone.
 	Undoable bool
 	At       time.Time
-	// Together has the ids of the appointments that change together with this one, including its own. The first
-	// appointment comes first. Nil means this appointment changes alone. The patient gets one email for all of them.
-	Together []string
+	// Together has the appointments that change together with this one, as they are afterwards, by start, including its
+	// own. Nil means this appointment changes alone. Each recipient gets one message about all of theirs.
+	Together []store.Appointment
 	once     *record.Once
 	// Fence: the row reserves the time while an agent's booking is being written upstream. The booking has not been
 	// confirmed to anyone yet.

@@ -255,6 +255,39 @@ func TestVisitSendsOneEmail(t *testing.T) {
 	})
 }
 
+// TestVisitChangeReachesEveryAddress: a cancellation of the whole visit is sent to the contact although the first person
+// was erased, and to a person whose email address was corrected.
+func TestVisitChangeReachesEveryAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		list := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup", "checkup"))
+		own := "mia@example.org"
+		if _, err := c.Booking.ChangePatient(t.Context(), booking.PatientRequest{ID: list[1].ID, Actor: enginetest.Jo,
+			Edit: func(p *store.Patient) { p.Email = own }}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Person.EraseOf(t.Context(), enginetest.Jo, list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := c.Group.Visit.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[2].ID,
+			Actor: enginetest.Jo}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if text := c.Mails(folder, list[1].ID)["cancellation"]; !strings.Contains(text, own) {
+			t.Errorf("the email to the corrected address is %q", text)
+		}
+		text := c.Mails(folder, list[2].ID)["series_cancellation"]
+		for _, want := range []string{"Cancelled: 2 appointments", "Ben Vogt, checkup", "Ida Vogt, checkup"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the email to the contact does not contain %q: %s", want, text)
+			}
+		}
+	})
+}
+
 // TestEraseOneOfVisitKeepsOthers: erasing one person keeps the data of the others, and the times of all.
 func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 	t.Parallel()

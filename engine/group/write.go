@@ -92,9 +92,7 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 		list[i] = turn[i].after
 	}
 	sortByStart(list)
-	for i := range list {
-		c.Together = append(c.Together, list[i].ID)
-	}
+	c.Together = list
 	for _, x := range turn {
 		if x.same {
 			continue

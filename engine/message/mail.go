@@ -92,11 +92,14 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		return nil
 	}
 	name := mailOf[kind]
+	ids := together(c, func(a *store.Appointment) bool {
+		return booking.SameAddress(a.Patient.Email, c.After.Patient.Email)
+	})
 	switch {
-	case len(c.Together) == 0:
+	case len(ids) <= 1:
 		add(name, c.At)
-	case c.Together[0] == c.After.ID: // one email for all of them
-		calls = append(calls, ms.seriesMail(c, seriesMails[name]))
+	case ids[0] == c.After.ID: // one email for all of them
+		calls = append(calls, ms.seriesMail(c, seriesMails[name], ids))
 	}
 	if kind == booking.ChangeCancelled {
 		return calls
@@ -110,6 +113,16 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		}
 	}
 	return calls
+}
+
+// together returns the ids of the appointments of a change whose messages go to the same recipient, by start.
+func together(c *booking.Change, isSame func(*store.Appointment) bool) (ids []string) {
+	for i := range c.Together {
+		if isSame(&c.Together[i]) {
+			ids = append(ids, c.Together[i].ID)
+		}
+	}
+	return ids
 }
 
 // mailOf maps a change to the email or text message about it.

@@ -32,11 +32,11 @@ var seriesMails = map[string]string{
 // visitOpenings are the openings for a group visit. Its appointments can only be cancelled together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
-// seriesMail returns the one email about all appointments of a change, which is queued with the first of them.
-func (ms *Messages) seriesMail(c *booking.Change, name string) booking.Promise {
+// seriesMail returns the one email about several appointments of a change, which is queued with the first of them.
+func (ms *Messages) seriesMail(c *booking.Change, name string, ids []string) booking.Promise {
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
-	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: c.Together}) // strings cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: ids}) // strings cannot fail
 	return booking.Promise{Operation: op, Notice: name}
 }
 

@@ -45,19 +45,21 @@ func (ms *Messages) smsNumber(a *store.Appointment) string {
 // smsCalls returns the text messages that a change requires.
 func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	kind, ok := c.Told()
-	if !ok || ms.smsNumber(c.After) == "" {
+	number := ms.smsNumber(c.After)
+	if !ok || number == "" {
 		return nil
 	}
 	name := mailOf[kind]
+	ids := together(c, func(a *store.Appointment) bool { return ms.smsNumber(a) == number })
 	deadline := c.At.Add(ms.outbound.Options.Limits.NoticeAge)
 	switch {
-	case len(c.Together) == 0:
+	case len(ids) <= 1:
 		if c.After.SlotEnd.Before(deadline) {
 			deadline = c.After.SlotEnd
 		}
 		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: name}, c.At, c.At, deadline))
-	case c.Together[0] == c.After.ID: // one message for all of them
-		p := mailPayload{Notice: seriesMails[name], Appointments: c.Together}
+	case ids[0] == c.After.ID: // one message for all of them
+		p := mailPayload{Notice: seriesMails[name], Appointments: ids}
 		calls = append(calls, ms.smsCall(c.After, p, c.At, c.At, deadline))
 	}
 	if kind == booking.ChangeCancelled {
