@@ -108,11 +108,11 @@ func (t Traces) InOperation(op *Operation) bool {
 	return op.Kind != Webhook && !t.aboutOthers(op) && (t.Has(op.AppointmentID) || t.In(string(op.Payload)))
 }
 
-// aboutOthers reports whether an operation is an unfinished email that lists appointments, by id, that are not the
+// aboutOthers reports whether an operation is an unfinished message that lists appointments, by id, that are not the
 // person's.
 func (t Traces) aboutOthers(op *Operation) bool {
 	var mail struct{ Appointments []string }
-	return op.Kind == Email && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&
+	return slices.Contains(Messages(), op.Kind) && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&
 		slices.ContainsFunc(mail.Appointments, func(id string) bool { return !t.Has(id) })
 }
 
