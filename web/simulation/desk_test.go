@@ -227,6 +227,7 @@ func (l *life) overbook(r *rand.Rand) error {
 	}
 	l.Displaced(said.Appointment.of("").Span)
 	err = l.booked(&said.Appointment, "")
+	l.named(said.Appointment.ID, who)
 	l.texted(said.Appointment.ID, who, asked)
 	return err
 }
