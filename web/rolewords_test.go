@@ -1,0 +1,100 @@
+package web_test
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// roleSentence matches a sentence of a description about who may call an operation.
+var roleSentence = regexp.MustCompile(`For (?:all staff|staff|owners|an owner|the reception|agent keys|presence keys|admin keys)\b[^.]*\.`)
+
+// public is the column of callers without any credential.
+var public = roleColumns[0]
+
+// TestOpenAPISaysWhoMayCall checks the sentence in the description of every operation against the table of roles,
+// whose answers TestEveryRouteByRoleAndForeignID checks.
+func TestOpenAPISaysWhoMayCall(t *testing.T) {
+	t.Parallel()
+	doc, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := map[string]map[string]bool{} // callers, by the id of the operation
+	paths := map[string]string{}
+	for _, line := range readRoleTable(t) {
+		operation := findOperation(doc, line.method, line.path)
+		if operation == nil {
+			t.Fatalf("line %d: %s %s is not described", line.number, line.method, line.path)
+		}
+		callers := allowed[operation.OperationID]
+		if callers == nil {
+			callers = map[string]bool{}
+			allowed[operation.OperationID], paths[operation.OperationID] = callers, line.path
+		}
+		for i, answer := range line.want {
+			column := roleColumns[i]
+			// The public and a patient may ask, even if the clinic's settings then refuse.
+			asks := answer == "403" && (column == public || column == "link")
+			if asks || answer != "401" && answer != "403" {
+				callers[column] = true
+			}
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			callers, ok := allowed[operation.OperationID]
+			if !ok {
+				t.Errorf("%s %s has no line in the table of roles", method, path)
+				continue
+			}
+			want := mayCall(callers, paths[operation.OperationID])
+			got := strings.Join(roleSentence.FindAllString(strings.Join(strings.Fields(operation.Description), " "), -1), " ")
+			if got != want {
+				t.Errorf("%s %s: its description says %q, want %q", method, path, got, want)
+			}
+		}
+	}
+}
+
+// mayCall returns the sentence about these callers; none if everybody may call.
+func mayCall(callers map[string]bool, path string) string {
+	if callers[public] || len(callers) == 0 {
+		return ""
+	}
+	names := map[string]string{
+		"owner": "owners", "recep": "the reception", "own": "the specialist concerned", "agent": "agent keys",
+		"presence": "presence keys", "admin": "admin keys", "link": "the link of the appointment",
+	}
+	switch {
+	case strings.HasPrefix(path, "/v1/waitlist/"):
+		names["link"] = "the link of the entry"
+	case strings.HasPrefix(path, "/v1/requests/"):
+		names["link"] = "the link of the request"
+	case path == "/metrics": // the table has neither of the two
+		names["admin"] = "admin keys, metrics keys and requests from this machine"
+	}
+	callers = maps.Clone(callers)
+	var said []string
+	if callers["owner"] && callers["recep"] && callers["own"] && callers["foreign"] {
+		said = append(said, "all staff")
+		delete(callers, "owner")
+		delete(callers, "recep")
+		delete(callers, "own")
+	}
+	for _, caller := range []string{"owner", "recep", "own", "agent", "presence", "admin", "link"} {
+		if callers[caller] {
+			said = append(said, names[caller])
+		}
+	}
+	last := len(said) - 1
+	if last == 0 {
+		return "For " + said[0] + "."
+	}
+	join := " and "
+	if strings.Contains(said[last], " and ") {
+		join = ", "
+	}
+	return "For " + strings.Join(said[:last], ", ") + join + said[last] + "."
+}
