@@ -40,12 +40,17 @@ const (
 	colourRule = `runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }`
 )
 
-// accessible checks the page in its current state against WCAG 2.2 AA: every rule in the light theme, and in .ci/run
-// the rules about colour again in the dark theme, which changes nothing else. The pages have the same colours in each
-// language, so colours are checked in English. In Firefox only the colours are checked, in both themes: they depend
-// on the browser. The rest is the document, which Chromium checks.
+// accessible checks that the page in its current state fits the screen and follows WCAG 2.2 AA: every rule in the light
+// theme, and in .ci/run the rules about colour again in the dark theme, which changes nothing else. The pages have the
+// same colours in each language, so colours are checked in English. In Firefox only the colours are checked, in both
+// themes: they depend on the browser. The rest is the document, which Chromium checks. In `make test`, only the tests
+// with Accessible in their names check the rules: axe takes a third of the processor time of the others.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
+	p.fits(state)
+	if !clitest.IsLong() && !strings.Contains(p.t.Name(), "Accessible") {
+		return
+	}
 	p.axe()
 	looks := []struct{ theme, rules string }{{"light", wordsRules}}
 	switch {
@@ -63,6 +68,11 @@ func (p *tab) accessible(state string) {
 			p.t.Errorf("%s, %s: %s\n\t%s", state, look.theme, v.ID, strings.Join(v.Nodes, "\n\t"))
 		}
 	}
+}
+
+// fits checks that the page is no wider than the screen, and has no empty space to scroll to.
+func (p *tab) fits(state string) {
+	p.t.Helper()
 	if over := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 		p.t.Errorf("%s is %d points wider than the screen", state, over)
 	}
