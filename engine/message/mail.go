@@ -77,6 +77,9 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 			if c.After.Patient.Email != "" && !c.Silent {
 				add(mailNewAddress, c.At)
 			}
+			if old == "" && c.After.Patient.Email != "" && !c.Silent {
+				calls = append(calls, ms.mailReminders(c)...) // without an address, none was planned
+			}
 		}
 		return calls
 	}
@@ -104,15 +107,20 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	if kind == booking.ChangeCancelled {
 		return calls
 	}
-	if lead := time.Duration(ms.clinic.Settings().ReminderHours) * time.Hour; lead > 0 {
-		if due := c.After.SlotStart.Add(-lead); due.After(c.At.Add(time.Hour)) {
-			add(mailReminder, due)
-			last := &calls[len(calls)-1]
-			last.Deadline = c.After.SlotStart
-			last.Payload, _ = json.Marshal(mailPayload{Notice: mailReminder, Due: due}) // strings cannot fail
-		}
+	return append(calls, ms.mailReminders(c)...)
+}
+
+// mailReminders returns the reminder by email of the appointment after a change; none if it would be due within an hour.
+func (ms *Messages) mailReminders(c *booking.Change) []booking.Promise {
+	lead := time.Duration(ms.clinic.Settings().ReminderHours) * time.Hour
+	due := c.After.SlotStart.Add(-lead)
+	if lead <= 0 || !due.After(c.At.Add(time.Hour)) {
+		return nil
 	}
-	return calls
+	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
+	op.NextAttemptAt, op.Deadline = due, c.After.SlotStart
+	op.Payload, _ = json.Marshal(mailPayload{Notice: mailReminder, Due: due}) // strings cannot fail
+	return []booking.Promise{{Operation: op, Notice: mailReminder}}
 }
 
 // together returns the ids of the appointments of a change whose messages go to the same recipient, by start.

@@ -46,6 +46,9 @@ func (ms *Messages) smsNumber(a *store.Appointment) string {
 func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	kind, ok := c.Told()
 	number := ms.smsNumber(c.After)
+	if c.Kind == booking.ChangePatientData && !c.Silent && number != "" && ms.smsNumber(c.Before) == "" {
+		return ms.smsReminders(c) // without a number or consent, none were planned
+	}
 	if !ok || number == "" {
 		return nil
 	}
@@ -65,6 +68,12 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	if kind == booking.ChangeCancelled {
 		return calls
 	}
+	return append(calls, ms.smsReminders(c)...)
+}
+
+// smsReminders returns the reminders by text message of the appointment after a change, without those that would be due
+// within an hour.
+func (ms *Messages) smsReminders(c *booking.Change) (calls []booking.Promise) {
 	var dues []time.Time
 	for _, hours := range ms.clinic.Settings().SMS.Reminders() {
 		due := reminderDue(c.After.SlotStart, hours, ms.clinic.Zone())
