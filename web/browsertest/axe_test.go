@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/cli/clitest"
 )
@@ -47,6 +48,7 @@ const (
 // with Accessible in their names check the rules: axe takes a third of the processor time of the others.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
+	p.until(`document.readyState === 'complete'`)
 	p.fits(state)
 	if !clitest.IsLong() && !strings.Contains(p.t.Name(), "Accessible") {
 		return
@@ -70,16 +72,28 @@ func (p *tab) accessible(state string) {
 	}
 }
 
-// fits checks that the page is no wider than the screen, and has no empty space to scroll to.
+// fits checks that the page is no wider than the screen, and has no empty space to scroll to. A page may load its styles
+// after its first content, so fits waits for a moment before it reports a failure.
 func (p *tab) fits(state string) {
 	p.t.Helper()
-	if over := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-		p.t.Errorf("%s is %d points wider than the screen", state, over)
-	}
-	// Nothing lies below the page itself, so a page that fits has no scrollbar.
-	if over := ask[float64](p, `document.documentElement.scrollHeight - Math.max(innerHeight,
-		Math.ceil((document.querySelector('#app') || document.body).getBoundingClientRect().bottom + scrollY))`); over > 0 {
-		p.t.Errorf("%s: the page scrolls %v pixels beyond its end", state, over)
+	for deadline := time.Now().Add(5 * time.Second); ; p.moment() {
+		wide := ask[int](p, "document.documentElement.scrollWidth - innerWidth")
+		// Nothing lies below the page itself, so a page that fits has no scrollbar.
+		long := ask[float64](p, `document.documentElement.scrollHeight - Math.max(innerHeight,
+			Math.ceil((document.querySelector('#app') || document.body).getBoundingClientRect().bottom + scrollY))`)
+		if wide <= 0 && long <= 0 {
+			return
+		}
+		if time.Now().Before(deadline) {
+			continue
+		}
+		if wide > 0 {
+			p.t.Errorf("%s is %d points wider than the screen", state, wide)
+		}
+		if long > 0 {
+			p.t.Errorf("%s: the page scrolls %v pixels beyond its end", state, long)
+		}
+		return
 	}
 }
 

@@ -210,7 +210,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 		// Content that is cut off inside a dialog or a page that does not scroll there is lost.
 		cut := ask[[]string](p, `[...document.querySelectorAll('main *, dialog *')].filter(e => {
 			const r = e.getBoundingClientRect()
-			if (!r.width || !e.matches('button, a, input:not([type=radio]):not([type=checkbox]), select, textarea, h1, h2') || e.closest('.sr, .scroll, .board, .filters, [hidden], [aria-hidden=true]')) return false
+			if (!r.width || !e.matches('button, a, input:not([type=radio]):not([type=checkbox]), select, textarea, h1, h2') || e.closest('.sr, .scroll, .board, .filters, .index, [hidden], [aria-hidden=true]')) return false
 			return getComputedStyle(e).visibility !== 'hidden' && (r.left < -1 || r.right > innerWidth + 1)
 		}).map(e => e.outerHTML.slice(0, 120))`)
 		for _, e := range cut {
