@@ -133,7 +133,7 @@ func TestDeskByTouch(t *testing.T) {
 	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 {
 		t.Errorf("dragging the card scrolled the board from %v to %v", rolled, got)
 	}
-	p.tap("dialog [type=submit]:not([aria-disabled])")
+	p.tapUntilClick("dialog [type=submit]:not([aria-disabled])")
 	p.until(`!document.querySelector('dialog')`)
 	p.there(`[data-col=karim] ` + card(dragged))
 
@@ -148,7 +148,7 @@ func TestDeskByTouch(t *testing.T) {
 	p.there("#when-who")
 	p.set("#when-who", "karim")
 	p.there("dialog .ask .icon")
-	p.tap("dialog [type=submit]:not([aria-disabled])")
+	p.tapUntilClick("dialog [type=submit]:not([aria-disabled])")
 	p.until(`!document.querySelector('dialog')`)
 	p.there(`[data-col=karim] ` + card(moved))
 	a, b := h.appointmentOf(dragged), h.appointmentOf(moved)
