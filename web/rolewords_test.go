@@ -1,14 +1,14 @@
 package web_test
 
 import (
-	"maps"
 	"regexp"
 	"strings"
 	"testing"
 )
 
 // roleSentence matches a sentence of a description about who may call an operation.
-var roleSentence = regexp.MustCompile(`For (?:all staff|staff|owners|an owner|the reception|agent keys|presence keys|admin keys)\b[^.]*\.`)
+var roleSentence = regexp.MustCompile(
+	`For (?:all staff|staff|owners|an owner|the reception|agent keys|presence keys|admin keys)\b[^.]*\.`)
 
 // public is the column of callers without any credential.
 var public = roleColumns[0]
@@ -22,7 +22,6 @@ func TestOpenAPISaysWhoMayCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := map[string]map[string]bool{} // callers, by the id of the operation
-	paths := map[string]string{}
 	for _, line := range readRoleTable(t) {
 		operation := findOperation(doc, line.method, line.path)
 		if operation == nil {
@@ -31,7 +30,7 @@ func TestOpenAPISaysWhoMayCall(t *testing.T) {
 		callers := allowed[operation.OperationID]
 		if callers == nil {
 			callers = map[string]bool{}
-			allowed[operation.OperationID], paths[operation.OperationID] = callers, line.path
+			allowed[operation.OperationID] = callers
 		}
 		for i, answer := range line.want {
 			column := roleColumns[i]
@@ -49,8 +48,9 @@ func TestOpenAPISaysWhoMayCall(t *testing.T) {
 				t.Errorf("%s %s has no line in the table of roles", method, path)
 				continue
 			}
-			want := mayCall(callers, paths[operation.OperationID])
-			got := strings.Join(roleSentence.FindAllString(strings.Join(strings.Fields(operation.Description), " "), -1), " ")
+			want := mayCall(callers, path)
+			text := strings.Join(strings.Fields(operation.Description), " ")
+			got := strings.Join(roleSentence.FindAllString(text, -1), " ")
 			if got != want {
 				t.Errorf("%s %s: its description says %q, want %q", method, path, got, want)
 			}
@@ -65,7 +65,7 @@ func mayCall(callers map[string]bool, path string) string {
 	}
 	names := map[string]string{
 		"owner": "owners", "recep": "the reception", "own": "the specialist concerned", "agent": "agent keys",
-		"presence": "presence keys", "admin": "admin keys", "link": "the link of the appointment",
+		"presence": "presence keys", "admin": "admin keys", "link": "the manage link of the appointment",
 	}
 	switch {
 	case strings.HasPrefix(path, "/v1/waitlist/"):
@@ -75,15 +75,11 @@ func mayCall(callers map[string]bool, path string) string {
 	case path == "/metrics": // the table has neither of the two
 		names["admin"] = "admin keys, metrics keys and requests from this machine"
 	}
-	callers = maps.Clone(callers)
-	var said []string
+	order, said := []string{"owner", "recep", "own", "agent", "presence", "admin", "link"}, []string(nil)
 	if callers["owner"] && callers["recep"] && callers["own"] && callers["foreign"] {
-		said = append(said, "all staff")
-		delete(callers, "owner")
-		delete(callers, "recep")
-		delete(callers, "own")
+		order, said = order[3:], []string{"all staff"}
 	}
-	for _, caller := range []string{"owner", "recep", "own", "agent", "presence", "admin", "link"} {
+	for _, caller := range order {
 		if callers[caller] {
 			said = append(said, names[caller])
 		}
