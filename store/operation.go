@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -89,10 +90,13 @@ func (op Operation) Validate() error {
 // Messages returns the kinds that people read. Only these can be Scheduled.
 func Messages() []OperationKind { return []OperationKind{Email, SMS} }
 
+// IsMessage reports whether k is one of Messages.
+func (k OperationKind) IsMessage() bool { return slices.Contains(Messages(), k) }
+
 // Scheduled reports whether op is a message for a future instant, such as a reminder. Such an operation is neither
 // late nor stuck. A message that is being retried is not Scheduled.
 func (op Operation) Scheduled(now time.Time) bool {
-	return (op.Kind == Email || op.Kind == SMS) && op.Status == OperationPending && op.AttemptedAt.IsZero() &&
+	return op.Kind.IsMessage() && op.Status == OperationPending && op.AttemptedAt.IsZero() &&
 		op.NextAttemptAt.After(now)
 }
 

@@ -112,7 +112,7 @@ func (t Traces) InOperation(op *Operation) bool {
 // person's.
 func (t Traces) aboutOthers(op *Operation) bool {
 	var mail struct{ Appointments []string }
-	return slices.Contains(Messages(), op.Kind) && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&
+	return op.Kind.IsMessage() && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&
 		slices.ContainsFunc(mail.Appointments, func(id string) bool { return !t.Has(id) })
 }
 

@@ -56,7 +56,7 @@ func (out *Outbound) Measure(ctx context.Context, now time.Time) ([]Gauge, error
 	waiting := make(map[store.OperationKind]*Gauge)
 	for i, kind := range store.Kinds() {
 		n, err := q.Counts(ctx, kind)
-		if err == nil && slices.Contains(store.Messages(), kind) {
+		if err == nil && kind.IsMessage() {
 			var scheduled int
 			scheduled, err = q.Scheduled(ctx, now, kind)
 			n.Pending = max(0, n.Pending-scheduled)

@@ -59,8 +59,7 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 		return s, err
 	}
 	now := out.Now()
-	isMessage := func(kind store.OperationKind) bool { return slices.Contains(store.Messages(), kind) }
-	if len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, isMessage) {
+	if len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, store.OperationKind.IsMessage) {
 		if s.Scheduled, err = out.Queue.Scheduled(ctx, now, f.Kinds...); err != nil {
 			return s, err
 		}

@@ -37,7 +37,7 @@ type unsavedSet struct {
 
 // add adds the outcome of an operation and returns it. The payload of a delivered email or text message is dropped.
 func (s *unsavedSet) add(op store.Operation, event, detail string) *unsaved {
-	if op.Status == store.OperationCompleted && slices.Contains(store.Messages(), op.Kind) {
+	if op.Status == store.OperationCompleted && op.Kind.IsMessage() {
 		op.Payload = nil
 	}
 	u := &unsaved{op: op, event: event, detail: detail}
