@@ -85,15 +85,18 @@ func (n *Needs) freeAt(start time.Time, place string, ignoreHours bool) [][]stri
 	for i, group := range n.groups {
 		for j := range group {
 			r := &group[j]
-			if place != "" && !slices.Contains([]string{"", place}, n.place(r.id, start)) {
-				continue
-			}
-			if r.isFree(n.t, start, ignoreHours) {
+			if n.serves(r.id, place, start) && r.isFree(n.t, start, ignoreHours) {
 				free[i] = append(free[i], r.id)
 			}
 		}
 	}
 	return free
+}
+
+// serves reports whether a resource is at a place, or at no particular one. Every resource serves the empty place.
+func (n *Needs) serves(id, place string, start time.Time) bool {
+	at := n.place(id, start)
+	return place == "" || at == "" || at == place
 }
 
 func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
