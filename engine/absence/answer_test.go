@@ -14,7 +14,6 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
-	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/record"
 	"holdfast/engine/sms"
@@ -60,11 +59,7 @@ func TestProposalReachesPatientBySMS(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
 	fake := noticetest.NewGateway(t)
-	texter, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true,
-		Given: &notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	texter := enginetest.TexterTo(t, fake)
 	patient := store.Patient{Name: "Lena Vogt", Phone: "0170 1234567"}
 	ask := func(t *testing.T) (*enginetest.TestClinic, store.Appointment, string) {
 		c, _, a, id := asked(t, patient, true, plain, func(o *engine.Options) { o.Notices.Texter = texter })
@@ -148,11 +143,7 @@ func TestProposalGoesToCurrentContact(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
 	fake := noticetest.NewGateway(t)
-	texter, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true,
-		Given: &notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	texter := enginetest.TexterTo(t, fake)
 	patient := store.Patient{Name: "Lena Vogt", Phone: "0170 1234567", Email: "lena@example.org"}
 	for name, c := range map[string]struct {
 		agrees bool
@@ -279,11 +270,7 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 func TestNoReminderOfDisplacedTime(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
-	texter, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true,
-		Given: &notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	texter := enginetest.TexterTo(t, fake)
 	for name, isBack := range map[string]bool{"away": false, "back": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

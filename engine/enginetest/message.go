@@ -149,6 +149,17 @@ func (c *TestClinic) Messages(folder, appointmentID string) map[string]string {
 	return raw
 }
 
+// TexterTo returns a sender of text messages through a fake gateway.
+func TexterTo(t testing.TB, fake *noticetest.Gateway) *notice.Texter {
+	t.Helper()
+	x, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true,
+		Given: &notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // NoticeClinic opens a clinic that sends notices: emails are written to files in the folder, and webhooks may go to
 // any address.
 func NoticeClinic(t *testing.T, change ...func(*engine.Options)) (c *TestClinic, folder string) {

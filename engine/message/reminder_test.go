@@ -7,23 +7,81 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
 	"holdfast/store"
 )
 
+// reminding is smsClinic with a reminder by email 24 hours before the start, next to those by text message.
+func reminding(t *testing.T, fake *noticetest.Gateway) *enginetest.TestClinic {
+	t.Helper()
+	c := smsClinic(t, fake)
+	_, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// wantEachReminderOnce waits for the start of the clinic's first appointment and checks its reminders.
+func wantEachReminderOnce(c *enginetest.TestClinic, fake *noticetest.Gateway, appointmentID string) {
+	c.T.Helper()
+	time.Sleep(time.Until(c.Start))
+	texts := 0
+	for _, m := range fake.Texts() {
+		if strings.Contains(m.Text, "reminder") {
+			texts++
+		}
+	}
+	if texts != 2 {
+		c.T.Errorf("the gateway received %d reminders, want one 48 hours and one 2 hours before the start", texts)
+	}
+	list, err := c.Record.Deliveries(context.Background(), appointmentID)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	emails := 0
+	for _, d := range list {
+		if d.Channel == "email" && d.Notice == "reminder" && d.State == outbound.DeliveryDelivered {
+			emails++
+		}
+	}
+	if emails != 1 {
+		c.T.Errorf("%d reminders were sent by email, want 1: %+v", emails, list)
+	}
+}
+
+// An appointment that was moved away and back has two reminders for the same time in the queue.
+func TestReminderIsSentOnceAfterMoveBack(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, ctx := reminding(t, fake), context.Background()
+		a := c.MustBook(texting(c))
+		for _, start := range []time.Time{c.Start.Add(time.Hour), c.Start} {
+			r := booking.RescheduleRequest{ID: a.ID, SlotStart: start, Actor: "manage"}
+			if _, err := c.Booking.Reschedule(ctx, r); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		wantEachReminderOnce(c, fake, a.ID)
+	})
+}
+
 // The desk enters an email address and the consent to text messages after the booking. The patient is reminded like one
 // who gave both while booking, and once, even if the consent is withdrawn and given again.
 func TestLaterContactIsReminded(t *testing.T) {
 	t.Parallel()
+	clitest.OnlyInFull(t)
 	fake := noticetest.NewGateway(t)
 	synctest.Test(t, func(t *testing.T) {
-		c, ctx := smsClinic(t, fake), context.Background()
-		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
-			t.Fatal(err)
-		}
+		c, ctx := reminding(t, fake), context.Background()
 		r := texting(c)
 		r.Patient.Email, r.Said.SMS = "", false
 		a := c.MustBook(r)
@@ -35,28 +93,6 @@ func TestLaterContactIsReminded(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		time.Sleep(time.Until(c.Start))
-		reminders := 0
-		for _, m := range fake.Texts() {
-			if strings.Contains(m.Text, "reminder") {
-				reminders++
-			}
-		}
-		if reminders != 2 {
-			t.Errorf("the gateway received %d reminders, want one 48 hours and one 2 hours before the start", reminders)
-		}
-		list, err := c.Record.Deliveries(ctx, a.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		emails := 0
-		for _, d := range list {
-			if d.Channel == "email" && d.Notice == "reminder" && d.State == outbound.DeliveryDelivered {
-				emails++
-			}
-		}
-		if emails != 1 {
-			t.Errorf("%d reminders were sent by email, want 1: %+v", emails, list)
-		}
+		wantEachReminderOnce(c, fake, a.ID)
 	})
 }

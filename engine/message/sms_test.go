@@ -23,10 +23,7 @@ import (
 // synctest: it waits for connections.
 func smsClinic(t *testing.T, fake *noticetest.Gateway, change ...func(*engine.Options)) *enginetest.TestClinic {
 	t.Helper()
-	x, err := notice.NewTexter(notice.TexterOptions{Given: &notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}"}, AllowPrivate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := enginetest.TexterTo(t, fake)
 	c, _ := enginetest.NoticeClinic(t, append(change, func(o *engine.Options) { o.Notices.Texter = x })...)
 	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.SMS.CountryCode = "49" }); err != nil {
 		t.Fatal(err)
@@ -251,46 +248,6 @@ func TestLateTextReminderWaitsForMorning(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if got := len(fake.Texts()); got != n+1 {
 			t.Errorf("at 8:00 the gateway received %d requests, want 1", got-n)
-		}
-	})
-}
-
-// An appointment that was moved away and back has two reminders for the same time in the queue.
-func TestReminderIsSentOnceAfterMoveBack(t *testing.T) {
-	t.Parallel()
-	clitest.OnlyInFull(t)
-	fake := noticetest.NewGateway(t)
-	synctest.Test(t, func(t *testing.T) {
-		c, ctx := smsClinic(t, fake), context.Background()
-		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
-			t.Fatal(err)
-		}
-		a := c.MustBook(texting(c))
-		for _, start := range []time.Time{c.Start.Add(time.Hour), c.Start} {
-			if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: start, Actor: "manage"}); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Second)
-		}
-		time.Sleep(time.Until(c.Start))
-		reminders := 0
-		for _, m := range fake.Texts() {
-			if strings.Contains(m.Text, "reminder") {
-				reminders++
-			}
-		}
-		if reminders != 2 {
-			t.Errorf("the gateway received %d reminders, want one 48 hours and one 2 hours before the start", reminders)
-		}
-		list, _ := c.Record.Deliveries(ctx, a.ID)
-		emails := 0
-		for _, d := range list {
-			if d.Channel == "email" && d.Notice == "reminder" && d.State == outbound.DeliveryDelivered {
-				emails++
-			}
-		}
-		if emails != 1 {
-			t.Errorf("%d reminders were sent by email, want 1: %+v", emails, list)
 		}
 	})
 }
