@@ -25,7 +25,8 @@ func TestErasureKeepsMessagesToOthers(t *testing.T) {
 		{"a text message about one appointment", `{}`, store.SMS, time.Time{}, true},
 		{"a text message that was sent", `{"appointments":["mine","theirs"]}`, store.SMS, time.Now(), true},
 	} {
-		op := store.Operation{Kind: tc.kind, AppointmentID: "mine", Payload: []byte(tc.payload), FinishedAt: tc.finished}
+		op := store.Operation{Kind: tc.kind, AppointmentID: "mine", Payload: []byte(tc.payload),
+			FinishedAt: tc.finished}
 		if got := traces.InOperation(&op); got != tc.erased {
 			t.Errorf("%s: erased is %t, want %t", tc.what, got, tc.erased)
 		}

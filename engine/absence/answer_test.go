@@ -137,8 +137,8 @@ func TestProposalReachesPatientBySMS(t *testing.T) {
 	}
 }
 
-// TestProposalGoesToCurrentContact: a patient's contact changes after the absence was recorded and before the patient is
-// asked. The email and the text message go to the new contact, and none is sent after the agreement was withdrawn.
+// TestProposalGoesToCurrentContact: a patient's contact changes after the absence was recorded and before the patient
+// is asked. The email and the text message go to the new contact, and none is sent after the agreement was withdrawn.
 func TestProposalGoesToCurrentContact(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -154,7 +154,9 @@ func TestProposalGoesToCurrentContact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				clinic, folder, a, _ := asked(t, patient, true, plain, func(o *engine.Options) { o.Notices.Texter = texter })
+				clinic, folder, a, _ := asked(t, patient, true, plain, func(o *engine.Options) {
+					o.Notices.Texter = texter
+				})
 				before := len(fake.Texts())
 				_, err := clinic.Booking.ChangePatient(context.Background(), booking.PatientRequest{ID: a.ID, Actor: jo,
 					Silent: true, SMS: &c.agrees, Edit: func(p *store.Patient) {

@@ -259,8 +259,8 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 			case 3:
 				// A return in a browser that has not begun a sign-in here does not count as an attempt, so a page
 				// that redirects a browser here cannot lock a user out.
-				if _, err := finish(c, account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err,
-					account.ErrBegin) {
+				unbegun := account.Return{State: r.State, Code: r.Code, Address: r.Address}
+				if _, err := finish(c, unbegun); !errors.Is(err, account.ErrBegin) {
 					t.Errorf("without a started sign-in: got %v", err)
 				}
 				if _, err := finish(c, begin(c, p)); err != nil {

@@ -187,7 +187,8 @@ func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 		place := n.place(specialists[who], start)
 		if !start.Equal(last) || place != lastPlace {
 			last, lastPlace = start, place
-			met = !slices.ContainsFunc(n.freeAt(start, place, false), func(free []string) bool { return len(free) == 0 })
+			met = !slices.ContainsFunc(n.freeAt(start, place, false),
+				func(free []string) bool { return len(free) == 0 })
 		}
 		return met
 	})

@@ -290,8 +290,8 @@ func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	}
 }
 
-// TestRoomServesItsOwnPlace: a room whose hours name a place is listed, held and booked only for specialists who work at
-// that place at that time. A specialist whose hours name no place takes any room.
+// TestRoomServesItsOwnPlace: a room whose hours name a place is listed, held and booked only for specialists who work
+// at that place at that time. A specialist whose hours name no place takes any room.
 func TestRoomServesItsOwnPlace(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)

@@ -255,8 +255,8 @@ func TestVisitSendsOneEmail(t *testing.T) {
 	})
 }
 
-// TestVisitChangeReachesEveryAddress: a cancellation of the whole visit is sent to the contact although the first person
-// was erased, and to a person whose email address was corrected.
+// TestVisitChangeReachesEveryAddress: a cancellation of the whole visit is sent to the contact although the first
+// person was erased, and to a person whose email address was corrected.
 func TestVisitChangeReachesEveryAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -110,7 +110,8 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	return append(calls, ms.mailReminders(c)...)
 }
 
-// mailReminders returns the reminder by email of the appointment after a change; none if it would be due within an hour.
+// mailReminders returns the reminder by email of the appointment after a change; none if it would be due within an
+// hour.
 func (ms *Messages) mailReminders(c *booking.Change) []booking.Promise {
 	lead := time.Duration(ms.clinic.Settings().ReminderHours) * time.Hour
 	due := c.After.SlotStart.Add(-lead)

@@ -157,8 +157,8 @@ func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mail
 }
 
 // receiverOf returns a key for the receiver of a notice. Notices with the same key wait for each other. A reminder
-// that waits for its day delays no notice but another reminder that is due at the same instant. Emails to the clinic and
-// to an old address do not go to the patient. So each of these gets its own key.
+// that waits for its day delays no notice but another reminder that is due at the same instant. Emails to the clinic
+// and to an old address do not go to the patient. So each of these gets its own key.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload

@@ -268,7 +268,8 @@ func TestMessageWaitsWhileChangeCanBeUndone(t *testing.T) {
 		})
 		a := c.MustBook(texting(c))
 		time.Sleep(15 * time.Second) // the next attempt is after 20 s
-		move := booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: enginetest.Jo, Undoable: true}
+		move := booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: enginetest.Jo,
+			Undoable: true}
 		if _, err := c.Booking.Reschedule(ctx, move); err != nil {
 			t.Fatal(err)
 		}

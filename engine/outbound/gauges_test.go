@@ -76,8 +76,10 @@ func TestQueueStatusCountsScheduledMessagesByKind(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
 		now := time.Now()
 		err := p.Queue.Add(t.Context(),
-			waiting(1, store.Email, now, now.Add(time.Minute), true), waiting(2, store.Email, now, now.Add(24*time.Hour), false),
-			waiting(3, store.SMS, now, now.Add(24*time.Hour), false), waiting(4, store.SMS, now, now.Add(48*time.Hour), false),
+			waiting(1, store.Email, now, now.Add(time.Minute), true),
+			waiting(2, store.Email, now, now.Add(24*time.Hour), false),
+			waiting(3, store.SMS, now, now.Add(24*time.Hour), false),
+			waiting(4, store.SMS, now, now.Add(48*time.Hour), false),
 		)
 		if err != nil {
 			t.Fatal(err)

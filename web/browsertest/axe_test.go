@@ -72,8 +72,8 @@ func (p *tab) accessible(state string) {
 	}
 }
 
-// fits checks that the page is no wider than the screen, and has no empty space to scroll to. A page may load its styles
-// after its first content, so fits waits for a moment before it reports a failure.
+// fits checks that the page is no wider than the screen, and has no empty space to scroll to. A page may load its
+// styles after its first content, so fits waits for a moment before it reports a failure.
 func (p *tab) fits(state string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; p.moment() {

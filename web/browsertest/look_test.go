@@ -38,7 +38,8 @@ func TestAppointmentPaneFitsItsText(t *testing.T) {
 	p.click(`.pane .attendance label:nth-of-type(4) input`)
 	p.until(`document.querySelector('.pane .changes summary').innerText.includes('Completed')`)
 	if n := ask[int](p, `[...document.querySelectorAll('.pane .attendance .face')].filter(e => {
-		const text = [...e.childNodes].flatMap(x => x.nodeType === 3 ? [x] : x.matches?.('span, b') ? [x.firstChild] : [])
+		const text = [...e.childNodes]
+			.flatMap(x => x.nodeType === 3 ? [x] : x.matches?.('span, b') ? [x.firstChild] : [])
 			.find(x => x?.nodeType === 3 && /[a-z]{4}/i.test(x.data))
 		const range = document.createRange()
 		range.selectNodeContents(text)
