@@ -10,7 +10,7 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}"
  && mkdir -p /out/etc/ssl/certs && cp /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ \
  && mkdir -p /owned && mkdir -m 0700 /owned/data && mkdir -m 0700 /owned/tmp
 
-# Nothing but the binary, the certificate authorities for outgoing calls, and two directories to write in.
+# The image contains only the binary, the certificate authorities for outgoing calls, and two writable directories.
 FROM scratch
 COPY --from=build /out/ /
 COPY --from=build --chown=65532:65532 /owned/ /

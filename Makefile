@@ -1,61 +1,61 @@
 # make quick         go vet and the short tests of what has changed, in under a minute: no server, no browser, no race detector
 # make test          the whole suite, with the race detector, Chromium, PostgreSQL and Redis; .ci/run adds Firefox and the long tests
 # make test-hours    the tests as if they were started at other hours, on other dates and in other zones
-# make lint          what a reader would otherwise have to say; make types is the part of it about the pages' JavaScript
+# make lint          the checks that would otherwise be left to a review; make types runs only those of the pages' JavaScript
 # make format        formats the pages' JavaScript with Prettier, if the built pages stay the same; make lint checks it
-# make bench         the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
-# make curves        how the figures grow with their quantity: holds, subscribers, appointments, specialists; an hour, and 3 GB of disk.
-#                    APPOINTMENTS=100000 for less of one
+# make bench         the figures of bench/RESULTS.md; make bench-once runs each benchmark once, to keep them all working
+# make curves        how the figures grow with the number of holds, subscribers, appointments and specialists; takes an hour and 3 GB of disk.
+#                    APPOINTMENTS=100000 measures fewer appointments
 # make build         one static binary, ./holdfast
-# make simulate      a clinic lived through in virtual time: SEED=7 for one, SEEDS=1000 for many, DAYS=30 of each; web/simulation
-# make planted       the bugs that the simulated clinic must find, each built in and looked for; BUG=buffer for one
-# make prove         one table of what proves the promises, with a count, a bad column and whether it sees; LONG=1 for hours of it,
-#                    MOST=5m to end each row of it by then, RESUME=proof.json to go on where the last run ended,
-#                    RECORD=1 to write what was seen into docs/proof.md
-# make fuzz          grows the inputs of every fuzz target, which testdata/fuzz.tar.gz stores: MINUTES=60 for all targets together,
-#                    TARGETS='engine/token' for some
+# make simulate      simulates a clinic in virtual time: SEED=7 runs one seed, SEEDS=1000 many, DAYS=30 sets the days of each; web/simulation
+# make planted       plants bugs one at a time, and checks that the simulated clinic finds each; BUG=buffer runs one
+# make prove         runs the checks behind the guarantees and prints a table: the number of cases, the failures, and whether each check
+#                    finds a planted bug. LONG=1 runs for hours, MOST=5m limits each row, RESUME=proof.json continues the last run,
+#                    RECORD=1 writes the results into docs/proof.md
+# make fuzz          runs every fuzz target and adds inputs to testdata/fuzz.tar.gz: MINUTES=60 for all targets together,
+#                    TARGETS='engine/token' runs only those that match
 # make vulnerable    the known vulnerabilities of the functions in the program, from VULNDB, a copy of the Go vulnerability database
 # make cluster       two nodes, PostgreSQL, Redis and nginx on loopback, until Ctrl-C
-# make systemd       the life of the Debian package and of holdfast service under a real systemd, in a throwaway machine; root only
-# make dist          what is given away: an archive for each system in dist/, with licences, bills of materials and sums
+# make systemd       tests the Debian package and holdfast service under a real systemd, in a temporary container; needs root
+# make dist          builds a release in dist/: an archive for each system, with licences, bills of materials and checksums
 # make sign          signs dist/SHA256SUMS with the owner's key, KEY=minisign.key; docs/install.md shows how to create and check
-# make cross         compiles for systems that nobody here has
-# make pages         joins and compresses web/ui and the description of the API into what is embedded, and committed; after a
-#                    change of them, and a test says so
-# make pictures      takes the pictures of the manual and README.md from the pages in Chromium, and writes them to docs/pictures
+# make cross         compiles for the systems on which the tests do not run
+# make pages         builds the embedded pages from web/ui and from the API description, and compresses them. The result is committed; a
+#                    test fails if it is outdated
+# make pictures      takes the screenshots for the manual and README.md in Chromium, and writes them to docs/pictures
 # make clients       generates the clients for Go and TypeScript from the description of the API; make dist packs them
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 MINISIGN    := aead.dev/minisign/cmd/minisign@v0.3.0
 LDFLAGS     := -s -w -X main.version=$(VERSION)
-# 32 MB, stripped. A larger program has lost the linker's pruning, or gained a dependency.
+# 32 MB, stripped. If the program is larger, the linker no longer prunes methods, or there is a new dependency.
 MAX_BINARY  := 32000000
 
-# The program is built without cgo, so that it is static; only the race detector needs it.
+# The program is built without cgo, so that it is static. Only the race detector needs cgo.
 export CGO_ENABLED := 0
 
-# What make simulate lives through. What is empty is the test's own default.
+# The parameters of make simulate. An empty value means the test's own default.
 SEED  ?=
 SEEDS ?= 20
 DAYS  ?=
 ONLY  ?=
 BUG   ?= .
 
-# How far make curves goes.
+# The largest quantities of make curves.
 HOLDS        ?= 1000000
 SUBSCRIBERS  ?= 20000
 APPOINTMENTS ?= 5000000
 SPECIALISTS  ?= 1000
 
-# What make prove runs: the rows whose name matches, the long form if it says so, and until when; and whether docs/proof.md is told.
+# The parameters of make prove: the rows by name, the long form, the time limit of a row, the run to continue, and whether to write docs/proof.md.
 ROWS   ?= .
 LONG   ?=
 MOST   ?=
 RECORD ?=
 RESUME ?=
 
-# How long make fuzz takes, and which targets match; where make vulnerable finds the database.
+# The duration and the targets of make fuzz, and the path of the database for make vulnerable.
 MINUTES ?= 20
 TARGETS ?= .
 VULNDB  ?=
@@ -119,7 +119,7 @@ fuzz:
 vulnerable:
 	@.ci/vulnerable '$(VULNDB)'
 
-# What is embedded is committed: after a change of web/ui, `make pages` comes first.
+# The embedded pages are committed. After a change of web/ui, run `make pages` first.
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o holdfast .
 	@size=$$(stat -c %s holdfast 2>/dev/null || stat -f %z holdfast); echo "holdfast: $$size bytes"; \
@@ -154,7 +154,7 @@ pictures:
 clients:
 	@.ci/clients
 
-# One call of reflect's Method by a name that is not constant makes the linker keep every exported method.
+# A single call of reflect's Method with a variable name makes the linker keep every exported method.
 pruned:
 	@n=$$(go build -ldflags=-dumpdep -o /dev/null . 2>&1 | grep -c ReflectMethod || true); \
 	  if [ "$$n" != 0 ]; then echo "method pruning is off: ReflectMethod appears $$n times in go build -ldflags=-dumpdep"; exit 1; fi

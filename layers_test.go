@@ -17,22 +17,22 @@ import (
 	"testing"
 )
 
-// layers is the import diagram of docs/architecture.md: the packages of this module that each directory may
-// import. A key or an entry that ends in /... stands for the directories below. A directory's own key counts
-// before one above it.
+// layers lists the packages of this module that each directory may import; docs/architecture.md draws the same layers. A
+// key or an entry that ends in /... stands for all directories below. A directory's own key takes precedence over a key
+// of a parent.
 var layers = map[string][]string{
 	".":           {"cli"},
 	"cli/clitest": {},                                                                  // the built program, free ports, and which tests belong to which run
 	"cli/demo":    {"web", "engine", "engine/...", "store", "store/postgres", "holds"}, // and the embedded backends in tests
 	"cli":         {"cli/demo", "docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
-	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
+	// web gets an *engine.Engine. It uses the types and errors of store and holds, but no backend.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
 	"web/stream": {"web/instant", "engine/timed", "holds"}, // receives functions of the engine and does not import it
 	"web/pages":  {"engine/words"}, "web/instant": {},      // in tests
 	"web/pages/join":           {"engine/words"}, // a separate program, run when web/ui or a text changes
 	"web/certificate/acmetest": {"cli/clitest"},
-	"web/...":                  {}, // web/simulation/referee too: the judge of the product must not use its code
+	"web/...":                  {}, // also for web/simulation/referee: the judge of the product must not use its code
 	"docs":                     {}, // embeds the manual that the server shows
 	"docs/site":                {}, // a separate program, run when the manual changes
 
@@ -91,11 +91,11 @@ var layers = map[string][]string{
 // testsOnly are the directories that no program imports.
 var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
-// standardLibraryOnly are the directories that import no third-party module, in tests neither.
+// standardLibraryOnly are the directories that import no third-party module, not even in tests.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
 
-// owners lists the one directory that imports each third-party module. Modules that only tests use have
-// their owner here too.
+// owners maps each third-party module to the only directory that imports it. Modules that only tests use have an owner
+// too.
 var owners = map[string]string{
 	"github.com/spf13/cobra": "cli", "github.com/spf13/pflag": "cli",
 	"github.com/julienschmidt/httprouter": "web",
@@ -105,19 +105,18 @@ var owners = map[string]string{
 	"filippo.io/age":                    "store/backup",
 	"golang.org/x/crypto":               "engine/account",
 	"golang.org/x/sys":                  "web",
-	"golang.org/x/term":                 "cli", "github.com/coreos/go-systemd/v22": "cli", // its sd_notify alone
+	"golang.org/x/term":                 "cli", "github.com/coreos/go-systemd/v22": "cli", // only for sd_notify
 	"github.com/modelcontextprotocol/go-sdk": "web",
 	"github.com/google/jsonschema-go":        "web", // the schemas of its tools
 	"github.com/wneessen/go-mail":            "engine/notice",
 	"github.com/coreos/go-oidc/v3":           "engine/openid", "golang.org/x/oauth2": "engine/openid",
 	"modernc.org/sqlite": "store/sqlite",
-	"go.etcd.io/bbolt":   "store/bolt", "github.com/aws/aws-sdk-go-v2": "store/bucket", // its signer alone
+	"go.etcd.io/bbolt":   "store/bolt", "github.com/aws/aws-sdk-go-v2": "store/bucket", // only for its signer
 	"github.com/jackc/pgx/v5":      "store/postgres",
 	"github.com/redis/go-redis/v9": "holds/redis", "github.com/jackc/puddle/v2": "store/pool",
 }
 
-// coOwners lists the second directory that imports a module. Neither of the two may import the
-// other.
+// coOwners maps a module to the second directory that imports it. The two directories may not import each other.
 var coOwners = map[string]string{"github.com/jackc/pgx/v5": "holds/postgres", "golang.org/x/crypto": "web/certificate", "github.com/aws/aws-sdk-go-v2": "store/bucket/buckettest"}
 
 // testModules may be imported by the tests of any directory that is not standardLibraryOnly.
@@ -129,7 +128,8 @@ var testModules = []string{
 	"pgregory.net/rapid",
 }
 
-// peers are measured against by the benchmarks, which import them in addition to their owners.
+// peers lists the modules with which the benchmarks compare Holdfast. The benchmarks may import them in addition to
+// their owners.
 var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", "go.etcd.io/bbolt", "modernc.org/sqlite"}
 
 // long lists the files that may be longer than maxLines, each with its reason.
@@ -171,7 +171,7 @@ func sources(t *testing.T) []source {
 	return all
 }
 
-// tree lists the files with these extensions, vendored ones left out.
+// tree lists the files with these extensions, except vendored files.
 func tree(t *testing.T, extensions ...string) []string {
 	t.Helper()
 	var files []string
@@ -205,7 +205,8 @@ func withinAny(dir string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return within(dir, p) })
 }
 
-// layerOf finds the row of the diagram that speaks of dir: its own, or the nearest one above that ends in /....
+// layerOf returns the key of the row for dir in the diagram: dir itself, or the key of the nearest parent that ends in
+// /....
 func layerOf(dir string) (key string, ok bool) {
 	if _, ok := layers[dir]; ok {
 		return dir, true
@@ -241,14 +242,14 @@ func strayImports(files []source) (wrong []string) {
 	return wrong
 }
 
-// TestImportsPointOneWay holds the tree to the diagram: cli → web → engine → holds, store.
+// TestImportsPointOneWay checks that all imports are in the diagram: cli → web → engine → holds, store.
 func TestImportsPointOneWay(t *testing.T) {
 	for _, w := range strayImports(sources(t)) {
 		t.Error(w)
 	}
 }
 
-// TestBrokenDiagramIsFound plants one import of each forbidden kind and asks for the complaint.
+// TestBrokenDiagramIsFound plants one import of each forbidden kind, and expects an error for each.
 func TestBrokenDiagramIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -298,7 +299,8 @@ func requirements(t *testing.T) []string {
 	return modules
 }
 
-// moduleOf finds the third-party module that an import path belongs to; empty for the standard library and ours.
+// moduleOf returns the third-party module of an import path. It returns an empty string for the standard library and
+// for this module.
 func moduleOf(modules []string, importPath string) (module string) {
 	for _, m := range modules {
 		if (importPath == m || strings.HasPrefix(importPath, m+"/")) && len(m) > len(module) {
@@ -351,7 +353,7 @@ func TestWebUsesNoStoreContracts(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNouns: code in a package for everything is hard to find.
+// TestPackagesAreNouns: no package has a name such as util or common, because code in such a package is hard to find.
 func TestPackagesAreNouns(t *testing.T) {
 	drawers := []string{"util", "utils", "common", "helper", "helpers", "types", "model", "models", "misc", "shared", "base"}
 	for _, s := range sources(t) {

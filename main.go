@@ -1,4 +1,4 @@
-// Command holdfast is an appointment server in one binary. The comment of package cli is its manual, and README.md
+// Command holdfast is an appointment server in one binary. The package comment of cli is its manual, and README.md
 // introduces it.
 package main
 

@@ -26,11 +26,12 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkBook compares the processor time that a server uses for a booking with that of a minimal server: the same
-// HTTP package, the same SQLite driver, the same durability and a group commit, and nothing else than one row for
-// each booking. The servers are processes of their own, and the same client books over 32 connections with each in
-// turn. With an email, a turn ends when the mail server, which is part of the client, has every confirmation and the
-// queue is empty. HOLDFAST_BENCH_BEFORE can name an earlier build of the program, which then takes turns too.
+// BenchmarkBook compares the processor time that Holdfast uses for a booking with that of a minimal server. The minimal
+// server has the same HTTP package, the same SQLite driver, the same durability and a group commit, but it only writes
+// one row for each booking. The servers are separate processes, and take turns. In each turn, the same client books
+// over 32 connections. With emails, a turn ends when the mail server has every confirmation and the queue is empty. The
+// mail server is part of the client. HOLDFAST_BENCH_BEFORE can name an earlier build of the program, which then takes
+// turns too.
 //
 //	go test ./bench -run '^$' -bench 'BenchmarkBook$' -benchtime 1x
 func BenchmarkBook(b *testing.B) {
@@ -68,21 +69,21 @@ func BenchmarkBook(b *testing.B) {
 	}
 }
 
-// bookServer is a server in a process of its own.
+// bookServer is a server in a separate process.
 type bookServer struct {
 	url         string
 	process     *os.Process
 	client      *http.Client
 	first       time.Time                      // the first start of a booking
-	settled     func(b *testing.B, booked int) // waits for what the server does after its answers; nil: nothing
+	settled     func(b *testing.B, booked int) // waits for the server's work after its answers; nil if there is none
 	booked      int
-	patient     string        // the email address of each booking; empty: the server sends and stores no email
-	server, all time.Duration // the processor time of its process, and with the client's
+	patient     string        // the email address of each booking; empty if the server sends and stores no email
+	server, all time.Duration // the processor time of the server, and of server and client together
 }
 
 const bookKey = "bench-admin-key-of-32-characters!"
 
-// startHoldfast starts the program on an empty directory, with a clinic of 100 specialists whose times are a minute
+// startHoldfast starts the program on an empty directory, with a clinic of 100 specialists whose slots are one minute
 // long.
 func startHoldfast(b *testing.B, program string, email bool) *bookServer {
 	b.Helper()
@@ -124,7 +125,7 @@ func startHoldfast(b *testing.B, program string, email bool) *bookServer {
 	return s
 }
 
-// awaitEmails waits until the mail server has accepted as many emails, and the server has recorded their delivery.
+// awaitEmails waits until the mail server has accepted count emails and the server has recorded their delivery.
 func (s *bookServer) awaitEmails(b *testing.B, accepted *atomic.Int64, count int) {
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if accepted.Load() >= int64(count) {
@@ -248,7 +249,8 @@ func ownTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// minimalAt is the environment variable that makes this test's program the minimal server: its address and its file.
+// minimalAt is the environment variable that makes this test binary act as the minimal server. Its value is the address
+// and the database file.
 const minimalAt = "HOLDFAST_BENCH_MINIMAL"
 
 // TestMain runs the minimal server instead of the tests in the process that startMinimal starts.
@@ -271,7 +273,7 @@ func startMinimal(b *testing.B) *bookServer {
 	return startBook(b, "http://"+address, cmd)
 }
 
-// minimalBooking is a booking on its way to the commit.
+// minimalBooking is a booking that waits for its commit.
 type minimalBooking struct {
 	SlotStartDate, SpecialistID, ClientID string
 	Patient                               struct{ Name, Email, Phone string }
@@ -281,7 +283,8 @@ type minimalBooking struct {
 	answered chan error
 }
 
-// serveMinimal is what a program does that stores each booking durably and refuses an equal start, and nothing more.
+// serveMinimal runs the minimal server. It only stores each booking durably, and refuses a second booking of the same
+// time.
 func serveMinimal(address, file string) error {
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {
@@ -324,7 +327,7 @@ func serveMinimal(address, file string) error {
 	return http.ListenAndServe(address, nil)
 }
 
-// commitMinimal writes all bookings that wait in one transaction.
+// commitMinimal writes all waiting bookings in one transaction.
 func commitMinimal(db *sql.DB, insert *sql.Stmt, waiting chan *minimalBooking) {
 	for first := range waiting {
 		batch := []*minimalBooking{first}

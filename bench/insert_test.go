@@ -11,7 +11,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// schema is the same guarantee for PostgreSQL: the overlap test in a trigger behind an advisory lock on the specialist.
+// schema creates a table with the same guarantee in PostgreSQL. A trigger checks for overlaps, behind an advisory lock
+// on the specialist.
 const schema = `
 CREATE TABLE appointments (
   id text PRIMARY KEY, appointment_type_id text NOT NULL, specialist_id text NOT NULL, client_id text NOT NULL, seat int NOT NULL,
@@ -39,8 +40,8 @@ const insertPostgres = `INSERT INTO appointments (id, appointment_type_id, speci
 
 const specialists = 50
 
-// BenchmarkInsert writes durable appointments under the guarantee, from 32 and from 256 callers, into Holdfast's SQLite
-// and into PostgreSQL through a pool of its best size, turn by turn, and reports the ratio.
+// BenchmarkInsert writes durable appointments with the guarantee, from 32 and from 256 callers. Holdfast's SQLite and
+// PostgreSQL, with the pool size that is best for it, take turns. The benchmark reports the ratio of their times.
 func BenchmarkInsert(b *testing.B) {
 	connect := postgresServer(b)
 	ctx := context.Background()
@@ -98,8 +99,8 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// appointment is the nth of a full calendar: half an hour each, one after another, distributed over the
-// specialists.
+// appointment returns the n-th appointment of a full calendar: half an hour each, one after another, distributed over
+// the specialists.
 func appointment(n int) store.Appointment {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n/specialists) * 30 * time.Minute)
 	end := start.Add(30 * time.Minute)

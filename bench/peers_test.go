@@ -1,10 +1,10 @@
-// Package bench measures Holdfast against servers that people would otherwise use, in one run on the same machine:
-// shared machines are noisy, so only the ratio of two runs side by side is meaningful. RESULTS.md has the measured
-// figures and the commands.
+// Package bench compares Holdfast with servers that people could use instead. Both are measured in one run on the same
+// machine. Shared machines are noisy, so only the ratio of two measurements in the same run is meaningful. RESULTS.md
+// has the measured figures and the commands.
 //
-// The peers are started here, on loopback, with temporary data, and stopped afterwards. If one of them is not
-// installed, its benchmark reports that and is skipped; `make bench` installs them from Debian's packages if it
-// has permission.
+// The benchmarks start these servers on loopback with temporary data, and stop them afterwards. If a server is not
+// installed, its benchmark reports that and is skipped; `make bench` installs them from Debian's packages if it has
+// permission.
 package bench
 
 import (
@@ -43,7 +43,7 @@ func start(b *testing.B, user, name string, args ...string) {
 	})
 }
 
-// until repeats a request that a starting server refuses at first.
+// until calls try until it succeeds, because a starting server refuses the first requests.
 func until(b *testing.B, what string, try func(context.Context) error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -77,7 +77,7 @@ func redisServer(b *testing.B) *redis.Client {
 	return c
 }
 
-// postgresServer starts a PostgreSQL on an empty directory with its own durable defaults.
+// postgresServer starts a PostgreSQL on an empty directory. It keeps the default settings, which are durable.
 func postgresServer(b *testing.B) (connect func(conns int) *pgxpool.Pool) {
 	b.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")

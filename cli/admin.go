@@ -22,14 +22,14 @@ import (
 	"holdfast/store"
 )
 
-// The admin socket is a Unix socket (mode 0600, in a directory of mode 0700) for the commands on this machine. The
-// file system decides who can open it, so the socket asks for no credential. It has all routes of the API, with every
-// right, and under /local the routes that do not exist over TCP.
+// The admin socket is a Unix socket (mode 0600, in a directory of mode 0700) for the commands on this machine. The file
+// system decides which users can open it, so requests need no credentials. It serves all routes of the API with full
+// rights, and under /local the routes that do not exist over TCP.
 
 // adminHost is the host in the URLs of requests to the socket. It is never resolved.
 const adminHost = "http://admin.sock"
 
-// localActor is the actor of these requests in the audit log.
+// localActor is the actor of requests over the admin socket in the audit log.
 const localActor = record.Actor("system")
 
 // adminHandler serves the socket: the routes of the API, with the rights of this machine's administrator, and the
@@ -65,14 +65,14 @@ func answer(w http.ResponseWriter, body any) {
 	_ = json.NewEncoder(w).Encode(body) // an error means that the peer has closed the connection
 }
 
-// refuse answers with a problem. Each invalid field gets its own line.
+// refuse writes an error response with a problem. Each invalid field becomes an entry of Errors.
 func refuse(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	told := problem{Status: status, Title: http.StatusText(status), Detail: err.Error()}
 	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
-		told.Detail = "these values are wrong"
+		told.Detail = "these values are invalid"
 		for _, f := range invalid.Fields {
 			told.Errors = append(told.Errors, mistake{f.Field, f.Message})
 		}
@@ -81,13 +81,13 @@ func refuse(w http.ResponseWriter, status int, err error) {
 	_ = json.NewEncoder(w).Encode(told)
 }
 
-// problem is the error answer of the socket: the fields of RFC 9457 that a terminal needs.
+// problem is the body of an error response on the socket: the fields of RFC 9457 that the commands print.
 type problem struct {
 	Status int       `json:"status"`
 	Title  string    `json:"title"`
 	Detail string    `json:"detail,omitempty"`
 	Errors []mistake `json:"errors,omitempty"`
-	// Overlaps are the overlaps that a check found.
+	// Overlaps lists the pairs of overlapping appointments that a check found.
 	Overlaps []overlapBody `json:"overlaps,omitempty"`
 }
 
@@ -105,7 +105,8 @@ func (p *problem) Error() string {
 	return b.String()
 }
 
-// serveAdmin serves listener until ctx ends. It returns when all answers are written, at most 5 seconds later.
+// serveAdmin serves the admin socket on listener until ctx ends. It returns when all responses are written, at most 5
+// seconds later.
 func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 	s := &http.Server{Handler: h.adminHandler(), ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
@@ -115,7 +116,7 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 		patience, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if s.Shutdown(patience) != nil {
-			_ = s.Close() // a backup that takes longer fails; the operator repeats it
+			_ = s.Close() // a backup that takes longer fails; the operator must run it again
 		}
 	})()
 	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -140,17 +141,19 @@ func listenAdmin(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the admin socket: %w", err)
 	}
-	// The mode of the directory protects the socket from the start. The mode of the socket protects it if the
-	// operator has opened the directory to others.
+	// The mode of the directory protects the socket from the start. The mode of the socket protects it if the operator
+	// has given other users access to the directory.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	// serve removes the socket: when the listener closes, the path under /proc may belong to another file.
+	// The listener must not remove the socket: when it closes, its path under /proc may belong to another file. serve
+	// removes the socket.
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	return l, nil
 }
 
-// longestSocketPath is the length that fits into a sockaddr_un on every system, with its final zero byte.
+// longestSocketPath is the maximum length of a socket path, in bytes. With its final zero byte, such a path fits into a
+// sockaddr_un on every system.
 const longestSocketPath = 103
 
 // socketPath returns a path of dir's socket that is short enough to bind or dial. The path is valid until the caller
@@ -161,7 +164,7 @@ func socketPath(dir string) (path string, done func(), err error) {
 		return path, func() {}, err
 	}
 	if runtime.GOOS != "linux" {
-		return "", nil, fmt.Errorf("the path %s is too long for a socket (%d bytes at most); name a shorter "+
+		return "", nil, fmt.Errorf("the path %s is too long for a socket (%d bytes at most); choose a shorter "+
 			"directory with --data",
 			path, longestSocketPath)
 	}
@@ -172,7 +175,7 @@ func socketPath(dir string) (path string, done func(), err error) {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketFile), func() { _ = d.Close() }, nil
 }
 
-// adminClient is a client of an admin socket.
+// adminClient calls a server over its admin socket.
 type adminClient struct{ http *http.Client }
 
 // dialAdmin returns a client of the server that has the data directory, or an error if no server answers.
@@ -192,8 +195,8 @@ func dialAdmin(ctx context.Context, dir string) (*adminClient, error) {
 	return &adminClient{&http.Client{Transport: &http.Transport{DialContext: dial}}}, conn.Close()
 }
 
-// do sends body as JSON, unless it is nil, and returns the body of the answer. If the server refuses the request, the
-// error is a *problem.
+// do sends a request with body, which is JSON or nil, and returns the body of the response. If the server refuses the
+// request, the error is a *problem.
 func (c *adminClient) do(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, adminHost+path, body)
 	if err != nil {
@@ -221,7 +224,7 @@ func (c *adminClient) do(ctx context.Context, method, path string, body io.Reade
 	return b, nil
 }
 
-// call is do with a JSON body and a JSON answer. Either can be nil.
+// call is like do, but it encodes body as JSON and decodes the response into the value into. Either can be nil.
 func (c *adminClient) call(ctx context.Context, method, path string, body, into any) error {
 	var send io.Reader
 	if body != nil {

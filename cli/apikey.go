@@ -22,7 +22,7 @@ type apiKeyBody struct {
 	CreatedAt    time.Time   `json:"createdAt"`
 	LastUsedAt   *time.Time  `json:"lastUsedAt,omitempty"`
 	RevokedAt    *time.Time  `json:"revokedAt,omitempty"`
-	SpecialistID string      `json:"specialistId,omitempty"` // of a presence key that is limited to one specialist
+	SpecialistID string      `json:"specialistId,omitempty"` // set if a presence key is limited to one specialist
 }
 
 func apikeyCommand(p process) *cobra.Command {
@@ -44,7 +44,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 				return err
 			}
 			if name == "" {
-				return usageError{errors.New("name the purpose of the key with --name, such as --name \"phone agent\"")}
+				return usageError{errors.New("give the purpose of the key with --name, such as --name \"phone agent\"")}
 			}
 			if err := oneOf(scope, "admin", "agent", "presence", "metrics"); err != nil {
 				return usageError{fmt.Errorf("--scope: %w", err)}
@@ -60,7 +60,8 @@ func apikeyCreateCommand(p process) *cobra.Command {
 				}
 				key := made.APIKey
 				_, _ = fmt.Fprintf(p.stderr,
-					"API key %s (%s, scope %s). It is shown only once; protect it like a password.\n", key.ID, key.Name,
+					"API key %s (%s, scope %s). The key is shown only once; protect it like a "+
+						"password.\n", key.ID, key.Name,
 					key.Scope)
 				_, err := fmt.Fprintln(p.stdout, made.Key)
 				return err

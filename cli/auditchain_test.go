@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lastLink is the last link of the audit chain, as verify prints it.
+// lastLink runs verify and returns the last link of the audit chain that it prints.
 func lastLink(t *testing.T, args ...string) string {
 	t.Helper()
 	said := must(t, append([]string{"verify"}, args...)...)
@@ -49,13 +49,13 @@ func TestVerifyKnowsNotedLink(t *testing.T) {
 	for _, bad := range []string{"1", "0:" + strings.Repeat("0", 64), "x:" + strings.Repeat("0", 64), "1:" +
 		strings.Repeat("0", 66), "1:zz"} {
 		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 ||
-			!strings.Contains(got.stderr, "is not a link") {
+			!strings.Contains(got.stderr, "is not a link of the audit chain") {
 			t.Errorf("--audit-link %s: got %+v, want exit code 2", bad, got)
 		}
 	}
 }
 
-// TestVerifyNamesTheBrokenEntry: an entry was changed in the file.
+// TestVerifyNamesTheBrokenEntry changes an audit entry in the database file. verify fails and names that entry.
 func TestVerifyNamesTheBrokenEntry(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

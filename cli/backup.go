@@ -21,7 +21,7 @@ import (
 	"holdfast/store/disk"
 )
 
-// backupSettings are the rows of the settings table about backups.
+// backupSettings returns the rows of the settings table about backups.
 func backupSettings() []setting {
 	return []setting{
 		{
@@ -38,9 +38,9 @@ func backupSettings() []setting {
 			name: "backup-to", audience: forServing,
 			common: true, group: "Backups", value: "DIR|URL",
 			help: "backup destination: a directory on another disk, or s3://bucket/prefix",
-			more: "The directory must already exist: if it were created automatically, copies could end up on the " +
-				"wrong disk while a disk is not mounted. Copies are encrypted once there is a key (`holdfast " +
-				"backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
+			more: "The directory must already exist: if the server created it, copies could end up on the wrong " +
+				"disk while the intended disk is not mounted. The server encrypts the copies once you have created a " +
+				"key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
 			set: func(c *config, v string) (err error) {
 				c.backups.Destination, err = backup.ParseDestination(v)
 				return err
@@ -54,7 +54,8 @@ func backupSettings() []setting {
 		}, {
 			name: "after-rollback", fallback: "false", yes: true, audience: forServing,
 			group: "Backups", value: "true|false", help: "use once, after restoring a snapshot of the data directory",
-			more: "Set it for one start only. The server looks up every earlier booking in the practice-management " +
+			more: "Set this flag for one start only. The server looks up every earlier booking in the " +
+				"practice-management " +
 				"system before writing it. Copies at `--backup-to` may be newer than the data directory. " +
 				"See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
 			set: func(c *config, v string) error { c.afterRollback = v == "true"; return oneOf(v, "true", "false") },
@@ -92,7 +93,7 @@ func backupSettings() []setting {
 	}
 }
 
-// backupBody is the request for a backup, and its result.
+// backupBody is the body of POST /local/backups, and of its response.
 type backupBody struct {
 	To string `json:"to"` // absolute path of a directory that does not exist yet; empty means a new one in backups
 }
@@ -152,7 +153,8 @@ func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 	answer(w, ask)
 }
 
-// newBackups returns the backups of this server. It uses the engine only when a backup is made.
+// newBackups returns the backups of this server. It is called before h.engine is set: only its callbacks use the
+// engine, while a backup is made.
 func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 	return backup.New(backup.Options{
 		Data: h.dir.path, Store: h.store, Plan: plan, Logger: h.log,
@@ -173,8 +175,8 @@ func (h *house) lastBackup() (time.Time, bool) {
 	return last, err == nil
 }
 
-// keepDaily makes the daily backups until ctx ends. It checks once a minute, so the server has started before its
-// first backup.
+// keepDaily makes the daily backups until ctx ends. It checks once a minute whether a backup is due, so the first
+// backup starts at the earliest one minute after the server.
 func (h *house) keepDaily(ctx context.Context) {
 	if !h.backups.Plan.Daily {
 		return
@@ -184,7 +186,7 @@ func (h *house) keepDaily(ctx context.Context) {
 	timed.Every(ctx, time.Minute, func(now time.Time) { d.Run(ctx, now) })
 }
 
-// keepFollowing writes incremental backups until ctx ends, and then the last changes.
+// keepFollowing writes incremental backups until ctx ends, and then one more with the last changes.
 func (h *house) keepFollowing(ctx context.Context) {
 	f := h.backups.Follower()
 	if f == nil {
@@ -213,12 +215,13 @@ func backupKeyCommand(p process) *cobra.Command {
 			}
 			if disk.Size(filepath.Join(cfg.data, databaseFile)) < 0 &&
 				disk.Size(filepath.Join(cfg.data, secretFile)) < 0 {
-				return fmt.Errorf("there is no clinic in %s. Name its data directory with --data", cfg.data)
+				return fmt.Errorf("there is no clinic in %s. Set --data to the data directory of the clinic", cfg.data)
 			}
-			return backup.CreateKey(cfg.data, replace, func(key backup.Key) error {
+			err = backup.CreateKey(cfg.data, replace, func(key backup.Key) error {
 				_, err := io.WriteString(p.stdout, keyText(key))
 				return err
 			})
+			return errors.Join(err, handBack(cfg.data))
 		},
 	}
 	c.Flags().BoolVar(&replace, "replace", false, "replace an existing key; older copies still "+
@@ -227,17 +230,16 @@ func backupKeyCommand(p process) *cobra.Command {
 	return c
 }
 
-// keyText is the text that the clinic prints.
+// keyText returns the text with the backup key, which the clinic prints on paper.
 func keyText(key backup.Key) string {
 	return "# The key for this clinic's backups. Print it, and do not store it on the server. It is shown only once. " +
-		"Without\n" +
-		"# it, the copies at the backup destination cannot be opened. To restore one on any machine:\n" +
+		"Without\n# it, the copies at the backup destination cannot be opened. To restore a copy on any machine:\n" +
 		"#   holdfast restore --key FILE auto-…           FILE has these lines, or - to type the key\n" +
 		"# You can also decrypt the copies with the program age. The key in groups, for typing:\n" +
 		"#   " + key.Groups() + "\n" + key.String() + "\n"
 }
 
-// maxKeyText is the size up to which a file is read as a key.
+// maxKeyText is the maximum size of a key file, in bytes.
 const maxKeyText = 64 << 10
 
 // readBackupKey reads the key from a file, or from standard input for "-".
@@ -260,7 +262,7 @@ func (p process) readBackupKey(file string) (backup.Key, error) {
 	return backup.ParseKey(text)
 }
 
-// readToEmptyLine reads everything, or, if a person may be typing, up to the first empty line after some text.
+// readToEmptyLine reads to the end of the input. If typed is set, it stops at the first empty line after some text.
 func readToEmptyLine(from io.Reader, typed bool) (string, error) {
 	var text []byte
 	one := make([]byte, 1)

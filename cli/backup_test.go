@@ -20,7 +20,8 @@ func at(t *testing.T, text string) time.Time {
 	return instant
 }
 
-// backingUp opens the clinic in a directory as serve does, without a listener and without its loops. The test makes the backups itself.
+// backingUp opens the clinic in a directory as serve does, but without a listener and without the backup loops. The
+// test makes the backups itself.
 func backingUp(t *testing.T, dir string, args ...string) (*house, *transcript) {
 	t.Helper()
 	cfg, _, err := resolved(t, nil, append([]string{"--data", dir}, args...)...)
@@ -40,8 +41,8 @@ func backingUp(t *testing.T, dir string, args ...string) (*house, *transcript) {
 	return h, log
 }
 
-// TestRestoreListsBackups made by hand and automatically, in the data directory and in a backup destination, newest
-// first.
+// TestRestoreListsBackups: restore --list prints manual and automatic backups, in the data directory and in a backup
+// destination, with the newest first.
 func TestRestoreListsBackups(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -76,7 +77,8 @@ func TestRestoreListsBackups(t *testing.T) {
 	}
 }
 
-// TestPostgresHasNoIncrementalBackups also checks that the log names the flag without effect.
+// TestPostgresHasNoIncrementalBackups: with PostgreSQL, the server copies nothing to the backup destination, and the
+// log names the flag that has no effect.
 func TestPostgresHasNoIncrementalBackups(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()

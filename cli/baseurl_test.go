@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestGuessedBaseURLIsLogged: an email contains no link to 127.0.0.1, which would not work elsewhere, and the
+// TestGuessedBaseURLIsLogged: emails contain no link to a guessed address if the server listens on a network, and the
 // log explains this.
 func TestGuessedBaseURLIsLogged(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,8 @@ func TestSetupStoresBaseURL(t *testing.T) {
 	}
 }
 
-// TestMailWithoutSenderIsRefused: if a mail server is set, a sender below .invalid is reported as a mistake at start.
+// TestMailWithoutSenderIsRefused: if a mail server is set, the server refuses to start without a sender or with one
+// below .invalid.
 func TestMailWithoutSenderIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -102,7 +103,7 @@ func TestMailWithoutSenderIsRefused(t *testing.T) {
 		"post@clinic.example")
 }
 
-// clinicWithoutMail is a clinic file whose clinic has no email address.
+// clinicWithoutMail writes a clinic file whose clinic has no email address, and returns its path.
 func clinicWithoutMail(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "clinic.json")

@@ -4,5 +4,6 @@ package cli
 
 import "os/exec"
 
-// dieWithParent: only Linux can stop a child with its parent; on other systems the test's clean-up does it.
+// dieWithParent does nothing. Only Linux can end a child process with its parent; on other systems, the test's clean-up
+// ends it.
 func dieWithParent(*exec.Cmd) {}

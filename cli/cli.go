@@ -1,22 +1,24 @@
-// Package cli is the holdfast command: the commands of the operator, and the wiring of the server's parts.
+// Package cli implements the holdfast command: its subcommands, and the wiring of the server's parts.
 //
 // # Commands
 //
-// Each command has one file. serve.go has the wiring of the whole server: open, wire, serve, drain. The commands that
-// need the data (import, export, apikey, backup, verify) all use the admin socket in the data directory. If a server
-// runs there, it answers. If not, the command opens the data directory itself, serves the socket while it works, and
-// closes the directory. So there is one code path, and two processes never write one database.
+// Each command has one file. serve.go wires the whole server: it opens the parts, connects them, serves, and drains.
+// The commands that need the data (import, export, apikey, backup, verify) all use the admin socket in the data
+// directory. If a server is running there, the server answers. Otherwise the command opens the data directory itself,
+// serves the socket while it works, and closes the directory. So there is only one code path, and two processes never
+// write to the same database.
 //
 // # Settings
 //
-// setting.go has the one table of settings. A setting has one name in three places: flag --base-url, environment
-// HOLDFAST_BASE_URL, line HOLDFAST_BASE_URL=… in the file of --config. The flag takes precedence over the
-// environment, the environment over the file, the file over the default. A secret can also be in a file:
-// --admin-key-file, HOLDFAST_ADMIN_KEY_FILE. All mistakes are reported together.
+// setting.go has the table of all settings. An operator can set each one in three places: the flag --base-url, the
+// environment variable HOLDFAST_BASE_URL, or a line HOLDFAST_BASE_URL=… in the file named by --config. The flag takes
+// precedence over the environment, the environment over the file, the file over the default. A secret can also be in a
+// separate file, named by --admin-key-file or HOLDFAST_ADMIN_KEY_FILE. The command reports all invalid settings
+// together.
 //
 // # Exit codes
 //
-// 0: success. 1: the command failed; the message has the reason. 2: the command line or a setting is wrong; the
+// 0: success. 1: the command failed; the message gives the reason. 2: the command line or a setting is invalid; the
 // command did not start.
 package cli
 
@@ -36,7 +38,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// process is the part of the operating system's process that a command uses. Tests replace the streams.
+// process holds the parts of the operating system's process that a command uses. Tests replace the streams.
 type process struct {
 	args    []string // without the program's name
 	environ []string // KEY=VALUE
@@ -79,7 +81,7 @@ func untilSignalled() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// usageError is a mistake in the command line or in a setting. Other errors are failures.
+// usageError is an error in the command line or in a setting. Its exit code is 2, and that of all other errors is 1.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -112,7 +114,7 @@ func rootCommand(p process) *cobra.Command {
   holdfast demo     try it: a demo clinic with visitors, in a temporary directory
   holdfast          serve on http://127.0.0.1:8788 with the data in ./holdfast-data
 
-Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the file of --config.`,
+Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the file named by --config.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if asked, _ := c.Flags().GetBool("version"); asked {
@@ -130,8 +132,8 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return p.flagError(root, c, err)
 	})
-	// The --version of cobra prints more than this line unless it gets a template, and a template adds 3 MB of
-	// methods to the binary.
+	// The --version flag of cobra prints more than versionLine. A template could change its output, but templates
+	// add 3 MB of methods to the binary.
 	root.SetUsageFunc(usage)
 	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
@@ -160,7 +162,7 @@ func noArguments(c *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("%s %s %q.%s\nSee: %s --help", c.CommandPath(), what, args[0], hint, c.CommandPath())}
 }
 
-// oneArgument requires exactly one argument, which the error message calls what.
+// oneArgument requires exactly one argument. what describes the argument in the error message.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {

@@ -11,7 +11,8 @@ import (
 	"holdfast/store/bolt"
 )
 
-// asMain makes the test binary act as holdfast itself, to test what needs a separate process: signals and exit codes.
+// asMain is the environment variable that makes the test binary act as holdfast, for tests that need a separate
+// process: signals and exit codes.
 const asMain = "CLI_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
@@ -36,7 +37,7 @@ type ran struct {
 // command runs one command until it ends. The environment contains only the given variables.
 func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	t.Helper()
-	// If a command that should refuse serves instead, the test fails instead of hanging.
+	// If a command serves although it should refuse, the test fails after this time instead of hanging.
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
@@ -46,7 +47,7 @@ func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	return ran{code, out.String(), errs.String()}
 }
 
-// must is like command, for a command that must succeed; it returns the output.
+// must runs a command that must succeed, and returns its output.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	got := command(t, nil, "", args...)
@@ -65,7 +66,8 @@ func contains(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// TestTypingErrorsAreExplained: exit code 2, and a message with the mistake and the command that shows help.
+// TestTypingErrorsAreExplained: a wrong command line ends with exit code 2. The message names the mistake and the
+// command that shows help.
 func TestTypingErrorsAreExplained(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -101,7 +103,8 @@ func TestTypingErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// TestCommandErrorsAreClear: each command has a line of help, and the version is the linked one.
+// TestCommandErrorsAreClear: the help lists the commands, each command has a short help text, and version prints the
+// version of the process.
 func TestCommandErrorsAreClear(t *testing.T) {
 	t.Parallel()
 	contains(t, "version", must(t, "version"), "holdfast test (go")
@@ -116,7 +119,7 @@ func TestCommandErrorsAreClear(t *testing.T) {
 	}
 }
 
-// TestCanceledContextEndsCommand: Ctrl-C ends a command that waits.
+// TestCanceledContextEndsCommand: Ctrl-C ends a command that is waiting.
 func TestCanceledContextEndsCommand(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

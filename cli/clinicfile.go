@@ -12,7 +12,7 @@ import (
 	"holdfast/web"
 )
 
-// decodeStrictly reads one JSON value by the rules of the import over HTTP. Its errors name the line.
+// decodeStrictly decodes one JSON value with the same checks as an import over HTTP. Its errors give the line number.
 func decodeStrictly(text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	at := 0

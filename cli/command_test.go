@@ -13,7 +13,8 @@ import (
 	"holdfast/docs"
 )
 
-// TestCommandListIsComplete: the list has every command and no other, and no command accepts an unknown argument.
+// TestCommandListIsComplete: this list and the program have the same commands, and no command accepts an unknown
+// argument.
 func TestCommandListIsComplete(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup backup-key completion config
@@ -54,8 +55,8 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// TestWhy prints the reason as a sentence: over HTTP, through the data directory of a running server, and without a
-// server.
+// TestWhy: why prints the reason as a sentence, over HTTP, through the data directory of a running server, and without
+// a server.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
@@ -77,8 +78,8 @@ func TestWhy(t *testing.T) {
 			{[]string{"--type", "checkup", "--at", day + "T10:00:00Z"}, 0, "can be booked"},
 			{[]string{"--type", "checkup", "--at", day + "T11:00:00+01:00"}, 0, "can be booked"},
 			{[]string{"--type", "checkup", "--at", day + "T10:10:00Z"}, 0, "no slot starts at this minute"},
-			{[]string{"--type", "checkup", "--at", "2020-01-01T10:00:00Z"}, 0, "too soon"},
-			{[]string{"--type", "checkup", "--at", "2199-01-01T10:00:00Z"}, 0, "too far ahead"},
+			{[]string{"--type", "checkup", "--at", "2020-01-01T10:00:00Z"}, 0, "minimum notice"},
+			{[]string{"--type", "checkup", "--at", "2199-01-01T10:00:00Z"}, 0, "beyond the horizon"},
 			{[]string{"--at", day + "T10:00:00Z"}, 2, "--type"},
 			{[]string{"--type", "checkup", "--at", "tomorrow"}, 2, "--at"},
 			{[]string{"--type", "nobody", "--at", day + "T10:00:00Z"}, 1, "has this "},
@@ -90,7 +91,7 @@ func TestWhy(t *testing.T) {
 	}
 	askAll("over HTTP", overHTTP)
 	askAll("beside the server", onDisk)
-	// The answer through the data directory includes the facts that only the server has.
+	// Through the data directory, the answer includes state that only the running server has, such as holds.
 	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup",
 		"clientId": "a-client-secret-0001", "slotStartDate": day + "T12:00:00Z"}, nil)
 	if status >= 300 {
@@ -98,7 +99,7 @@ func TestWhy(t *testing.T) {
 	}
 	for _, where := range [][]string{overHTTP, onDisk} {
 		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", day+"T12:00:00Z").stdout,
-			"is held by another client", "until")
+			"cannot be booked: another client is holding the time", "until")
 	}
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)

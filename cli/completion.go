@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// Shells complete the names of commands and flags, the values of a flag that has few of them, true and false, files
+// Shells complete the names of commands and flags, the values of flags that accept only a few, true and false, files
 // for arguments that name a file, and directories for --data. Other values are not completed. No completion opens the
 // data directory.
 

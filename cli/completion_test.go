@@ -12,7 +12,7 @@ func TestCompletionKnowsTheValues(t *testing.T) {
 	for line, want := range map[string]string{
 		"serve --log-format ":            "text json :4",
 		"serve --rate-limit ":            "default off :4",
-		"serve --webhook-allow-private ": ":4", // may stand alone: the next word is not its value
+		"serve --webhook-allow-private ": ":4", // needs no value: the next word is not its value
 		"serve --webhook-allow-private=": "true false :4",
 		"serve --base-url ":              ":4",
 		"serve --data ":                  ":16",

@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configFlag names the file of settings. It is not a setting itself: a file cannot name another file.
+// configFlag is the flag that names the settings file. It is not a setting itself, so a settings file cannot name
+// another one.
 const configFlag = "config"
 
-// defineSettings gives a command a flag for every setting of this audience, and --config.
+// defineSettings adds to a command a flag for every setting of the audience who, and the flag --config.
 func defineSettings(c *cobra.Command, who audience) {
 	flags := c.Flags()
-	flags.String(configFlag, "", "file of settings, one HOLDFAST_X_Y=VALUE per line")
+	flags.String(configFlag, "", "settings file with one HOLDFAST_X_Y=VALUE per line")
 	nameValue(flags, configFlag, "FILE")
 	completesFiles(c, configFlag)
 	for _, s := range settings() {
@@ -78,7 +79,8 @@ type given struct {
 	file  bool   // the value names a file that has the secret
 }
 
-// source has the values of one source of settings, by the setting's name: the flags, the environment or the file.
+// source has the values from one source of settings, by the setting's name. A source is the flags, the environment or
+// the settings file.
 type source map[string][]given
 
 // resolve reads every setting from the flags of c, the environment and the file of --config, in this order of
@@ -150,8 +152,8 @@ func (s setting) miss(table []setting, there map[string]bool, wrong *mistakes) {
 	for _, other := range table {
 		if slices.Contains(s.with, other.name) && !there[other.name] {
 			there[other.name] = true // report it once, and then its own requirements
-			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or remove --%s", other.name, other.env(),
-				s.name, s.name)
+			wrong.add("flag --%s (%s): is missing, but --%s needs it. Set both, or remove --%s", other.name,
+				other.env(), s.name, s.name)
 			other.miss(table, there, wrong)
 		}
 	}
@@ -166,7 +168,7 @@ func (s setting) choose(sources ...[]given) (given, error) {
 		}
 		g := list[len(list)-1]
 		if i := slices.IndexFunc(list, func(o given) bool { return o.file != g.file }); i >= 0 {
-			return g, fmt.Errorf("is given twice (also by %s); keep one of them", list[i].from)
+			return g, fmt.Errorf("is set twice (also by %s); remove one of the two", list[i].from)
 		}
 		return g, nil
 	}
@@ -205,9 +207,9 @@ func flagSource(c *cobra.Command, table []setting) source {
 }
 
 // fileSource reads KEY=VALUE lines. It skips empty lines and lines that begin with #. It removes a comment after a
-// value and one pair of quotes around it, so that a shell, systemd and a container runtime can read the same file.
-// Like for the environment, a key that begins with HOLDFAST_ and is not a setting is only a warning: the file may be
-// for another version.
+// value and one pair of quotes around it, so that a shell, systemd and a container runtime can read the same file. As
+// in the environment, a key that begins with HOLDFAST_ and is not a setting causes only a warning, because the file may
+// be for another version.
 func fileSource(path, from string, table []setting, wrong *mistakes) (src source, warnings []string) {
 	src = source{}
 	f, err := os.Open(path)
@@ -237,7 +239,7 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 		switch {
 		case value == "" && known(table, key):
 		case key == "HOLDFAST_CONFIG":
-			wrong.add("%s: a file of settings cannot name another one", where)
+			wrong.add("%s: a settings file cannot name another settings file", where)
 		case src.take(table, key, value, where):
 		case ours:
 			warnings = append(warnings, ignored(where+": "+key, table, key))
@@ -251,7 +253,8 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 	return src, warnings
 }
 
-// envName converts a key of the file to HOLDFAST_X_Y. The file can also have it as x-y or X_Y.
+// envName converts a key of the settings file to the form HOLDFAST_X_Y. In the file, the forms x-y and X_Y are allowed
+// too.
 func envName(key string) string {
 	key = strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(key), "-", "_"))
 	return "HOLDFAST_" + strings.TrimPrefix(key, "HOLDFAST_")
@@ -370,7 +373,7 @@ func printConfig(w io.Writer, cfg config) error {
 		case g.file:
 			fmt.Fprintf(&b, "%s_FILE=%s\n\n", s.env(), g.value)
 		case s.secret && g.value != "":
-			fmt.Fprintf(&b, "# %s is set and not printed\n\n", s.env())
+			fmt.Fprintf(&b, "# %s is set; its value is not printed\n\n", s.env())
 		case g.value == "":
 			fmt.Fprintf(&b, "# %s=\n\n", s.env())
 		default:

@@ -70,7 +70,8 @@ func TestNearestSourceWins(t *testing.T) {
 	}
 }
 
-// TestSettingsFile reads the spellings that other programs write in such a file.
+// TestSettingsFile reads a settings file with the spellings that other programs use: spaces, quotes and other forms of
+// the names.
 func TestSettingsFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "\n# comment\n  HOLDFAST_LISTEN = \"127.0.0.1:9\"\ndata='./somewhere'\nlog-format=json\nRATE_LIMIT=off\nHOLDFAST_BASE_URL=\n")
@@ -122,7 +123,7 @@ func TestImportReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// TestSecretsComeFromFilesToo: they are never printed.
+// TestSecretsComeFromFilesToo: a secret can be read from a file, and is never printed.
 func TestSecretsComeFromFilesToo(t *testing.T) {
 	t.Parallel()
 	path := write(t, longEnough+"\n")
@@ -145,7 +146,7 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 		}
 	}
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + longEnough, "HOLDFAST_ADMIN_KEY_FILE=" + path})
-	if err == nil || !strings.Contains(err.Error(), "given twice") {
+	if err == nil || !strings.Contains(err.Error(), "set twice") {
 		t.Errorf("both set: got %v, want an error", err)
 	}
 	// A flag takes precedence over the environment, in either form.
@@ -155,8 +156,8 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 	}
 }
 
-// TestUnknownEnvironmentWarns about unknown variables, but not about those that Kubernetes sets for
-// a service of this name.
+// TestUnknownEnvironmentWarns: unknown variables cause a warning, except those that Kubernetes sets for a service with
+// this name.
 func TestUnknownEnvironmentWarns(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := resolved(t, []string{
@@ -221,7 +222,7 @@ func TestUnknownLineIsLogged(t *testing.T) {
 	contains(t, "a file that is not there", err.Error(), "flag --config", "there is no file", "nowhere")
 }
 
-// TestConfigPrintCanBeReadBack: the output is itself a valid file of settings.
+// TestConfigPrintCanBeReadBack: the output is a valid settings file with the same values.
 func TestConfigPrintCanBeReadBack(t *testing.T) {
 	t.Parallel()
 	args := []string{"--listen", "127.0.0.1:9", "--base-url", "https://book.example.org/", "--trusted-proxies",
@@ -243,7 +244,7 @@ func TestConfigPrintCanBeReadBack(t *testing.T) {
 	}
 }
 
-// FuzzFileOfSettings: for any file, the only possible failure is a list of mistakes.
+// FuzzFileOfSettings: any file can be read without a panic, and every mistake in it has a text.
 func FuzzFileOfSettings(f *testing.F) {
 	f.Add("HOLDFAST_LISTEN=127.0.0.1:1\n")
 	f.Add("=\n==\n'\n\"=\"\nlisten='\n")

@@ -22,9 +22,9 @@ import (
 
 var mostAppointments = flag.Int("appointments", 10_000, "how many appointments BenchmarkCurveOfAppointments goes up to, by tens and at last five millions")
 
-// BenchmarkCurveOfAppointments measures a clinic of twenty specialists as it grows old: 5,000 appointments are in the
-// future, all others in the past. The waiting times of one caller, of 32 callers, of the desk and of the backups
-// should depend on future appointments, not on past ones.
+// BenchmarkCurveOfAppointments measures a clinic of twenty specialists with more and more past appointments. The number
+// of future appointments stays at 5,000. The times for one caller, for 32 callers, for the desk and for backups should
+// depend on future appointments, not on past ones.
 func BenchmarkCurveOfAppointments(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000, 5_000_000} {
 		if n > max(*mostAppointments, 10_000) {
@@ -42,8 +42,8 @@ func BenchmarkCurveOfAppointments(b *testing.B) {
 }
 
 // growOld adds past appointments of 15 minutes for twenty specialists, with four appointments per patient, in one
-// statement: booking five million would take too long. The triggers that check each row are disabled during that
-// time, so verify checks after each point of the curve that the rows are valid.
+// statement: booking five million would take too long. The triggers that check each row are disabled during the insert,
+// so verify checks the rows after each point of the curve.
 func growOld(b *testing.B, path string, over int) {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -111,8 +111,7 @@ func growOld(b *testing.B, path string, over int) {
 	run("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// bornOn returns the date of birth of a numbered patient. About 1 in 25,000 patients has the same
-// date.
+// bornOn returns the date of birth of patient n. About 1 in 25,000 patients has the same date.
 func bornOn(n int) string {
 	return time.Date(1940, time.January, 1+n%25_000, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
@@ -194,7 +193,7 @@ func oldClinic(b *testing.B, dir string, n int) {
 	}
 }
 
-// median returns the median of these times, in milliseconds.
+// median calls once the given number of times, and returns the median duration in milliseconds.
 func median(times int, once func() time.Duration) float64 {
 	took := make([]time.Duration, times)
 	for i := range took {
@@ -204,7 +203,7 @@ func median(times int, once func() time.Duration) float64 {
 	return float64(took[times/2].Microseconds()) / 1000
 }
 
-// serve starts a server on the directory, and stops it when stop is called, which may happen twice.
+// serve starts a server on the directory, and returns a function that stops it. stop may be called twice.
 func (m *mixedLoad) serve(flags ...string) (stop func()) {
 	m.b.Helper()
 	address := freeAddress(m.b)
@@ -229,7 +228,7 @@ func (m *mixedLoad) serve(flags ...string) (stop func()) {
 	}
 }
 
-// resident returns the memory of the server, in MB; zero if there is no /proc.
+// resident returns the memory of the server in MB, or zero on systems without /proc.
 func (m *mixedLoad) resident() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.server.Process.Pid))
 	if err != nil {

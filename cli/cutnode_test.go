@@ -17,8 +17,8 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// newCutNodes starts nodes of which the first reaches PostgreSQL through a link that the test controls, and the others
-// directly. They write to the practice system, if there is one.
+// newCutNodes starts several nodes. The first reaches PostgreSQL through a link that the test controls, and the others
+// reach it directly. If there is a practice system, all of them write to it.
 func newCutNodes(t *testing.T, count int, practice *httptest.Server) (*nodes, *nodetest.Proxy) {
 	t.Helper()
 	server, err := postgrestest.Start()
@@ -50,7 +50,7 @@ func newCutNodes(t *testing.T, count int, practice *httptest.Server) (*nodes, *n
 
 // TestNodeCutFromDatabaseLeavesNothingProcessing cuts one of two nodes off from PostgreSQL for 3 s during deliveries.
 // The call that is in progress ends during the cut, so its outcome cannot be stored at first. Afterwards every
-// operation is completed, and each appointment is upstream once.
+// operation is completed, and each appointment exists upstream exactly once.
 func TestNodeCutFromDatabaseLeavesNothingProcessing(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	var slow atomic.Bool
@@ -91,8 +91,8 @@ func TestNodeCutFromDatabaseLeavesNothingProcessing(t *testing.T) {
 }
 
 // TestStreamsOutliveCutFromDatabase cuts one of two nodes off from PostgreSQL, which carries the events between nodes
-// without Redis. Afterwards a page at each node shows every booking: those made during the cut in the list that
-// the page reads when its stream is connected again, and later ones as events.
+// without Redis. Afterwards a page at each node shows every booking. Bookings made during the cut are in the list that
+// the page reads when its stream reconnects, and later ones arrive as events.
 func TestStreamsOutliveCutFromDatabase(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c, link := newCutNodes(t, 2, nil)
@@ -138,9 +138,10 @@ func TestStreamsOutliveCutFromDatabase(t *testing.T) {
 	}
 }
 
-// TestRepeatAtOtherNodeFindsItsBooking sends a booking to a node that waits for PostgreSQL, and repeats it at another
-// node with the same key and without a client id before the first answer. The repeat is asked to wait, or books the time
-// itself, and both get one answer. It is never refused because of the hold of its own booking.
+// TestRepeatAtOtherNodeFindsItsBooking sends a booking without a client id to a node that waits for PostgreSQL. Before
+// the answer, it repeats the booking at another node with the same key. The other node either asks the client to wait
+// or books the time itself, and both requests get the same answer. The hold of the first request never makes the repeat
+// fail.
 func TestRepeatAtOtherNodeFindsItsBooking(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c, link := newCutNodes(t, 2, nil)

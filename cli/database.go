@@ -11,9 +11,9 @@ import (
 )
 
 // needDatabase returns an error for a data directory without a database, and creates nothing. Otherwise a mistyped
-// --data would create a new, empty clinic, and its key or owner would be useless. Commands that can start a clinic
-// (serve, import, demo, restore) do not call it. If a server is just starting there for the first time, needDatabase
-// waits for it.
+// --data would create a new, empty clinic, and an API key or owner created there would be useless. Commands that can
+// start a clinic (serve, import, demo, restore) do not call it. If a server is just starting there for the first time,
+// needDatabase waits for it.
 func needDatabase(ctx context.Context, data string) error {
 	patience, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -25,7 +25,7 @@ func needDatabase(ctx context.Context, data string) error {
 				continue
 			}
 		}
-		hint := "Name its directory with --data, or create a clinic there with: holdfast serve"
+		hint := "Set --data to the directory of your clinic, or create a clinic with: holdfast serve"
 		if near := nearDatabases(data); len(near) > 0 {
 			hint = "Did you mean " + strings.Join(near, " or ") + "?"
 		}
@@ -51,7 +51,7 @@ func nearDatabases(data string) []string {
 	above := filepath.Dir(data)
 	var near []string
 	for _, pattern := range []string{filepath.Join(data, "*"), filepath.Join(above, "*"), above, "holdfast-data"} {
-		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // a bracket in a directory's name is a pattern and can hide files
+		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // brackets in a directory's name act as a pattern, so Glob can miss files
 		for _, file := range files {
 			if dir := filepath.Dir(file); dir != data && !slices.Contains(near, dir) {
 				near = append(near, dir)

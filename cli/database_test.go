@@ -24,7 +24,7 @@ func TestReadCommandsCreateNoDatabase(t *testing.T) {
 			for _, dir := range []string{there, filepath.Join(there, "not", "made")} {
 				got := command(t, nil, "walrus teapot umbrella\n", append(args, "--data", dir)...)
 				want := "holdfast: no database in " + dir +
-					". Name its directory with --data, or create a clinic there with: holdfast serve\n"
+					". Set --data to the directory of your clinic, or create a clinic with: holdfast serve\n"
 				if got.code != 1 || got.stderr != want {
 					t.Errorf("got %d, %q; want 1 and %q", got.code, got.stderr, want)
 				}
@@ -61,7 +61,7 @@ func TestMissingDatabaseIsNamed(t *testing.T) {
 	}
 }
 
-// TestOpenWaitsForDatabaseInCreation: a script's commands can immediately follow the first start.
+// TestOpenWaitsForDatabaseInCreation: a script can run commands immediately after the first start of the server.
 func TestOpenWaitsForDatabaseInCreation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

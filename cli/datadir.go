@@ -31,12 +31,12 @@ const (
 	lockFile     = "holdfast.pid"
 )
 
-// dataDir is a data directory. No other process can use it until close.
+// dataDir is a locked data directory. No other process can use the directory until close is called.
 type dataDir struct {
 	path string
 	keys *token.Keyring
-	// newKeys reports that secret.key was missing and a new one was created although there is a database. All links
-	// and tokens signed before are then invalid.
+	// newKeys is set if the directory has a database but had no secret.key, so that a new one was created. Links and
+	// tokens signed with the old keys are then invalid.
 	newKeys bool
 	lock    *os.File
 }
@@ -53,14 +53,15 @@ func (e *inUseError) Error() string {
 		who = "process " + e.pid
 	}
 	return fmt.Sprintf(
-		"the data directory %s is in use by %s. Stop that one first, or name another directory with --data", e.path,
+		"the data directory %s is in use by %s. Stop that process first, or choose another directory with "+
+			"--data", e.path,
 		who,
 	)
 }
 
-// openDataDir locks the directory at path. It creates the directory (mode 0700) and its secret.key (mode 0600) if
-// they are missing, and removes the partial files of a killed process. If another process has the lock, openDataDir
-// waits for up to patience: the kernel can release the lock of a killed process shortly after its death.
+// openDataDir locks the directory at path. It creates the directory (mode 0700) and its secret.key (mode 0600) if they
+// are missing, and removes the partial files of a killed process. If another process has the lock, openDataDir waits
+// for up to patience: the kernel may release the lock of a killed process a short time after the process ends.
 //
 // It returns an error that explains what to do if the directory is not writable, if another process uses it
 // (*inUseError), or if secret.key is readable by other users or invalid.
@@ -88,16 +89,20 @@ func openDataDir(path string, now time.Time, patience time.Duration) (*dataDir, 
 
 func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// close unlocks the directory. The lock file is not deleted: the next process may have locked it
-// already.
+// close gives the files that root created to the owner of the directory, and unlocks the directory. The lock file is
+// not deleted: the next process may have locked it already.
 func (d *dataDir) close() error {
-	return errors.Join(d.lock.Truncate(0), unlockFile(d.lock), d.lock.Close())
+	err := handBack(d.path)
+	if err != nil {
+		err = fmt.Errorf("change the owner of the files in %s to the owner of the directory: %w", d.path, err)
+	}
+	return errors.Join(err, d.lock.Truncate(0), unlockFile(d.lock), d.lock.Close())
 }
 
 func unusable(path string, err error) error {
 	return fmt.Errorf(
-		"the data directory %s cannot be used: %w. Give it to the user that runs holdfast, with write permission, "+
-			"or name another directory with --data",
+		"the data directory %s cannot be used: %w. Give the user that runs holdfast write permission for it, or "+
+			"choose another directory with --data",
 		path, err,
 	)
 }
@@ -105,14 +110,15 @@ func unusable(path string, err error) error {
 // lockPatience is how long a starting server waits for the lock of a server that has just been killed.
 const lockPatience = 2 * time.Second
 
-// halfMade has the patterns of files and directories that are written under a temporary name and then renamed. They
-// are only created under the directory's lock.
+// halfMade lists the patterns of files and directories that are written under a temporary name and then renamed. They
+// are created only while the directory is locked.
 var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*",
 	".writable-*"}
 
-// checkDir is the pattern of directories in which an upgrade is tried. They, and the directories in which a backup is
-// opened for a restore (backup.OpenedPattern), are created without the lock. If the last write to one is more than
-// checkTime ago, a killed process left it. An opened backup contains the database and secret.key in plain text.
+// checkDir is the pattern of directories in which an upgrade is tried. These directories are created without the lock.
+// So are the directories in which a restore opens a backup (backup.OpenedPattern); they contain the database and
+// secret.key in plain text. If the last write to such a directory is more than checkTime ago, a killed process left it
+// behind.
 //
 // An interrupted move continues in halfDir. If the last write to it is more than moveTime ago, the move was
 // abandoned, and the patients' data in it is deleted.
@@ -122,8 +128,8 @@ const (
 	moveTime  = 7 * 24 * time.Hour
 )
 
-// removeHalfMade removes the files that a killed process left while it created or copied a backup, restored one,
-// wrote the keys, tried an upgrade or moved a clinic here. It ignores errors: leftover files do no harm.
+// removeHalfMade removes files that a process left behind because it was killed while it created, copied or restored a
+// backup, wrote the keys, tried an upgrade, or moved a clinic here. It ignores errors: leftover files do no harm.
 func (d *dataDir) removeHalfMade(now time.Time) {
 	for _, dir := range []string{d.path, d.file(backupsDir)} {
 		for _, pattern := range halfMade {
@@ -170,10 +176,10 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// errLocked: another process has the lock.
+// errLocked means that another process has the lock.
 var errLocked = errors.New("locked")
 
-// holderOf returns the process id in a lock file; empty if there is none.
+// holderOf returns the process id in a lock file, or an empty string if the file has none.
 func holderOf(lock *os.File) string {
 	b := make([]byte, 32)
 	n, _ := lock.ReadAt(b, 0)
@@ -194,7 +200,7 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// readKeys reads secret.key, or creates it.
+// readKeys reads secret.key. If the file is missing, readKeys creates it with a new key.
 func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	path := d.file(secretFile)
 	info, err := os.Stat(path)
@@ -209,7 +215,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // Windows has no permission bits
 		return nil, fmt.Errorf(
 			"%s is readable by other users (mode %#o), and anyone who reads it can forge links and tokens. Run: "+
-				"chmod 600 %s  If others have had access, move the file away, and the server creates a new one",
+				"chmod 600 %s  If other users may have read the file, move it away: the server then creates a new key",
 			path, info.Mode().Perm(), path,
 		)
 	}
@@ -227,7 +233,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	return keys, nil
 }
 
-// writeKeys writes the keys. After a power cut, the file is complete or unchanged.
+// writeKeys writes the keys to the file at path. After a power failure, the file is either complete or unchanged.
 func writeKeys(path string, keys *token.Keyring) error {
 	if err := disk.Replace(path, keys.Marshal()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -242,7 +248,7 @@ func (d *dataDir) damagedQueues() []string {
 }
 
 // copies lists the files in the directory that contain the same personal data as the database: backups, the snapshots
-// before migrations, and damaged queue files. Oldest first.
+// before migrations, and damaged queue files. The oldest file comes first.
 func (d *dataDir) copies() ([]person.Copy, error) {
 	files := d.damagedQueues()
 	entries, err := os.ReadDir(d.file(backupsDir))
@@ -266,6 +272,6 @@ func (d *dataDir) copies() ([]person.Copy, error) {
 // damagedWords explains what happened to a damaged queue file.
 func damagedWords(file string) string {
 	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and no pending "+
-		"operation is lost.\n"+
+		"operation was lost.\n"+
 		"  Check the disk. The file may contain personal data: delete it after inspection.", file)
 }

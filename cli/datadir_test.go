@@ -23,7 +23,7 @@ func mode(t *testing.T, path string) os.FileMode {
 	return info.Mode().Perm()
 }
 
-// TestServeCreatesDataDirectory: only its owner can read it, and its key does not change.
+// TestServeCreatesDataDirectory: only its owner can read the new directory, and a second start does not change its key.
 func TestServeCreatesDataDirectory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "below", "data")
@@ -77,7 +77,8 @@ func TestServeRefusesDirectoryInUse(t *testing.T) {
 	second.close()
 }
 
-// TestOpenWaitsForLock: Open waits for the lock of a process that was just killed, and refuses one that stays.
+// TestOpenWaitsForLock: openDataDir waits for the lock of a process that was just killed, and returns an error if the
+// lock is not released in time.
 func TestOpenWaitsForLock(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -101,7 +102,7 @@ func TestOpenWaitsForLock(t *testing.T) {
 	})
 }
 
-// TestPartialFilesAreRemoved: the next start removes partial files.
+// TestPartialFilesAreRemoved: the next command removes the partial files of a killed process.
 func TestPartialFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -121,8 +122,8 @@ func TestPartialFilesAreRemoved(t *testing.T) {
 	must(t, "verify", made)
 }
 
-// TestTrialLeavesServerAlone: a start does not remove the files of a running upgrade or restore. It removes old ones
-// whose process was killed, because a copy contains the database and the keys unencrypted.
+// TestTrialLeavesServerAlone: a start does not remove the files of a running upgrade or restore. It removes the old
+// files of a killed process, because they contain the database and the keys unencrypted.
 func TestTrialLeavesServerAlone(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -194,7 +195,7 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	if err == nil {
 		t.Fatal("got no error")
 	}
-	contains(t, "message", err.Error(), secretFile, "line 1", "copy the file back from a backup")
+	contains(t, "message", err.Error(), secretFile, "line 1", "restore the file from a backup")
 	if strings.Contains(err.Error(), "not a key\n") {
 		t.Errorf("the message contains the file's content: %v", err)
 	}
@@ -209,9 +210,9 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	d.close()
 }
 
-// TestDamagedByteOfSecretKeyCreatesNoKey damages each byte of secret.key. The start is refused with an error that names
-// the file and the remedy, or it has the same keys: without the checksum's mark, the line is a comment. It never has
-// another key.
+// TestDamagedByteOfSecretKeyCreatesNoKey damages each byte of secret.key. The start fails with an error that names the
+// file and the remedy, or the server has the same keys as before: if the mark of the checksum is damaged, its line is
+// only a comment. The server never has another key.
 func TestDamagedByteOfSecretKeyCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -252,8 +253,8 @@ func TestDamagedByteOfSecretKeyCreatesNoKey(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesSecretKeyWithFlippedBit: a key of an older program has no checksum. The server accepts it and adds
-// the checksum.
+// TestLoadRefusesSecretKeyWithFlippedBit: one changed character in a key is refused, because the checksum differs. A
+// key file of an older program has no checksum. The server accepts such a file and adds the checksum.
 func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -285,7 +286,8 @@ func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	}
 }
 
-// TestKeyFileRefusesStrayLine: the error states that removing the line is enough, and that is true.
+// TestKeyFileRefusesStrayLine: the error asks the operator to remove the line. Without the line, the server starts
+// again.
 func TestKeyFileRefusesStrayLine(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -340,8 +342,8 @@ func TestOpenRefusesDamagedDatabase(t *testing.T) {
 	}
 }
 
-// TestDamagedPagesAreRefused, wherever they are found while the parts are wired together; the error names the newest
-// backup.
+// TestDamagedPagesAreRefused: damaged pages make the start fail, in whichever part of the server they are found. The
+// error names the newest backup.
 func TestDamagedPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]int64{"all but the first page": 1, "the later pages": 12} {
@@ -389,7 +391,7 @@ func TestMissingSecretKeyIsLogged(t *testing.T) {
 	contains(t, "warning", got.stderr, "secret.key missing", "invalid")
 }
 
-// TestServeRefusesImpossibleDirectory: the error has the reason and the action to take.
+// TestServeRefusesImpossibleDirectory: the error gives the reason and the action to take.
 func TestServeRefusesImpossibleDirectory(t *testing.T) {
 	t.Parallel()
 	file := write(t, "")

@@ -26,13 +26,13 @@ func demoCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a demo clinic with simulated visitors",
-		Long: "Serves a fictional clinic on a loopback address. For the demo, it is always the middle of the\n" +
-			"clinic's day. Simulated visitors hold, book and cancel, and a simulated practice-management system\n" +
+		Long: "Serves a fictional clinic on a loopback address. The clinic is always in the middle of its working\n" +
+			"day. Simulated visitors hold, book and cancel, and a simulated practice-management system\n" +
 			"accepts five appointments a minute, so that you can watch the queue. The data is in a temporary\n" +
 			"directory, which is deleted when the demo ends; --data is not touched. To stop the demo, send SIGINT\n" +
 			"or SIGTERM.\n" +
-			"On Linux, the server is a separate process. A button on the page /demo kills it, and it restarts\n" +
-			"with its data.\n" +
+			"On Linux, the server is a separate process. A button on the page /demo kills the server, which then\n" +
+			"restarts with its data.\n" +
 			"With --cluster, the demo runs two nodes with the PostgreSQL and Redis installed on this machine, and\n" +
 			"has buttons that kill them.",
 		Args: noArguments,
@@ -44,7 +44,8 @@ func demoCommand(p process) *cobra.Command {
 			if from := cfg.given["data"].from; from == "flag --data" {
 				return usageError{
 					errors.New(
-						"flag --data: demo stores its data in a temporary directory; to keep it, use serve and import",
+						"flag --data: the demo stores its data in a temporary directory; to keep your data, use " +
+							"serve and import",
 					),
 				}
 			}
@@ -52,7 +53,7 @@ func demoCommand(p process) *cobra.Command {
 				return errors.New("the demo starts its own Redis, so that you can kill it: remove --redis")
 			}
 			if len(cfg.https.domains) > 0 {
-				return errors.New("the demo has no public name: remove --domain")
+				return errors.New("the demo has no public domain name: remove --domain")
 			}
 			if cfg.database != "" {
 				return errors.New("the demo is temporary, so it never uses your PostgreSQL: remove --database")
@@ -61,7 +62,7 @@ func demoCommand(p process) *cobra.Command {
 				return errors.New("the demo sends no email, because its patients are invented: remove --smtp-url")
 			}
 			if cfg.data, err = os.MkdirTemp("", "holdfast-demo-*"); err != nil {
-				return fmt.Errorf("demo needs a temporary directory: %w", err)
+				return fmt.Errorf("failed to create a temporary directory for the demo: %w", err)
 			}
 			return errors.Join(p.demo(c.Context(), cfg, cluster), os.RemoveAll(cfg.data))
 		},
@@ -142,7 +143,8 @@ func listenNearby(cfg config) (net.Listener, error) {
 	}
 	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
 		return nil, errors.Join(fmt.Errorf(
-			"the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788",
+			"the demo listens on loopback only, and %s is not a loopback address: remove --listen, or use "+
+				"127.0.0.1:8788",
 			cfg.listen,
 		), l.Close())
 	}
@@ -152,11 +154,11 @@ func listenNearby(cfg config) (net.Listener, error) {
 func printDemo(w io.Writer, cfg config, base, zone string) {
 	_, _ = fmt.Fprintf(w, `
 A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
-The clinic is where it is late morning now: %s
+The clinic is in a place where it is late morning now: %s
 Two phones and the desk in one window: %s/demo
 Sign-in for %s/staff: %s, password: %s
 Admin key: %s
-Its practice system takes %d appointments a minute; the others wait in the queue: %s/staff
+The practice system accepts %d appointments a minute; the others wait in the queue: %s/staff
 
   curl -s %s/v1/appointment-types
   curl -s -H 'Authorization: Bearer %s' %s/v1/appointments

@@ -81,8 +81,8 @@ func TestDemoRefusesMailServerAndNetwork(t *testing.T) {
 	}
 }
 
-// TestDemoFromStartToEnd: the demo has data, takes another port if its own is in use, and deletes its directory at
-// the end.
+// TestDemoFromStartToEnd: the demo serves its data, takes another port if its default port is in use, and deletes its
+// directory at the end.
 func TestDemoFromStartToEnd(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

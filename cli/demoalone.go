@@ -21,8 +21,8 @@ import (
 // can have a button that really kills the server (kill -9). The server is behind the same small load balancer as the
 // nodes of --cluster, and restarts with the data that it left.
 
-// killable reports whether the demo has that button. It has none if the server writes to a real practice-management
-// system.
+// killable reports whether the demo's page has the button that kills the server. It has none if the server writes to a
+// real practice-management system.
 func killable(cfg config) bool { return runtime.GOOS == "linux" && cfg.upstream.url == "" }
 
 // demoAlone serves the demo's clinic with one process that can be killed, until ctx ends.
@@ -59,7 +59,7 @@ func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, 
 	return c.Serve(ctx, front, cfg.adminKey, file, log)
 }
 
-// givenEnv returns every setting that was set, as environment variables for another process.
+// givenEnv returns the settings that the operator has set, as environment variables for another process.
 func givenEnv(cfg config) (env []string) {
 	for _, s := range settings() {
 		g := cfg.given[s.name]

@@ -37,7 +37,7 @@ func gone(t *testing.T, pid int) {
 	for deadline := time.Now().Add(time.Minute); !errors.Is(syscall.Kill(pid, 0),
 		syscall.ESRCH); time.Sleep(20 * time.Millisecond) {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		// it has ended, and its parent has not waited for it
+		// a zombie: it has ended, and its parent has not waited for it yet
 		if _, after, _ := strings.Cut(string(state), ") "); strings.HasPrefix(after, "Z") {
 			return
 		}
@@ -47,7 +47,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// TestDemoServerEndsWithDemo: the server ends when the demo is asked to end and when it is killed.
+// TestDemoServerEndsWithDemo: the server process ends when the demo gets SIGTERM, and when the demo is killed.
 func TestDemoServerEndsWithDemo(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(how.String(), func(t *testing.T) {

@@ -84,8 +84,8 @@ func (p process) seedCluster(ctx context.Context, cfg config, database string, l
 	cfg.data, cfg.database = nodeDir(cfg.data, 0), database
 	var h *house
 	var err error
-	// StartPostgres has opened the database exclusively to check whether it is up. On a busy machine,
-	// PostgreSQL notices late that this connection is closed.
+	// StartPostgres has opened the database exclusively to check whether it is up. On a busy machine, PostgreSQL may
+	// need some time to detect that this connection is closed.
 	if waited := demo.UntilUp(ctx, "the database", func(context.Context) bool {
 		h, err = openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true,
 			line: line})
@@ -117,10 +117,10 @@ func demoNode(cfg config, n int, database, redis, base, practice string) demo.Se
 	return demo.Server{ID: id, Dir: nodeDir(cfg.data, n), Log: filepath.Join(cfg.data, id+".log"), Args: args, Env: env}
 }
 
-// demoNodeCommand is serve with the demo's page, as a hidden command.
+// demoNodeCommand returns the hidden command for one server of the demo. It is like serve, but with the demo's page.
 func demoNodeCommand(p process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "node", Hidden: true, Short: "One server of the demo", Args: noArguments,
+		Use: "node", Hidden: true, Short: "Run one server of the demo", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {

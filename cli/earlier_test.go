@@ -11,14 +11,15 @@ import (
 )
 
 // TestEarlierStatesAreListedAndExpire: restore --list shows the snapshot made before an upgrade, and the files that a
-// restore replaced. The nightly task deletes them when they are older than --backup-keep, and no other file.
+// restore replaced. The nightly task deletes these files when they are older than --backup-keep allows, and deletes
+// nothing else.
 func TestEarlierStatesAreListedAndExpire(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	here := filepath.Join(dir, backupsDir)
 	now := time.Now().UTC()
 	stamp := func(days int) string { return now.AddDate(0, 0, -days).Format(backup.StampFormat) }
-	names := map[string]bool{ // by name: whether it survives the night
+	names := map[string]bool{ // by name: whether the nightly task keeps the file
 		"before-0004-" + stamp(13) + ".db": true, "before-0009-" + stamp(15) + ".db": false,
 		"replaced-" + stamp(13): true, "replaced-" + stamp(15): false,
 		"replaced-by-hand": true, "before-tomorrow.db": true, stamp(15): true,

@@ -24,12 +24,12 @@ import (
 )
 
 // TestTwoNodesUnderFaults runs a clinic on two or more nodes during one fault after another. Patients, the desk and
-// agents book, cancel, hold, wait and list at any node, and if a request gets no answer, they repeat it with its
-// key. No acknowledged write is lost or doubled, no client loses its own time, every refusal has its reason, the
-// queue ends up empty, every webhook arrives in order, every open page equals its list, and the memory of a node
-// stays flat. At the end PostgreSQL fails over to its standby.
+// agents book, cancel, hold, list and join the waiting list at any node. If a request gets no answer, they repeat it
+// with its key. No acknowledged write is lost or doubled, no client loses its own time, and every refusal gives its
+// reason. The queue ends up empty, every webhook arrives in order, every open page equals its list, and the memory of a
+// node stays flat. At the end PostgreSQL fails over to its standby.
 //
-// The ordinary run has two faults and only patients. The storm has everything, for longer:
+// An ordinary run has two faults and only patients. A storm is longer and has all clients:
 //
 //	HOLDFAST_FAULTS=120       the number of faults, one every 30 s
 //	HOLDFAST_STORM_EVERY=10s  the time between them
@@ -57,7 +57,7 @@ func TestTwoNodesUnderFaults(t *testing.T) {
 	s := newStorm(t)
 	s.load(func() {
 		random := rand.New(rand.NewPCG(s.seed, 1))
-		struck := (s.seed - 1) * uint64(faults) // by the storms of the seeds before
+		struck := (s.seed - 1) * uint64(faults) // the faults of the storms with the seeds before this one
 		for n := range faults {
 			f := &s.faults[s.kindOf(struck+uint64(n))]
 			<-time.After(every / 2)
@@ -85,13 +85,14 @@ func TestTwoNodesUnderFaults(t *testing.T) {
 	s.check()
 }
 
-// kindOf returns the kind of the n-th fault: each kind once, in a random order, and again in another order.
+// kindOf returns the kind of the n-th fault. The faults come in rounds: every kind occurs once in a round, and each
+// round has another random order.
 func (s *storm) kindOf(n uint64) int {
 	kinds := uint64(len(s.faults))
 	return rand.New(rand.NewPCG(n/kinds, 1)).Perm(len(s.faults))[n%kinds]
 }
 
-// goesOn notes the fault that begins now. victim is the affected node, or -1 for all nodes.
+// goesOn records the fault that begins now. victim is the affected node, or -1 for all nodes.
 func (s *storm) goesOn(fault string, victim int, losesHolds bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +130,7 @@ func (f *fault) victim(random *rand.Rand, nodes int) int {
 	return -1
 }
 
-// line contains the links of one node.
+// line contains the links of one node to Redis and to PostgreSQL.
 type line struct {
 	redis  *redistest.Proxy // nil without Redis
 	record *nodetest.Proxy
@@ -383,10 +384,11 @@ func (s *storm) recover(after, fault string, before int64) {
 	took := time.Since(began)
 	s.countSlow(took)
 	s.recovered[fault] = append(s.recovered[fault], took)
-	s.note("%s, %s: as before after %v; %s", after, fault, took.Round(10*time.Millisecond), s.court.String())
+	s.note("%s, %s: recovered after %v; %s", after, fault, took.Round(10*time.Millisecond), s.court.String())
 }
 
-// note logs the progress, also in the file HOLDFAST_STORM_LOG: the log of a parallel test appears at its end only.
+// note logs the progress, also in the file HOLDFAST_STORM_LOG: the log of a parallel test appears only when the test
+// ends.
 func (s *storm) note(format string, values ...any) {
 	line := fmt.Sprintf("%6.1f s: ", time.Since(s.began).Seconds()) + fmt.Sprintf(format, values...)
 	s.Log(line)
@@ -412,7 +414,7 @@ func (s *storm) well() bool {
 	return true
 }
 
-// states returns what each node reports, and the end of its log.
+// states returns the readiness that each node reports, and the end of its log.
 func (s *storm) states() string {
 	var b strings.Builder
 	for i, node := range s.nodes.all {
@@ -423,13 +425,13 @@ func (s *storm) states() string {
 	return b.String()
 }
 
-// table returns the recovery after each kind of fault, as rows of Markdown.
+// table returns the recovery times after each kind of fault, as rows of a Markdown table.
 func (s *storm) table() string {
 	if err := s.addEarlier(os.Getenv("HOLDFAST_STORM_RESULTS")); err != nil {
 		s.Error(err)
 	}
 	var b strings.Builder
-	b.WriteString("\n| fault | times | as before after, median | at most | longest wait at the other nodes |\n|---|---|---|---|---|\n")
+	b.WriteString("\n| fault | times | recovered after, median | at most | longest wait at the other nodes |\n|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.recovered)) {
 		all := slices.Sorted(slices.Values(s.recovered[name]))
 		round := func(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

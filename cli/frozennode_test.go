@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// frozen are nodes of which one is stopped, as a machine that its host suspends: its process does nothing, and its
-// connections stay open.
+// frozen is a set of nodes one of which the test freezes, like a machine that its host suspends: the process does
+// nothing, and its connections stay open.
 type frozen struct {
 	*nodes
 	fake *upstreamtest.Server
@@ -27,7 +27,7 @@ func newFrozen(t *testing.T, count int, decide func(upstreamtest.Call) upstreamt
 	fake := upstreamtest.New(upstreamtest.Options{Decide: decide})
 	practice := httptest.NewServer(fake)
 	t.Cleanup(practice.Close)
-	own := func(int) []string { return flags } // after the shared flags, so these decide
+	own := func(int) []string { return flags } // after the shared flags, so these take precedence
 	return &frozen{newNodesOf(t, count, practice, postgresURL(t), own), fake}
 }
 
@@ -38,7 +38,8 @@ func (c *frozen) signal(node int, sig syscall.Signal) {
 	}
 }
 
-// within waits until ok. On an idle machine, a lease and the age of a lost node's operation take 15 to 60 s.
+// within waits until ok returns true. On an idle machine, the lease of a lost node and the age limit of its operations
+// take 15 to 60 s.
 func (c *frozen) within(what string, ok func() bool) {
 	c.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -52,8 +53,8 @@ func (c *frozen) within(what string, ok func() bool) {
 	}
 }
 
-// isDone reports whether the queue, as a node shows it, has ended, and the practice-management system has confirmed so
-// many appointments. An agent's booking that is written at once is never in the queue.
+// isDone reports whether a node shows only completed operations in the queue, and the practice-management system has
+// confirmed this number of appointments. An agent's booking that is written immediately is never in the queue.
 func (c *frozen) isDone(node, bookings int) bool {
 	_, body := get(c.t, c.all[node].base+"/v1/queue-status?limit=1", longEnough)
 	var counts struct{ Total, Completed int }
@@ -119,8 +120,8 @@ func TestFrozenNodeWritesOnce(t *testing.T) {
 	}
 }
 
-// TestFrozenNodeKeepsNothingProcessing: a node is frozen during a call. Another node takes the operation over after
-// the lease and completes it, while the first is still frozen. When that node resumes, it changes nothing.
+// TestFrozenNodeKeepsNothingProcessing: a node is frozen during a call. When its lease expires, another node takes the
+// operation over and completes it. When the frozen node resumes, it changes nothing.
 func TestFrozenNodeKeepsNothingProcessing(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newFrozen(t, 1, func(call upstreamtest.Call) upstreamtest.Step {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestStartOnFullDiskServesReads: after a clean stop and after a kill, the server refuses writes and accepts them
-// again when there is room. The test needs a separate file system, which only root can create.
+// TestStartOnFullDiskServesReads: on a full disk, the server starts after a clean stop and after a kill, serves reads
+// and refuses writes. It accepts writes again when there is room. The test needs a separate file system, which only
+// root can create.
 func TestStartOnFullDiskServesReads(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()

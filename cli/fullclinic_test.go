@@ -19,11 +19,11 @@ var (
 	tallyColumns = []string{"key", "at", "n"}
 )
 
-// awkward is a text of which a careless copy would lose a part.
+// awkward is a text that a faulty copy would change.
 const awkward = "Zoë \"O'Hara\"\t\\N\\ \r\n日本 🦷 ; -- '); DROP"
 
-// fullClinic contains rows of every table, including everything that is hard to carry: NULLs, bytes, odd texts, a
-// seat that was booked before the capacity was lowered, appointments outside the guarantee, numbers with gaps.
+// fullClinic contains rows of every table, including values that are hard to copy: NULLs, bytes, unusual texts, a seat
+// that was booked before the capacity was lowered, appointments outside the guarantee, and numbers with gaps.
 var fullClinic = map[string][]map[string]any{
 	"clinic": {{"id": int64(1), "name": awkward, "timezone": "Europe/Berlin", "settings": nil}},
 	"specialists": {
@@ -74,14 +74,15 @@ func seat(id string, n int64, status string, overbook, row int64) map[string]any
 		"source": "agent", "upstream_state": "needs_review", "cancelled_at": nil, "version": int64(8), "row_number": row, "locale": "es", "resources": "", "visit_id": "v1"}
 }
 
-// withRoom makes an appointment take the room too: the time of the room is not carried, because the target
+// withRoom makes an appointment occupy the room too. A move does not copy the room's occupied time, because the target
 // database computes it.
 func withRoom(a map[string]any) map[string]any {
 	a["resources"] = `["room"]`
 	return a
 }
 
-// fillClinic puts rows into every table of a new SQLite file. A column that a row does not name is a number or a text by its name.
+// fillClinic puts rows into every table of a new SQLite file. If a row does not name a column, the column's name
+// decides whether it gets a number or a text.
 func fillClinic(t *testing.T, file string, rows map[string][]map[string]any) {
 	t.Helper()
 	ctx := t.Context()
@@ -144,7 +145,7 @@ func isNumber(column string) bool {
 		"hold_quota"}, column)
 }
 
-// movableDir is a data directory with a full clinic in SQLite.
+// movableDir returns a data directory with a full clinic in SQLite.
 func movableDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")

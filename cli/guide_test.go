@@ -40,7 +40,7 @@ func fencesOf(t *testing.T, page string) (all []fence) {
 	return all
 }
 
-// told reports the parts of a page's example that the actual output lacks. "…" matches anything; an object may have
+// told returns an error if the actual output lacks a part of a page's example. "…" matches anything; an object may have
 // more fields and a list more entries, but an empty list must be empty.
 func told(page, came any) error {
 	switch want := page.(type) {
@@ -53,7 +53,7 @@ func told(page, came any) error {
 			if _, there := got[name]; !there {
 				return fmt.Errorf("%s is missing", name)
 			}
-			// the remaining life of the hold when the answer is sent
+			// the remaining time of the hold when the answer is sent
 			if left, whole := got[name], value; name == "ttlMs" {
 				if is, ok := left.(float64); !ok || is <= whole.(float64)/2 || is > whole.(float64) {
 					return fmt.Errorf("%s: got %v, want the remaining part of %v", name, left, whole)
@@ -96,7 +96,8 @@ func documentsOf(text string) (all []any, err error) {
 	}
 }
 
-// toldAll compares a page's example with the actual output: JSON by its parts, text by its lines, in this order.
+// toldAll compares a page's example with the actual output. It compares JSON by its parts, and text by its lines in
+// order.
 func toldAll(answer fence, printed string) error {
 	if answer.language == "json" {
 		page, err := documentsOf(answer.text)
@@ -121,8 +122,8 @@ func toldAll(answer fence, printed string) error {
 	return nil
 }
 
-// tool finds a program that an example needs, or prints a prominent message about what is not
-// tested without it.
+// tool returns the path of a program that an example needs. If the program is missing, tool skips the test, with a
+// message about the part that is not tested.
 func tool(t *testing.T, name, what string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -152,8 +153,8 @@ func TestGuideExamplesWork(t *testing.T) {
 	}
 }
 
-// examples runs the commands of a page and compares their output with the page; it returns the number of
-// commands.
+// examples runs the commands of a page and compares their output with the page; it returns the number of compared
+// answers.
 func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 	t.Helper()
 	shell := tool(t, "bash", "docs/"+page)
@@ -285,8 +286,7 @@ func TestGuideReceiversVerifySignatures(t *testing.T) {
 	}
 }
 
-// receives posts one signed message and returns the status of the answer; 0 if no server is
-// listening.
+// receives posts one signed message and returns the status of the answer, or 0 if no server is listening.
 func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	body := []byte(`{"type":"tried"}`)
 	signature, err := notice.Sign(secret, "msg-1", at, body)
@@ -310,7 +310,7 @@ func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	return answer.StatusCode
 }
 
-// waitFor waits until a condition that depends on another process is true.
+// waitFor waits until so returns true. so depends on another process.
 func waitFor(t *testing.T, printed *transcript, so func() bool) {
 	t.Helper()
 	for end := time.After(time.Minute); !so(); {

@@ -26,7 +26,7 @@ var settingGroups = []string{
 	"Basics", "Network", "HTTPS", "Limits", "Mail", "Practice system", "Backups", "Presence", "Cluster", "Retention",
 }
 
-// onlyInSettings marks a flag that --help leaves to `holdfast help settings`.
+// onlyInSettings is the annotation of flags that --help omits. `holdfast help settings` lists them.
 const onlyInSettings = "holdfast_only_in_settings"
 
 // valueName is the annotation with the name of a flag's value in the help.
@@ -151,8 +151,8 @@ func settingsTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString(`Settings of the server, for serve, demo and "config print".
 
-Each setting has three names: the flag --base-url, the environment variable HOLDFAST_BASE_URL, and a line HOLDFAST_BASE_URL=…
-in the file of --config. A flag takes precedence over the environment, and the environment over the file.
+Each setting can be given in three ways, for example as the flag --base-url, as the environment variable HOLDFAST_BASE_URL,
+or as a line HOLDFAST_BASE_URL=… in the file named by --config. A flag takes precedence over the environment, and the environment over the file.
 A DURATION is a number with its unit: 90s, 5m, 12h. DAYS are written as 30d. A setting marked * is a secret: it can be read
 from a file, with --NAME-file.
 `)

@@ -41,7 +41,7 @@ func asked(t *testing.T, method, url string, body any, header map[string]string)
 	return reply.StatusCode, string(b)
 }
 
-// bearer returns the header for an API key; none if there is no key.
+// bearer returns the header for an API key, or nil if there is no key.
 func bearer(key string) map[string]string {
 	if key == "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"holdfast/web/certificate"
 )
 
-// certificatesDir is the directory of the certificates in the data directory. Backups leave it out: the certificates
-// can be obtained again.
+// certificatesDir is the directory of the certificates in the data directory. Backups do not include it, because the
+// certificates can be obtained again.
 const certificatesDir = "certificates"
 
 // httpsConfig has the domains for which the server serves HTTPS itself, and the ACME directory that certifies them.
@@ -62,7 +62,8 @@ func httpsSettings() []setting {
 			set: func(c *config, v string) (err error) { c.https.email, err = parseEmail(v); return err },
 		}, {
 			name: "acme-ca", with: []string{"domain"}, audience: forServing,
-			group: "HTTPS", value: "FILE", help: "PEM file with the roots to trust for a private ACME directory",
+			group: "HTTPS", value: "FILE", help: "PEM file with the root certificates to trust for a private ACME " +
+				"directory",
 			set: func(c *config, v string) (err error) { c.https.ca, err = readRoots(v); return err },
 		},
 	}
@@ -118,7 +119,7 @@ func readRoots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// base returns the public address if no other one is set; empty without a domain.
+// base returns the public address to use if no other one is set. It is empty if no domain is set.
 func (c *httpsConfig) base() string {
 	if len(c.domains) == 0 {
 		return ""
@@ -172,7 +173,7 @@ func (e *entrance) doors() []web.Door {
 	return []web.Door{{Listener: e.secure, TLS: e.keeper.TLS()}}
 }
 
-// keep redirects plain HTTP, and obtains and renews the certificates, until ctx ends.
+// keep redirects HTTP requests to HTTPS, and obtains and renews the certificates, until ctx ends.
 func (e *entrance) keep(ctx context.Context) {
 	if e == nil {
 		return

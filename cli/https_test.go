@@ -24,7 +24,7 @@ import (
 
 const clinicDomain = "book.clinic.test"
 
-// browser calls a server under the clinic's domain, wherever it listens.
+// browser returns a client that calls the server at an address under the clinic's domain.
 func browser(at string, trusts *x509.CertPool, protocol string) *http.Client {
 	dial := &net.Dialer{Timeout: 5 * time.Second}
 	protocols := new(http.Protocols)
@@ -42,8 +42,8 @@ func browser(at string, trusts *x509.CertPool, protocol string) *http.Client {
 }
 
 // TestHTTPSByItself: with only --domain, a server gets a certificate that browsers trust, speaks HTTP/2 and redirects
-// plain HTTP to it. Everything that depends on the address follows: cookies, links, and headers for browsers. Live
-// streams continue over both protocols, and receive the end frame.
+// plain HTTP to it. Cookies, links and headers for browsers match the HTTPS address. Live streams continue over both
+// protocols, and receive the end frame.
 func TestHTTPSByItself(t *testing.T) {
 	t.Parallel()
 	secure, plain, local := clitest.Port(t), clitest.Port(t), clitest.Port(t)
@@ -120,7 +120,7 @@ func TestHTTPSByItself(t *testing.T) {
 	}
 }
 
-// expectLine reads a stream up to a line that contains a text.
+// expectLine reads a stream up to a line that contains part. It fails the test if the stream has no such line.
 func expectLine(t *testing.T, protocol string, lines *bufio.Scanner, part string) {
 	t.Helper()
 	for began := time.Now(); lines.Scan() && time.Since(began) < 4*time.Minute; { // a ping arrives every 15 s
@@ -131,7 +131,7 @@ func expectLine(t *testing.T, protocol string, lines *bufio.Scanner, part string
 	t.Fatalf("the stream over %s has no %q: %v", protocol, part, lines.Err())
 }
 
-// aHold is a hold of the first slot that is free.
+// aHold returns the request body for a hold of the first free slot.
 func aHold(t *testing.T, at string) map[string]any {
 	t.Helper()
 	_, said := asked(t, http.MethodGet, "http://"+at+"/v1/appointment-types/checkup/next-available", nil, nil)
@@ -143,7 +143,7 @@ func aHold(t *testing.T, at string) map[string]any {
 		"clientId": strings.Repeat("h", 20)}
 }
 
-// expectSecureCookies sets the clinic up, which signs the owner in.
+// expectSecureCookies sets the clinic up, which signs the owner in, and checks the cookies.
 func expectSecureCookies(t *testing.T, s *server, through *http.Client, dir string) {
 	t.Helper()
 	_, token, _ := strings.Cut(strings.TrimSpace(must(t, "setup-url", "--data", dir)), "#")
@@ -175,7 +175,7 @@ func expectSecureCookies(t *testing.T, s *server, through *http.Client, dir stri
 	}
 }
 
-// TestListenErrorIsExplained: the port is in use, or the settings contradict each other.
+// TestListenErrorIsExplained: the error explains a port that is in use, and settings that contradict each other.
 func TestListenErrorIsExplained(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

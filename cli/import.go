@@ -22,8 +22,8 @@ func importCommand(p process) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Import a clinic from a file",
 		Long: "Imports a clinic file (JSON; - reads standard input). If a server is running on the data directory,\n" +
-			"it does the import; otherwise the command writes to the directory itself. Entries with the same id\n" +
-			"are replaced, so importing the same file twice changes nothing. Appointments do not change.",
+			"the server does the import; otherwise the command writes to the directory itself. Entries with the\n" +
+			"same id are replaced, so importing the same file twice changes nothing. Appointments do not change.",
 		Args: oneArgument("the clinic file, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)
@@ -64,14 +64,14 @@ func readClinic(path string, stdin io.Reader) ([]byte, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("the clinic file: %w", err)
+			return nil, fmt.Errorf("failed to open the clinic file: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxImport+1))
 	if err != nil {
-		return nil, fmt.Errorf("the clinic file %s: %w", path, err)
+		return nil, fmt.Errorf("failed to read the clinic file %s: %w", path, err)
 	}
 	if len(b) > maxImport {
 		return nil, fmt.Errorf("the clinic file %s is larger than %d MiB; import it in parts", path, maxImport>>20)

@@ -13,9 +13,9 @@ import (
 	"holdfast/store/disk"
 )
 
-// BenchmarkCopyOfAMinute measures the cost of a minute with five bookings, for a server with 130,000 appointments:
-// the time for the increment, and its size. It also measures the whole copy with which an incremental backup begins,
-// a minute without writes, and the time to restore the incremental backup.
+// BenchmarkCopyOfAMinute measures the increment of a minute with five bookings, for a server with 130,000 appointments:
+// its time and its size. It also measures the whole copy at the beginning of an incremental backup, a minute without
+// writes, and the time to restore the backup.
 func BenchmarkCopyOfAMinute(b *testing.B) {
 	dir := fullDir(b, 130_000)
 	cfg := config{}

@@ -16,13 +16,14 @@ import (
 	"holdfast/engine/token"
 )
 
-// These tests have strace return EIO or ENOSPC to single system calls of the program, as a failing or full disk does.
+// In these tests, strace makes single system calls of the program fail with EIO or ENOSPC, as a failing or full disk
+// does.
 
-// writing are the calls that change a file.
+// writing lists the system calls that change a file.
 const writing = "write,pwrite64,ftruncate,fallocate,fsync,fdatasync,rename,renameat,renameat2"
 
-// straced returns strace with one error for the n-th of these calls, about this path only; empty: about every path.
-// Its report is written to report.
+// straced returns a command line of strace that makes the n-th of these calls fail. If path is set, only calls for this
+// path count. strace writes its report to the file report.
 func straced(t *testing.T, report, calls, errno string, n int, path string) []string {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -40,7 +41,7 @@ func straced(t *testing.T, report, calls, errno string, n int, path string) []st
 	return append(args, os.Args[0])
 }
 
-// injected reports whether strace has returned its error.
+// injected reports whether strace has made a call fail.
 func injected(t *testing.T, report string) bool {
 	t.Helper()
 	text, err := os.ReadFile(report)
@@ -50,7 +51,7 @@ func injected(t *testing.T, report string) bool {
 	return bytes.Contains(text, []byte("(INJECTED)"))
 }
 
-// errorPoints is the number of calls that get an error, for each file and each error.
+// errorPoints returns the number of calls that fail, one per run, for each file and each error.
 func errorPoints(t *testing.T) int {
 	ordinary := 1
 	if clitest.IsLong() {
@@ -59,8 +60,9 @@ func errorPoints(t *testing.T) int {
 	return numberOf(t, "HOLDFAST_ERROR_POINTS", ordinary)
 }
 
-// TestErrorOfDatabaseCallLosesNoBooking books while one call about holdfast.db, its log or queue.bolt fails. A booking
-// is acknowledged or gets a 5xx; the server may end. After the next start every acknowledged booking is there.
+// TestErrorOfDatabaseCallLosesNoBooking books while one system call for holdfast.db, its log or queue.bolt fails. Each
+// booking is acknowledged or gets a 5xx, and the server may exit. After the next start, every acknowledged booking
+// exists.
 func TestErrorOfDatabaseCallLosesNoBooking(t *testing.T) {
 	t.Parallel()
 	points, reached := errorPoints(t), 0
@@ -82,7 +84,7 @@ func TestErrorOfDatabaseCallLosesNoBooking(t *testing.T) {
 	}
 }
 
-// bookUnderError reports whether the call was reached.
+// bookUnderError books while the n-th call for the file fails. It reports whether the server made that call.
 func bookUnderError(t *testing.T, file, errno string, n int) bool {
 	t.Helper()
 	dir, clinic := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "clinic.json")
@@ -158,9 +160,9 @@ func begun(t *testing.T, command, args []string) *server {
 	}
 }
 
-// TestErrorOfEachCallOfCommand runs backup and keys rotate with an error of the first writing call, then of the second,
-// until the command needs no more calls. A failed backup leaves no directory that looks like one, and the key file is
-// the old one or the new one.
+// TestErrorOfEachCallOfCommand runs backup and keys rotate repeatedly. The first writing call fails in the first run,
+// the second one in the next run, and so on to the last call. A failed backup leaves no directory that looks like a
+// backup, and the key file contains the old keys or the new ones.
 func TestErrorOfEachCallOfCommand(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

@@ -11,7 +11,7 @@ import (
 const keepersPatience = 10 * time.Second
 
 // startKeepers starts the loops that make backups. The returned function stops them and waits for at most
-// keepersPatience. If the storage failed, it passes the error to them as the cause of their context.
+// keepersPatience. If the storage failed, stop passes the error to the loops as the cause of their context.
 func (h *house) startKeepers(ctx context.Context) (stop func(failed error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup
@@ -27,7 +27,7 @@ func (h *house) startKeepers(ctx context.Context) (stop func(failed error)) {
 		select {
 		case <-ended:
 		case <-patience.C:
-			h.log.Error("stopped without waiting for a running backup", "after", keepersPatience)
+			h.log.Error("stopped while a backup was still running", "after", keepersPatience)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestShutdownIgnoresHungBackupDestination even if the storage failed.
+// TestShutdownIgnoresHungBackupDestination: the server stops although its backup destination hangs, even if its own
+// storage has failed.
 func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 	t.Parallel()
 	for _, failed := range []error{nil, errors.New("the disk went away")} {
@@ -26,7 +27,7 @@ func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 			if took := time.Since(at); took != keepersPatience {
 				t.Errorf("the server stopped after %s, want %s", took, keepersPatience)
 			}
-			contains(t, "the log", log.String(), "stopped without waiting for a running backup")
+			contains(t, "the log", log.String(), "stopped while a backup was still running")
 			close(mount)
 			synctest.Wait()
 			h.keepers = h.keepers[1:]
@@ -39,7 +40,8 @@ func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 	}
 }
 
-// TestKeepersGetReasonOfStop: after a storage failure, the Follower must not write.
+// TestKeepersGetReasonOfStop: the loops get the storage failure as the cause of their context, because the Follower
+// must not write after it.
 func TestKeepersGetReasonOfStop(t *testing.T) {
 	t.Parallel()
 	h := &house{}

@@ -27,7 +27,7 @@ func keysCommand(p process) *cobra.Command {
 				return err
 			}
 			_, err := fmt.Fprintln(p.stdout,
-				"A new key signs from now on. Back up secret.key with the next backup.")
+				"The server now signs with a new key. Include secret.key in your next backup.")
 			return err
 		}),
 	}
@@ -36,28 +36,28 @@ func keysCommand(p process) *cobra.Command {
 	return c
 }
 
-// rotateKeys writes the new keys to the disk before the server uses them, so that every signing key is on the disk.
+// rotateKeys answers POST /local/keys/rotate. It writes the new key to the disk before the server signs with it.
 func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()
 	if err := h.engine.Message.Server.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError,
-			fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
+			fmt.Errorf("the password of the mail server could not be encrypted: %w. Nothing was changed", err))
 		return
 	}
 	if err := h.engine.Message.Gateway.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError,
-			fmt.Errorf("the secret of the SMS gateway could not be sealed: %w. Nothing was changed", err))
+			fmt.Errorf("the secret of the SMS gateway could not be encrypted: %w. Nothing was changed", err))
 		return
 	}
 	if err := h.engine.BusyTime.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError,
-			fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
+			fmt.Errorf("the addresses of specialists' calendars could not be encrypted: %w. Nothing was changed", err))
 		return
 	}
 	if err := h.engine.Account.Identity.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError,
-			fmt.Errorf("the secret of the identity provider could not be sealed: %w. Nothing was changed", err))
+			fmt.Errorf("the secret of the identity provider could not be encrypted: %w. Nothing was changed", err))
 		return
 	}
 	keys := h.dir.keys.Rotate(time.Now())

@@ -26,21 +26,20 @@ import (
 	"holdfast/store"
 )
 
-// HOLDFAST_KILLS sets another number of kills than in an ordinary run, without a time limit, and HOLDFAST_KILL_SEED
-// the seed from which they are drawn.
+// HOLDFAST_KILLS sets the number of kills and removes the time limit. HOLDFAST_KILL_SEED sets the seed of their random
+// moments.
 //
-// The whole flow under kill -9: voice agents and web visitors book in a real process, in front of a practice system
-// that loses answers, and the process is killed repeatedly at random moments. All acknowledged bookings exist; none
-// overlap; a repeat with the same key returns the same appointment; and upstream, each appointment exists once, or a
-// person is asked.
+// These tests kill a real server with kill -9 at random moments, again and again. Voice agents and web visitors book at
+// the server, and its practice system loses answers. All acknowledged bookings exist, and none overlap. A repeat with
+// the same key returns the same appointment. Upstream, each appointment exists once, or a person must review it.
 
 const (
 	killRounds = 12
-	killTime   = 6 * time.Second // no more rounds after this time, if there were enough for the test
+	killTime   = 6 * time.Second // no more rounds after this time, if there were at least enough
 	enough     = 4
 )
 
-// intent is one booking that a client wants. It is tried with one key until there is an answer.
+// intent is one booking that a client wants. The client repeats it with the same key until there is an answer.
 type intent struct {
 	agent      bool
 	key        string // Idempotency-Key
@@ -55,7 +54,7 @@ type intent struct {
 	answerBody string
 }
 
-// killed is the state of the test: the practice system, the data directory and all wanted bookings.
+// killed is the state of the test: the data directory, the admin key and all bookings that clients want.
 type killed struct {
 	t       *testing.T
 	dir     string
@@ -66,7 +65,7 @@ type killed struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	intents []*intent
-	open    []*intent // tried, and without an answer yet
+	open    []*intent // sent, and without an answer yet
 }
 
 func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
@@ -91,7 +90,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 		if c.Procedure == "SetAppointment" && chances.IntN(5) == 0 {
 			return bad[chances.IntN(len(bad))]
 		}
-		// so that many are killed in the middle of it
+		// slow, so that many kills happen during a call
 		return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 4 * time.Millisecond}
 	}})
 	practice := httptest.NewServer(fake)
@@ -152,7 +151,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	contains(t, "verify", must(t, append([]string{"verify", "--data", dir}, database...)...), "sound")
 }
 
-// numberOf returns the number in the environment variable, or the default.
+// numberOf returns the number in the environment variable name, or the number ordinary if the variable is not set.
 func numberOf(t *testing.T, name string, ordinary int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -166,7 +165,7 @@ func numberOf(t *testing.T, name string, ordinary int) int {
 	return n
 }
 
-// openClinic is the clinic in testdata with one chair that is known upstream and never closes.
+// openClinic returns the clinic in testdata with a single chair, which exists upstream and never closes.
 func openClinic(t *testing.T) clinic.File {
 	f := knownUpstream(t)
 	f.Specialists = f.Specialists[:1]
@@ -230,8 +229,8 @@ func (k *killed) run(s *server, life time.Duration) {
 	callers.Wait()
 }
 
-// next returns an intent that has no answer yet, or a new one: sometimes for a time that another client
-// wants.
+// next returns an intent that has no answer yet, or a new one. A new intent sometimes wants the same time as another
+// client.
 func (k *killed) next(agent bool) *intent {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -282,7 +281,7 @@ func (k *killed) try(base string, x *intent) bool {
 	x.tries++
 	answer, err := k.http.Do(r)
 	if err != nil {
-		x.lost++ // it is not known whether it was booked
+		x.lost++ // whether it was booked is unknown
 		return false
 	}
 	defer answer.Body.Close()
@@ -306,7 +305,7 @@ func (k *killed) try(base string, x *intent) bool {
 	return true
 }
 
-// here is an appointment as the server lists it.
+// here is an appointment in the server's list.
 type here struct {
 	ID, Status, Source, UpstreamState string
 	SlotStartDate, SlotEndDate        time.Time
@@ -329,7 +328,7 @@ func (k *killed) all(base string) (list []here) {
 	}
 }
 
-// check compares the acknowledged bookings with those here and upstream.
+// check compares the acknowledged bookings with the server's list and with the upstream.
 func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
 	t, list := k.t, k.all(base)
 	slices.SortFunc(list, func(a, b here) int { return cmp.Compare(a.SlotStartDate.Unix(), b.SlotStartDate.Unix()) })

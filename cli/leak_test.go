@@ -19,14 +19,15 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// No personal data leaks when all external systems fail: the practice system, the mail server and the receiver of
-// webhooks refuse, and each of them repeats in its refusal everything that it was sent.
+// These tests check that no personal data leaks when all external systems fail. The practice system, the mail server
+// and the webhook receiver refuse every request, and each of them repeats in its refusal everything that it received.
 
-// canaries are entered texts and secrets of programs that must not be found anywhere.
+// canaries lists patients' texts and secrets of programs. None of them may leave the server: in its log, events,
+// webhooks, metrics or public answers.
 var canaries = []string{"Canaryname", "Canarychild", "canarymail", "5550123", "1961-07-04", "07/04/1961", "canarynote",
 	"canaryclient", "canarypassword", "canarysmtp"}
 
-// gossip is a practice system that repeats in its answers everything that it was sent.
+// gossip starts a practice system that repeats in its answers everything that it receives.
 func gossip(t *testing.T) *httptest.Server {
 	value := regexp.MustCompile(`>([^<>]+)<`)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,14 +52,14 @@ func gossip(t *testing.T) *httptest.Server {
 	return s
 }
 
-// notAtHome is the answer of a mail server that repeats its input.
+// notAtHome returns the answer of a mail server that repeats its input.
 func notAtHome(line string) string {
 	return "450 Canaryname Surname, canarynote: " + line + " is not at home"
 }
 
 func TestNothingPersonalLeaksInOutages(t *testing.T) {
 	t.Parallel()
-	var told transcript // the data that the receiver of webhooks was sent
+	var told transcript // the data that the webhook receiver got
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = told.Write(body)
@@ -113,8 +114,7 @@ func TestNothingPersonalLeaksInOutages(t *testing.T) {
 		t.Fatalf("settings: %d %s", status, body)
 	}
 
-	// A visitor whose patient the practice system refuses; the email and the webhook about the booking
-	// fail too.
+	// A visitor books, and the practice system refuses the patient. The email and the webhook for the booking fail too.
 	noon := enginetest.Noon(time.UTC, 3)
 	person := map[string]any{"name": "Canaryname Surname", "email": "canarymail@example.org", "phone": "0170 5550123",
 		"birthDate": "1961-07-04", "notes": "canarynote"}
@@ -125,7 +125,7 @@ func TestNothingPersonalLeaksInOutages(t *testing.T) {
 	if public = append(public, body); status != 201 {
 		t.Fatalf("book: %d %s", status, body)
 	}
-	// An agent's caller who is refused, and one whose booking waits in the queue until it fails.
+	// An agent's first caller is refused. The booking of the second waits in the queue until it fails.
 	caller := map[string]any{"firstName": "Canaryname", "lastName": "Surname", "birthDate": "1961-07-04",
 		"phone": "0170 5550123", "email": "canarymail@example.org"}
 	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 422 && status != 503 {
@@ -175,7 +175,7 @@ func TestNothingPersonalLeaksInOutages(t *testing.T) {
 	}
 }
 
-// overhear records what a stream sends until ctx ends.
+// overhear writes the data of the stream at url to the writer to, until ctx ends.
 func overhear(t *testing.T, ctx context.Context, url string, to io.Writer) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// limitSettings returns the rows of the settings table about the limits of the public. The defaults are those of
+// limitSettings returns the rows of the settings table about the limits for public clients. The defaults are those of
 // package web.
 func limitSettings() []setting {
 	row := func(name, fallback, value, help, more string, to func(*web.Limits) *int) setting {
@@ -45,13 +45,13 @@ func limitSettings() []setting {
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
 		row("max-connections-per-address", "1024", "N", "connections per network address, not counting live streams",
 			"At most a quarter of the process's file descriptors. Over the limit, the server closes the connection "+
-				"that has been idle longest, or the new one if none is idle. Trusted proxies are not counted.",
+				"that has been idle longest, or the new connection if none is idle. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.ConnectionsPerAddress }),
 	}
 }
 
-// roomForStreams returns how many streams fit into a process that may open this many files. A quarter of them, and at
-// least 64, stay free for bookings, the database and the queue.
+// roomForStreams returns the maximum number of streams for a process that may open this many files. A quarter of the
+// files, and at least 64, stay free for bookings, the database and the queue.
 func roomForStreams(files uint64) int {
 	left := max(files/4, 64)
 	if files <= left {
@@ -69,8 +69,8 @@ func streamsWithin(limit int) int {
 	return min(limit, roomForStreams(files))
 }
 
-// fitStreams lowers the limit on streams to room. It logs a warning if the operator set the limit, otherwise a line for
-// debugging.
+// fitStreams lowers the limit on streams to room. It logs a warning if the operator set the limit, and a debug message
+// otherwise.
 func (c *config) fitStreams(log *slog.Logger, room int) {
 	if room >= c.limits.Streams {
 		return

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestStreamsLeaveDescriptorsForBookings: this applies whatever the limit of the process is.
+// TestStreamsLeaveDescriptorsForBookings: descriptors stay free for bookings, however high or low the limit of the
+// process is.
 func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	t.Parallel()
 	for files, want := range map[uint64]int{0: 1, 64: 1, 100: 36, 256: 192, 1024: 768, 20_000: 15_000,

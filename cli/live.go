@@ -78,22 +78,22 @@ func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to hom
 	return nil
 }
 
-// redisTime is the timeout of a call to a Redis that the nodes can leave. With the probe after it (100 ms), that is
-// at most 250 ms.
+// redisTime is the timeout of a call to Redis if the nodes can move their live state from Redis to the database. A call
+// without an answer and the probe after it (100 ms) together take at most 250 ms.
 const redisTime = 150 * time.Millisecond
 
-// refusedRedis returns an error if a Redis that answered must not be used. A Redis that did not answer may be used
-// later.
+// refusedRedis returns an error with an explanation if err means that this Redis must not be used. It returns nil for
+// all other errors: a Redis that did not answer may be used later.
 func refusedRedis(err error) error {
 	var taken *redis.LeaseError
 	switch {
 	case errors.As(err, &taken):
 		return fmt.Errorf("--redis: %w. Nodes on one Redis must share one database. Give each node its own Redis, "+
-			"or stop the other node. If it has stopped already, start again in %v", taken,
+			"or stop the other node. If the other node has stopped already, start this one again in %v", taken,
 			taken.Left.Round(time.Second))
 	case errors.Is(err, errElsewhere):
-		return fmt.Errorf("--redis: %w. Nodes with different hold tables can double-book holds. Name the Redis of "+
-			"the other nodes, or stop all nodes to change it", err)
+		return fmt.Errorf("--redis: %w. Nodes with different hold tables can hold the same time twice. Set --redis "+
+			"as on the other nodes. To use a different Redis, stop all nodes first", err)
 	}
 	return nil
 }

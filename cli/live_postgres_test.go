@@ -13,7 +13,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// inPostgres starts a server with the clinic of openClinic in a new PostgreSQL, and also opens the live state.
+// inPostgres starts a server with the clinic of openClinic in a new PostgreSQL database. hold holds a time at the
+// server, and beside is a second connection to the live state.
 func inPostgres(t *testing.T, more ...string) (base string, hold func(client string) int, beside *postgres.Backend) {
 	t.Helper()
 	url := postgresURL(t)
@@ -49,7 +50,7 @@ func storageMode(t *testing.T, base, want string) {
 	})
 }
 
-// TestHoldsAreInPostgresWithoutRedis: two nodes see each other's holds there.
+// TestHoldsAreInPostgresWithoutRedis: without Redis, the holds are in PostgreSQL, where another node can read them.
 func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	base, hold, beside := inPostgres(t)

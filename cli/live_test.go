@@ -15,7 +15,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestServeWithRedis holds a time in Redis, continues without Redis, and returns to it with the hold.
+// TestServeWithRedis: the server holds a time in Redis, keeps the hold during an outage of Redis, and returns to Redis
+// with the hold.
 func TestServeWithRedis(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
@@ -111,7 +112,8 @@ func TestServeWithRedis(t *testing.T) {
 	}
 }
 
-// TestRedisRefusesSecondDatabase: the error says what to do.
+// TestRedisRefusesSecondDatabase: a server with another database may not use the same Redis. The error contains the
+// action to take.
 func TestRedisRefusesSecondDatabase(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])

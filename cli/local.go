@@ -20,7 +20,7 @@ func (p process) withAdmin(ctx context.Context, cfg config, do func(context.Cont
 	return p.withLocal(ctx, cfg, houseOptions{}, do)
 }
 
-// throughAdmin returns the RunE of a command that reads its settings and then only calls do, as withAdmin does.
+// throughAdmin returns the RunE of a command that reads its settings and then calls withAdmin with do.
 func (p process) throughAdmin(
 	do func(ctx context.Context, admin *adminClient, cfg config, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -35,7 +35,7 @@ func (p process) throughAdmin(
 	}
 }
 
-// groupCommand returns a command that has only other commands.
+// groupCommand returns a command that only groups other commands. Without one of them, it prints its help.
 func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: noArguments}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -50,7 +50,8 @@ func (p process) withServer(ctx context.Context, cfg config, do func(context.Con
 	}
 	client, err := dialAdmin(ctx, cfg.data)
 	if err != nil {
-		return fmt.Errorf("no server runs on %s: start it, or name its directory with --data (%w)", cfg.data, err)
+		return fmt.Errorf("no server is running on %s: start the server, or set --data to its data directory "+
+			"(%w)", cfg.data, err)
 	}
 	return do(ctx, client)
 }
@@ -77,7 +78,7 @@ func (p process) withLocal(ctx context.Context, cfg config, o houseOptions,
 		if errors.As(err, &inUse) {
 			select {
 			case <-patience.Done():
-				return fmt.Errorf("%w. There is no answer on %s either", err, socketFile)
+				return fmt.Errorf("%w. There is no response on %s either", err, socketFile)
 			case <-time.After(50 * time.Millisecond):
 				continue
 			}

@@ -11,7 +11,7 @@ import (
 
 const harbour = "../testdata/clinic/harbour.json"
 
-// clinicDir is a data directory that contains the clinic of testdata, without a server.
+// clinicDir returns a data directory that contains the clinic of testdata, without a server.
 func clinicDir(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data")
@@ -62,7 +62,8 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 	}
 }
 
-// TestImportRefusesWholeFile: the errors contain the position of each mistake.
+// TestImportRefusesWholeFile: a file with a mistake is not imported at all. The errors contain the position of each
+// mistake.
 func TestImportRefusesWholeFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -204,7 +205,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("after the second restore: got %s, want %s", got, after)
 	}
 
-	// On an empty machine.
+	// Restore to a directory that does not exist yet, as on a new machine.
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	must(t, "restore", "--data", fresh, backup)
 	if got := must(t, "export", "--data", fresh); got != before {

@@ -51,11 +51,12 @@ func (m *manager) run(ctx context.Context) {
 	}
 }
 
-// reportState reports the server's state to the service manager until ctx ends. It does nothing if none asks for it.
+// reportState reports the server's state to the service manager until ctx ends. It does nothing if no service manager
+// expects reports.
 func (h *house) reportState(ctx context.Context) {
 	if asked, err := daemon.SdNotify(false, "STATUS=Starting"); !asked || err != nil {
 		if err != nil {
-			h.log.Warn("service manager not reachable; it receives no reports", "error", err)
+			h.log.Warn("service manager unreachable; status not reported", "error", err)
 		}
 		return
 	}

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// TestHungServerSendsNoWatchdog: the reports stop when the server no longer answers, and continue when it does again.
+// TestHungServerSendsNoWatchdog: the watchdog reports stop while the server does not answer, and continue when it
+// answers again.
 func TestHungServerSendsNoWatchdog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,7 @@ func manPage(root *cobra.Command) string {
 	}
 	b.WriteString(".SH SETTINGS\n" +
 		roffLines("Each setting is a flag, such as --base-url, a variable, such as HOLDFAST_BASE_URL, or a "+
-			"line of the file of --config. A flag takes precedence over the environment, and the environment over "+
+			"line of the file named by --config. A flag takes precedence over the environment, and the environment over "+
 			"the file."))
 	for _, group := range settingGroups {
 		fmt.Fprintf(&b, ".SS %s\n", group)
@@ -51,7 +51,7 @@ func manPage(root *cobra.Command) string {
 		".TP\n.I /var/lib/holdfast\nThe data directory of the service.\n" + ".SH EXIT STATUS\n" +
 		roffLines("0: the command succeeded. 1: it failed, and the message has the reason. "+
 			"2: the command line or a setting is wrong, and the command did not start.") +
-		".SH SEE ALSO\nA running server has the whole manual at /docs.\n")
+		".SH SEE ALSO\nA running server shows the whole manual at /docs.\n")
 	return b.String()
 }
 

@@ -14,10 +14,10 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// A database that was lost, replaced, or left without its write-ahead log looks intact: SQLite reads the remaining
-// file. So the queue's file has a marker: the id of the database, and the number of its last change. The server refuses
-// a database that does not have that change. The marker is at most one second behind. A restore removes it with the
-// queue.
+// A database that was lost, replaced, or separated from its write-ahead log looks intact: SQLite reads the remaining
+// file without an error. So the queue's file contains a marker: the id of the database, and the number of its last
+// change. At its start, the server refuses a database that lacks this change. The marker is at most one second old. A
+// restore removes it together with the queue.
 
 // markerInterval is how often the server updates the marker.
 const markerInterval = time.Second
@@ -54,17 +54,18 @@ func (h *house) checkMarker(ctx context.Context) error {
 	var what string
 	switch last := h.store.LastChange(); {
 	case marker.DatabaseID != h.store.ID():
-		what = fmt.Sprintf("%s and %s do not belong together: the queue was written for another database",
+		what = fmt.Sprintf("%s and %s do not belong together: the queue was written for a different database",
 			h.dir.file(databaseFile), queueFile)
 	case last < marker.Change:
-		what = fmt.Sprintf("%s lacks changes that were acknowledged: it ends with change %d, and the server has seen "+
-			"change %d. Its log, %s-wal, was removed or damaged, or the file was replaced by an older copy",
+		what = fmt.Sprintf("%s lacks changes that were acknowledged: it ends with change %d, but the server had "+
+			"already written change %d. Its log, %s-wal, was removed or damaged, or the file was replaced by an "+
+			"older copy",
 			h.dir.file(databaseFile), last, marker.Change, databaseFile)
 	default:
 		return nil
 	}
-	return fmt.Errorf("%s. Restore the right files. %s. To continue with this database, move %s away: the server "+
-		"rebuilds the queue from the database, and looks up each operation before it repeats it", what,
+	return fmt.Errorf("%s. Restore the files that belong together. %s. To continue with this database, move %s away: "+
+		"the server rebuilds the queue from the database, and looks up each operation before repeating it", what,
 		h.dir.restoreWords(), h.dir.file(queueFile))
 }
 
@@ -77,9 +78,9 @@ func (d *dataDir) expectDatabase() error {
 	if disk.Size(d.file(databaseFile)) > 0 || disk.Size(d.file(queueFile)) <= 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is missing or empty, although the directory has the queue of a clinic. Restore the file, "+
-		"with its log (%s-wal) if there is one. %s. For a new, empty clinic, move %s away or name another directory "+
-		"with --data", d.file(databaseFile), databaseFile, d.restoreWords(), d.file(queueFile))
+	return fmt.Errorf("%s is missing or empty, although the directory contains the queue of a clinic. Restore the "+
+		"file, with its log (%s-wal) if there is one. %s. For a new, empty clinic, move %s away or choose another "+
+		"directory with --data", d.file(databaseFile), databaseFile, d.restoreWords(), d.file(queueFile))
 }
 
 // withRemedy adds the restore command to an error about a damaged database.
@@ -90,7 +91,7 @@ func (h *house) withRemedy(err error) error {
 	return fmt.Errorf("%w. %s", err, h.dir.restoreWords())
 }
 
-// restoreWords names the command that restores the newest backup.
+// restoreWords returns a sentence with the command that restores the newest backup.
 func (d *dataDir) restoreWords() string {
 	newest := backup.NewestIn(d.path)
 	if newest == "" {

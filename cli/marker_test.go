@@ -17,7 +17,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// servedClinic is a data directory that was served once and contains a backup.
+// servedClinic returns a data directory that was served once, and the backup in it.
 func servedClinic(t *testing.T) (dir, backup string) {
 	t.Helper()
 	dir = clinicDir(t)
@@ -102,7 +102,7 @@ func TestLostDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestMarkerFollowsWithinSecond reads the marker while the server runs, and at its end.
+// TestMarkerFollowsWithinSecond: the marker has the last change one second after it, and again when the server stops.
 func TestMarkerFollowsWithinSecond(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,9 +22,9 @@ func mcpCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the Model Context Protocol on standard input and output",
-		Long: "Lets an assistant on this machine book appointments: the command serves the Model Context Protocol\n" +
-			"on standard input and output, and connects to the running server of the data directory. For\n" +
-			"assistants on other machines, use POST /mcp with an API key of scope agent.",
+		Long: "Lets an assistant on this machine book appointments. The command serves the Model Context Protocol\n" +
+			"on standard input and output, and connects to the server that runs in the data directory. For\n" +
+			"assistants on other machines, use POST /mcp with an API key that has the scope agent.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -36,7 +36,7 @@ func mcpCommand(p process) *cobra.Command {
 			}
 			admin, err := dialStarting(c.Context(), cfg.data)
 			if err != nil {
-				return fmt.Errorf("no server runs on %s. Start one first with: holdfast serve --data %s", cfg.data,
+				return fmt.Errorf("no server is running on %s. Start one first with: holdfast serve --data %s", cfg.data,
 					cfg.data)
 			}
 			return p.bridge(c.Context(), admin)
@@ -46,7 +46,8 @@ func mcpCommand(p process) *cobra.Command {
 	return c
 }
 
-// dialStarting is dialAdmin for a server that may be starting: an assistant is often started at the same time.
+// dialStarting is like dialAdmin, but it waits for a server that is starting: a server and an assistant are often
+// started at the same time.
 func dialStarting(ctx context.Context, data string) (*adminClient, error) {
 	patience, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -125,7 +126,8 @@ func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, err
 	return refusal(message, string(text)), nil
 }
 
-// refusal converts the text of an HTTP error to a JSON-RPC error; nil for a notification, which has no answer.
+// refusal converts the text of an HTTP error to a JSON-RPC error. It returns nil for a notification, which gets no
+// answer.
 func refusal(message []byte, sentence string) []byte {
 	var asked struct {
 		ID     json.RawMessage `json:"id"`

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/enginetest"
 )
 
-// inTwoDays is a date that is entirely in the future in every zone.
+// inTwoDays returns a date that is entirely in the future in every time zone.
 func inTwoDays() string { return enginetest.Noon(time.UTC, 2).Format(time.DateOnly) }
 
 // TestMCPOnStandardInput: an assistant initializes, lists the tools and finds times, one message per

@@ -69,7 +69,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 		default:
 			args := at.Args
 			if at.Command == "ssh" {
-				args = args[2:] // the machine, and the command there
+				args = args[2:] // leave out the machine, and the program on it
 			}
 			for i := range args {
 				args[i] = strings.Replace(args[i], "/var/lib/holdfast", dir, 1)
@@ -84,7 +84,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 	}
 }
 
-// toolsOf returns for each tool in an answer whether it only reads.
+// toolsOf returns the tools in an answer. The value of each tool is whether the tool only reads.
 func toolsOf(t *testing.T, answer string) map[string]bool {
 	t.Helper()
 	var list struct {

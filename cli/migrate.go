@@ -15,7 +15,7 @@ func migrateCommand(p process) *cobra.Command {
 		Short: "Move the clinic to another database, or upgrade its schema",
 		Long: "With --to, the command moves the whole clinic to an empty PostgreSQL database\n" +
 			"(postgres://user@host/name), or from PostgreSQL to a data directory (sqlite:DIRECTORY): schedule,\n" +
-			"appointments, people, keys, audit log and queue. It compares every row.\n" +
+			"appointments, people, keys, audit log and queue. Then it compares every row.\n" +
 			"If the move is interrupted, run the command again to continue. Until it has finished, the clinic\n" +
 			"stays in the old database. After that, no server opens the old database, and you can delete it.\n" +
 			"Without --to, the command is the same as upgrade. No server may be running on either database.",

@@ -31,7 +31,7 @@ func (m mistakes) Error() string {
 	for i, e := range m {
 		lines[i] = "  - " + e.Error()
 	}
-	return fmt.Sprintf("%d settings are wrong:\n%s", len(m), strings.Join(lines, "\n"))
+	return fmt.Sprintf("%d settings are invalid:\n%s", len(m), strings.Join(lines, "\n"))
 }
 
 // flagError returns all mistakes in the flags of c, of which err is the first. cobra stops parsing at an unknown

@@ -25,9 +25,9 @@ import (
 )
 
 // BenchmarkMixedLoad simulates a busy clinic of 100 specialists: visitors book and cancel, pages list a week of all
-// specialists, agents find, hold and book for callers, every change sends an email and a webhook, and streams are
-// open. It reports the maximum memory and disk space of the server, which should stay flat however long the run is:
-// ten minutes with HOLDFAST_BENCH_FULL, otherwise ten seconds.
+// specialists, agents find, hold and book for callers, every change sends an email and a webhook, and streams are open.
+// It reports the maximum memory and disk space of the server, which should not depend on the length of the run. A run
+// takes ten minutes with HOLDFAST_BENCH_FULL, otherwise ten seconds.
 func BenchmarkMixedLoad(b *testing.B) {
 	length := 10 * time.Second
 	if os.Getenv("HOLDFAST_BENCH_FULL") != "" {
@@ -51,7 +51,7 @@ type mixedLoad struct {
 	agentKey string
 	client   *http.Client
 	server   *exec.Cmd
-	first    time.Time // of the time slots
+	first    time.Time // the first day of the bookings
 	booked   atomic.Int64
 	visitor  atomic.Int64
 	most     map[string]float64
@@ -112,7 +112,7 @@ func (m *mixedLoad) run(length time.Duration) {
 	m.look()
 }
 
-// visit books, and cancels every second time.
+// visit simulates a visitor who books. Every second visitor cancels the booking.
 func (m *mixedLoad) visit() {
 	n := m.visitor.Add(1)
 	at := m.first.AddDate(0, 0, rand.IntN(60)).Add(9*time.Hour + time.Duration(rand.IntN(32))*15*time.Minute)
@@ -137,7 +137,7 @@ func (m *mixedLoad) list() {
 		nil)
 }
 
-// call is a caller whom an agent helps.
+// call simulates a caller for whom an agent finds, holds and books a time.
 func (m *mixedLoad) call() {
 	n := m.visitor.Add(1)
 	patient := m.must("POST", "/v1/agent/patients", m.agentKey, map[string]any{

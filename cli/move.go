@@ -36,8 +36,8 @@ func (p process) move(ctx context.Context, cfg config, to string, dry bool) erro
 		)
 	case !isDir && cfg.database != "":
 		return errors.New(
-			"the clinic is already in PostgreSQL; to move it to another one, use PostgreSQL's own tools, or " +
-				"holdfast backup and psql",
+			"the clinic is already in PostgreSQL; to move it to another PostgreSQL database, use PostgreSQL's own " +
+				"tools, or holdfast backup and psql",
 		)
 	}
 	var err error
@@ -67,7 +67,7 @@ type moving struct {
 func (m *moving) grow(ctx context.Context, url string) error {
 	file := m.dir.file(databaseFile)
 	if disk.Size(file) <= 0 {
-		return fmt.Errorf("there is no SQLite clinic in %s; name a PostgreSQL clinic with --database", m.dir.path)
+		return fmt.Errorf("there is no SQLite clinic in %s; to move a PostgreSQL clinic, set --database", m.dir.path)
 	}
 	from, err := sqlite.OpenCarrier(ctx, file, m.dir.file(backupsDir), m.log)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if err := os.Mkdir(kept, 0o700); err != nil {
 		return err
 	}
-	// the database last: until then, the next run continues here
+	// Rename the database last: until then, the next run continues here.
 	for _, name := range []string{queueFile, databaseFile} {
 		if err := os.Rename(m.dir.file(name), filepath.Join(kept, name)); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +104,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	}
 	return m.say("all rows compared. The clinic is now in PostgreSQL:\n"+
 		"  holdfast serve --data %s --database postgres://…\n"+
-		"The old database is in %s and contains personal data: delete it when you trust the new one\n", m.dir.path,
+		"The old database is in %s and contains personal data: delete it when you trust the new database\n", m.dir.path,
 		kept)
 }
 
@@ -122,8 +122,8 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	if part, err := from.Unfinished(ctx); err != nil {
 		return err
 	} else if part != "" {
-		return errors.New("this PostgreSQL contains part of a clinic from an interrupted move: run that move again " +
-			"first")
+		return errors.New("this PostgreSQL database contains part of a clinic from an interrupted move: run that " +
+			"move again first")
 	}
 	id, err := from.ID(ctx)
 	if err == nil {
@@ -149,7 +149,8 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	}
 	if disk.Size(dir.file(queueFile)) >= 0 {
 		return fmt.Errorf(
-			"%s contains the queue of a clinic that was served there (%s). Move it away, or name another directory",
+			"%s contains the queue of a clinic that was served from this directory (%s). Move the queue away, or "+
+				"choose another directory",
 			dir.path, queueFile,
 		)
 	}
@@ -162,7 +163,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	return m.arrived(dir)
 }
 
-// arrived marks the directory as that of a clinic in SQLite.
+// arrived marks the directory as the data directory of a SQLite clinic.
 func (m *moving) arrived(dir *dataDir) error {
 	if err := os.Remove(dir.file(postgresFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -171,16 +172,16 @@ func (m *moving) arrived(dir *dataDir) error {
 		return err
 	}
 	return m.say("all rows compared. The clinic is now in SQLite:\n  holdfast serve --data %s\n"+
-		"The old database is still in PostgreSQL and contains personal data. Every server refuses it: drop it when "+
-		"you trust the new one\n",
+		"The old database is still in PostgreSQL and contains personal data. Every server refuses to open it: drop "+
+		"the old database when you trust the new one\n",
 		dir.path)
 }
 
 // halfDir is the directory, in the target directory, in which the database is written.
 const halfDir = ".migrate"
 
-// fill writes the clinic to the database file of a directory. The file gets its name when it is complete. If it
-// exists already, it must have the same clinic.
+// fill writes the clinic to the database file of a directory. The file gets its name when it is complete. If the
+// database file already exists, it must contain the same clinic.
 func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) error {
 	there := dir.file(databaseFile)
 	if disk.Size(there) > 0 {
@@ -211,7 +212,7 @@ func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 	err := store.Carry(ctx, from, to, func(table string, rows, there int) {
 		switch {
 		case there > 0:
-			_ = m.say("%-20s %d, of which %d were copied before\n", table, rows, there)
+			_ = m.say("%-20s %d, of which %d were copied earlier\n", table, rows, there)
 		case rows > 0:
 			_ = m.say("%-20s %d\n", table, rows)
 		}
@@ -225,15 +226,16 @@ func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 		return err
 	}
 	if here != there {
-		return fmt.Errorf("nothing was moved: %w. The target has another clinic; name an empty one", err)
+		return fmt.Errorf("nothing was moved: %w. The target contains another clinic; choose an empty target", err)
 	}
 	if differs := store.Compare(ctx, from, to); differs != nil {
 		return fmt.Errorf(
-			"nothing was moved: %w. The target has an older or newer copy of this clinic (%w); name an empty one", err,
+			"nothing was moved: %w. The target contains an older or newer copy of this clinic (%w); choose an empty "+
+				"target", err,
 			differs,
 		)
 	}
-	return m.say("the clinic is there already\n")
+	return m.say("the target already contains the clinic\n")
 }
 
 // count prints the number of rows in each table.
@@ -255,7 +257,7 @@ func (m *moving) say(format string, args ...any) error {
 	return err
 }
 
-// nodesFirst adds the remedy to the error that a node uses the database.
+// nodesFirst adds to postgres.ErrInUse what the operator must do: stop every node first.
 func nodesFirst(err error) error {
 	if errors.Is(err, postgres.ErrInUse) {
 		return fmt.Errorf("nothing was moved: %w. Stop every node first", err)
@@ -288,7 +290,7 @@ func bringKeys(from *dataDir, to string) error {
 		return unusable(to, err)
 	case !bytes.Equal(keys, there):
 		return fmt.Errorf("nothing was moved: %s has its own secret.key, which would make this clinic's links and "+
-			"tokens invalid. Name another directory", to)
+			"tokens invalid. Choose another directory", to)
 	}
 	return nil
 }

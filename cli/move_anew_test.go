@@ -11,8 +11,9 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestMigrateRestartsAfterChange: a repeated migrate copies everything again if the clinic changed after the
-// interruption, even in the part that was already copied, or if the partial target belongs to another clinic.
+// TestMigrateRestartsAfterChange: after an interruption, a second migrate copies everything again in two cases. Either
+// the clinic has changed since then, even in a part that was already copied, or the partial target belongs to another
+// clinic.
 func TestMigrateRestartsAfterChange(t *testing.T) {
 	url, dir := postgresURL(t), movableDir(t)
 	discard := slog.New(slog.DiscardHandler)

@@ -12,7 +12,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// BenchmarkMove carries a clinic of 100,000 appointments from SQLite to a new PostgreSQL and back, comparisons included.
+// BenchmarkMove moves a clinic with 100,000 appointments from SQLite to a new PostgreSQL and back, including the
+// comparison of all rows.
 func BenchmarkMove(b *testing.B) {
 	const n = 100_000
 	dir := fullDir(b, n)

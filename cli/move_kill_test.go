@@ -21,7 +21,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// inTheWay makes another transaction hold a lock that a statement needs, until free is called.
+// inTheWay runs statement in another transaction, which holds the locks of the statement until free is called.
 func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) (free func()) {
 	t.Helper()
 	c := server.Tool("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url)
@@ -37,7 +37,7 @@ func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) 
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	free = sync.OnceFunc(func() { // which undoes it
+	free = sync.OnceFunc(func() { // which rolls the transaction back
 		asks.Close()
 		_ = c.Wait()
 	})
@@ -54,8 +54,8 @@ func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) 
 	return free
 }
 
-// killedMoving runs migrate in a separate process and kills it when it has moved the appointments. migrate cannot
-// finish before that, however long the test is delayed, because another transaction holds a lock that it needs later.
+// killedMoving runs migrate in a separate process and kills it after it has copied the appointments. However slow the
+// test is, migrate cannot finish earlier: another transaction holds a lock that migrate needs later.
 func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args ...string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], append([]string{"migrate"}, args...)...)
@@ -87,11 +87,11 @@ func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args .
 	})
 }
 
-// TestKilledMigrateResumes in both directions: no row is lost, and no copied row is written twice.
+// TestKilledMigrateResumes kills migrate in both directions. The next run loses no row, and writes no copied row twice.
 func TestKilledMigrateResumes(t *testing.T) {
 	t.Parallel()
 	const rows, stuck = 5_000, 3_200
-	server, err := postgrestest.Start() // which no other program uses
+	server, err := postgrestest.Start() // a server that no other test uses
 	if err != nil {
 		t.Skip("SKIPPED:", err)
 	}
@@ -111,7 +111,7 @@ func TestKilledMigrateResumes(t *testing.T) {
 	}
 	began := filepath.Join(t.TempDir(), "before.db")
 	duplicate(t, filepath.Join(dir, databaseFile), began)
-	// makes the tables
+	// creates the tables
 	if to, err := postgres.OpenCarrier(t.Context(), url, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	} else if err := to.Close(); err != nil {
@@ -142,7 +142,7 @@ func TestKilledMigrateResumes(t *testing.T) {
 	serveIsRefused("a part of a clinic", url)
 	all := fmt.Sprintf("tallies              %d", rows+1)
 	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url),
-		"appointments         5, of which 5 were copied before", all, "all rows compared")
+		"appointments         5, of which 5 were copied earlier", all, "all rows compared")
 
 	home := filepath.Join(t.TempDir(), "home")
 	back := []string{"--data", dir, "--database", url, "--to", "sqlite:" + home}
@@ -151,7 +151,7 @@ func TestKilledMigrateResumes(t *testing.T) {
 		t.Fatal("a killed move left a part of a clinic under its name")
 	}
 	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...),
-		"appointments         5, of which 5 were copied before", all, "all rows compared")
+		"appointments         5, of which 5 were copied earlier", all, "all rows compared")
 	if disk.Size(filepath.Join(home, halfDir)) >= 0 {
 		t.Error("the temporary directory of the move remains")
 	}

@@ -84,7 +84,7 @@ func duplicate(t *testing.T, from, to string) {
 	}
 }
 
-// failing is a target that fails at a row.
+// failing is a target that fails when rows are inserted into one table.
 type failing struct {
 	*postgres.Carrier
 	table string
@@ -99,8 +99,8 @@ func (f *failing) Insert(ctx context.Context, table store.CarriedTable, columns 
 	return f.Carrier.Insert(ctx, table, columns, rows)
 }
 
-// TestInterruptedMigrateResumes after an interruption at any table: no server starts on the partial target, no row is
-// written twice, and the result is complete.
+// TestInterruptedMigrateResumes interrupts migrate at different tables. No server starts on the partial target, the
+// next run writes no row twice, and the result is complete.
 func TestInterruptedMigrateResumes(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
@@ -135,10 +135,11 @@ func TestInterruptedMigrateResumes(t *testing.T) {
 		contains(t, "a part carried further", carried.stderr, "contains part of a clinic")
 	}
 	out := must(t, "migrate", "--data", dir, "--to", url)
-	contains(t, "run again", out, "appointments         5, of which 5 were copied before", "all rows compared")
+	contains(t, "run again", out, "appointments         5, of which 5 were copied earlier", "all rows compared")
 }
 
-// TestMigrateInterruptedAtEndFinishes: all rows are copied, and the source is not renamed yet.
+// TestMigrateInterruptedAtEndFinishes: migrate is interrupted after it has copied all rows and before it renames the
+// source. The next run finishes it.
 func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
@@ -146,7 +147,7 @@ func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	duplicate(t, filepath.Join(dir, databaseFile), kept)
 	must(t, "migrate", "--data", dir, "--to", url)
 	duplicate(t, kept, filepath.Join(dir, databaseFile))
-	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "is there already", "all rows compared")
+	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "already contains the clinic", "all rows compared")
 
 	must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir)
 	if err := os.WriteFile(filepath.Join(dir, postgresFile), []byte("left\n"), 0o600); err != nil {
@@ -157,7 +158,8 @@ func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	same(t, kept, filepath.Join(dir, databaseFile))
 }
 
-// TestMovedClinicPassesVerify on both databases: the guarantee, the audit log and the references.
+// TestMovedClinicPassesVerify: after a move, verify finds no problem on either database, in the guarantee, the audit
+// log and the references.
 func TestMovedClinicPassesVerify(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), clinicDir(t)
@@ -175,7 +177,7 @@ func TestMovedClinicPassesVerify(t *testing.T) {
 	contains(t, "the keys", must(t, "apikey", "list", "--data", dir), "before", "there", "home")
 }
 
-// TestMigrateRefusesUnmovable: the error names the action to take, and nothing changes.
+// TestMigrateRefusesUnmovable: the error contains the action to take, and nothing changes.
 func TestMigrateRefusesUnmovable(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
@@ -195,7 +197,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := movableDir(t)
-	// as written by a version that did not replace such bytes
+	// This text has a zero byte, which an earlier version could store.
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(zero, databaseFile))
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +222,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		{"the same kind there", []string{"--data", strange, "--database", strangers, "--to", url},
 			"already in PostgreSQL"},
 		{"no clinic", []string{"--data", t.TempDir(), "--to", url}, "no database in"},
-		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "The target has another clinic"},
+		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "The target contains another clinic"},
 		{"a server that runs", []string{"--data", running.dir.path, "--to", url}, "in use"},
 		{"no server there", []string{"--data", dir, "--to", "postgres://127.0.0.1:1/none?sslmode=disable"},
 			"opening the database"},

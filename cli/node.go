@@ -18,17 +18,17 @@ import (
 // another node holds, or refuse the links that another node signed. At its start, a node checks both against the
 // nodes that already serve from the database.
 
-// sharedRedis is a Redis that a node uses only if the nodes that already serve from the database use it too. They
-// ping it every second, and a ping writes the name of the database there. A node that started before all others may
-// use any Redis. So nodes that were started while their Redis was unreachable join it one after the other, the
-// earliest first.
+// sharedRedis is a Redis that a node uses only if the nodes that already serve from the database use it too. They ping
+// this Redis every second, and a ping writes the name of the database to it. A node that started before all others may
+// use any Redis. So nodes that were started while their Redis was unreachable join it one after the other, in the order
+// of their start.
 type sharedRedis struct {
 	*redis.Backend
 	store  *postgres.Store
 	joined atomic.Bool
 }
 
-// errElsewhere: no node of this database uses this Redis. It wraps holds.ErrUnavailable.
+// errElsewhere means that the other nodes on this database do not use this Redis. It wraps holds.ErrUnavailable.
 var errElsewhere = fmt.Errorf("the other nodes on this database do not use this Redis: %w", holds.ErrUnavailable)
 
 // Ping pings the Redis. Until this node has joined the other nodes there, it returns errElsewhere if they do not use
@@ -56,7 +56,7 @@ func (s *sharedRedis) Ping(ctx context.Context) error {
 }
 
 // joinPatience is how long a node waits for the other nodes in a Redis, or for an answer. The other nodes use a Redis
-// again 2 seconds after it has come back.
+// again 2 seconds after it becomes reachable.
 const joinPatience = 5 * time.Second
 
 // joinTries is how often a node asks a Redis that refuses the connection or the call.
@@ -97,7 +97,8 @@ func isTimeout(err error) bool {
 
 // agreeOnKeys returns an error if this node and the other nodes would refuse each other's links and tokens. A node
 // whose key was rotated from the other nodes' key is accepted: their key is valid until it expires, and the operator
-// copies the new one to them. If no other node is running, this node's key replaces the known one, with a warning.
+// copies the new one to them. If no other node is running, this node's key replaces the key in the database, with a
+// warning.
 func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 	mine := h.dir.keys.Fingerprints()
 	replaced := ""
@@ -105,8 +106,8 @@ func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 		replaced = ""
 		if known != "" && !slices.Contains(mine, known) {
 			if others {
-				return "", fmt.Errorf("the other nodes on this database sign with another secret.key (key %s) than "+
-					"the one in %s (key %s), so each would refuse the links and tokens that the other issues. Copy "+
+				return "", fmt.Errorf("the other nodes on this database sign with a different secret.key (key %s) "+
+					"from the one in %s (key %s), so they and this node would refuse each other's links and tokens. Copy "+
 					"secret.key from the data directory of a running node to %s, and start again",
 					known, h.dir.path, mine[0], h.dir.file(secretFile))
 			}
@@ -115,8 +116,8 @@ func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 		return mine[0], nil
 	})
 	if err == nil && replaced != "" {
-		h.log.Warn("secret.key differs from the one this database was last served with; earlier links and tokens are invalid. If that is a "+
-			"mistake, stop, and copy the right secret.key to the data directory", "before", replaced, "now", mine[0])
+		h.log.Warn("secret.key has changed since this database was last served; earlier links and tokens are invalid",
+			"before", replaced, "now", mine[0])
 	}
 	return err
 }

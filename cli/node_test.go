@@ -26,10 +26,10 @@ import (
 type nodes struct {
 	t      *testing.T
 	shared []string                // flags for all nodes
-	own    func(node int) []string // additional flags for one node; nil: none
+	own    func(node int) []string // returns additional flags for one node; nil if there are none
 	dirs   []string
 	all    []*server
-	// the program that start starts next; empty: this one
+	// the program that start runs from now on; empty means this one
 	program string
 }
 
@@ -59,7 +59,8 @@ func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own 
 	return newNodesFrom(t, "", n, practice, url, own, flags...)
 }
 
-// newNodesFrom is newNodesOf with this program file; empty: this program. Without a URL there is one node, on SQLite.
+// newNodesFrom is like newNodesOf, but runs the given program file; empty means this program. Without a URL, there is
+// one node, on SQLite.
 func newNodesFrom(t *testing.T, program string, n int, practice *httptest.Server, url string,
 	own func(node int) []string, flags ...string) *nodes {
 	t.Helper()
@@ -131,8 +132,7 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 	}, nil)
 }
 
-// TestTwoNodesServeOneClinic: each node sees the bookings of the other and refuses its held times, and both are
-// ready.
+// TestTwoNodesServeOneClinic: each node refuses times that are booked or held at the other, and both are ready.
 func TestTwoNodesServeOneClinic(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)
@@ -145,7 +145,7 @@ func TestTwoNodesServeOneClinic(t *testing.T) {
 	contains(t, "a third node without --redis", alone.stderr, "another node is serving from this database", "--redis")
 }
 
-// TestTwoNodesFormCluster tests the same without Redis.
+// TestTwoNodesFormCluster tests the same as TestTwoNodesServeOneClinic, without Redis.
 func TestTwoNodesFormCluster(t *testing.T) {
 	t.Parallel()
 	areOneClinic(t, newNodesWith(t, 2, nil), "postgres")
@@ -162,8 +162,8 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 	if status, body := bookAt(t, b.base, 1); status != http.StatusCreated && !strings.Contains(body, "taken") {
 		t.Errorf("the same time at another node: got %d %s, want an error", status, body)
 	}
-	// If a node has briefly not reached Redis, it holds times elsewhere during that time; then the test asks it for
-	// the next time of the day.
+	// While a node cannot reach Redis, it holds times in the fallback. If that happens, the test tries the next time of
+	// the day.
 	away := func() int {
 		return strings.Count(a.stderr.String()+b.stderr.String(), "live state moved to the fallback")
 	}
@@ -183,8 +183,8 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 	}
 }
 
-// TestOperationsOfKilledNodeAreDelivered: another node delivers each operation once, although the killed node had
-// started them.
+// TestOperationsOfKilledNodeAreDelivered: a node is killed during deliveries. Another node delivers each operation, and
+// each appointment exists upstream once.
 func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	t.Parallel()
 	var arrived atomic.Int32
@@ -226,8 +226,8 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	}
 }
 
-// bookWithKey books like bookAt, but so that it can be repeated; it returns an error if there is no
-// answer.
+// bookWithKey is like bookAt, but it sends a key, so that the request can be repeated. It returns an error if there is
+// no answer.
 func bookWithKey(base string, n int) (status int, err error) {
 	body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
 		n, enginetest.Noon(time.UTC, 2).Add(time.Duration(n)*30*time.Minute).Format(time.RFC3339))
@@ -246,7 +246,8 @@ func bookWithKey(base string, n int) (status int, err error) {
 	return reply.StatusCode, errors.Join(err, reply.Body.Close())
 }
 
-// rollingClients book one time after another through any node that is not about to stop, as behind a load balancer.
+// rollingClients are clients that book one time after another. Like clients of a load balancer, they use any node that
+// is not about to stop.
 type rollingClients struct {
 	*nodes
 	mu           sync.Mutex
@@ -272,8 +273,8 @@ func (c *nodes) clients() *rollingClients {
 	return r
 }
 
-// book repeats the request at the next node while no node answers, or only with 502 or 503: a node that starts, stops
-// or waits for the database may answer so, and the key makes the repeat safe.
+// book repeats the request at the next node if a node does not answer, or answers with 502 or 503. A node that starts,
+// stops or waits for the database may do so. The key makes the repeat safe.
 func (r *rollingClients) book(n int) {
 	for began := time.Now(); time.Since(began) < neverAfter; <-time.After(10 * time.Millisecond) {
 		for try := range r.bases {

@@ -8,7 +8,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// withKey is a new data directory with the secret.key of a node; without it if there is none to copy.
+// withKey returns a new data directory with the secret.key of the node in from. If from is empty, the directory has no
+// key.
 func withKey(t *testing.T, from string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -27,8 +28,8 @@ func withKey(t *testing.T, from string) string {
 	return dir
 }
 
-// TestNodeWithOtherSecretKeyIsRefused: even a node with a key that has been replaced. A node with the new key
-// starts.
+// TestNodeWithOtherSecretKeyIsRefused: a node with another key may not start, even if its key is the one that was just
+// replaced. A node with the new key starts.
 func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newNodesWith(t, 1, nil)
@@ -41,7 +42,7 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("with its own key: exit code %d, want 1", got.code)
 	}
-	contains(t, "a key of its own", got.stderr, "another secret.key",
+	contains(t, "a key of its own", got.stderr, "a different secret.key",
 		"Copy secret.key from the data directory of a running node to "+filepath.Join(stranger, secretFile))
 
 	old := withKey(t, c.dirs[0])
@@ -49,12 +50,12 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	if got := begin(old); got.code != 1 {
 		t.Errorf("with the replaced key: exit code %d, want 1", got.code)
 	} else {
-		contains(t, "the key that was replaced", got.stderr, "another secret.key")
+		contains(t, "the key that was replaced", got.stderr, "a different secret.key")
 	}
 	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
 	c.start(1)
 
-	// The nodes that are running decide, not one that has stopped: a lost key does not disable a clinic.
+	// Only running nodes are compared. So a clinic that has lost its key can start with a new one.
 	for i, s := range c.all {
 		if err := s.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -66,8 +67,8 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	contains(t, "alone, with a new key", c.all[0].stderr.String(), "earlier links and tokens are invalid")
 }
 
-// TestSlowAnswersLetNoNodeStart: a Redis that the other nodes do not use answers too late at first. The new node asks
-// it again and is refused. If it started, all nodes would leave their Redis.
+// TestSlowAnswersLetNoNodeStart: a Redis that the other nodes do not use answers too late at first. The new node pings
+// it again and is refused. If the new node started, all nodes would leave their Redis.
 func TestSlowAnswersLetNoNodeStart(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newNodesWith(t, 1, nil, "--redis", redistest.Start(t, redistest.Programs(t)[0]).URL())
@@ -86,8 +87,8 @@ func TestSlowAnswersLetNoNodeStart(t *testing.T) {
 	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis")
 }
 
-// TestNodeOnOtherRedisIsRefused while other nodes run. A node on their Redis starts, although that Redis is empty
-// after a restart.
+// TestNodeOnOtherRedisIsRefused: while other nodes run, a node with another Redis may not start. A node with their
+// Redis starts, even if that Redis is empty after a restart.
 func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	ours := redistest.Start(t, redistest.Programs(t)[0])
@@ -100,7 +101,7 @@ func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 		t.Errorf("with another Redis: exit code %d, want 1", got.code)
 	}
 	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis",
-		"Name the Redis of the other nodes")
+		"Set --redis as on the other nodes")
 
 	ours.Kill()
 	storageMode(t, c.all[0].base, "fallback")

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// The routes of the admin socket for users. They create the first owner, and reset the password if the last owner has
-// lost it. The console can do neither.
+// Two routes of the admin socket are about users. One creates the token of the setup link, with which the first owner
+// is created. The other resets a password, for an owner who has lost it. The console can do neither.
 
 // userBody is a user as GET /v1/users lists them.
 type userBody struct {
@@ -29,7 +29,7 @@ type userBody struct {
 	Seen   *time.Time `json:"lastSignInAt,omitempty"`
 }
 
-// newUserBody is a user to create, or the new password of a user.
+// newUserBody is the body of a request that creates a user or resets a user's password.
 type newUserBody struct {
 	Email    string     `json:"email"`
 	Name     string     `json:"name,omitempty"`
@@ -74,7 +74,8 @@ func adminCreateCommand(p process) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" || ask.Name == "" {
 				return usageError{
-					errors.New("name the owner with --email and --name, such as --email jo@example.org --name Jo"),
+					errors.New("give the email address and the name of the owner, such as --email jo@example.org " +
+						"--name Jo"),
 				}
 			}
 			return p.sendUser(c, "/v1/users", ask, "%s can sign in as owner at /staff.\n")
@@ -93,12 +94,13 @@ func adminResetCommand(p process) *cobra.Command {
 		Short: "Reset a user's password",
 		Long: "Sets a new password for a user, and signs the user out everywhere. At a terminal, the command\n" +
 			"prompts for the password twice without showing it; otherwise it reads the first line of standard\n" +
-			"input. It also turns off two-factor authentication and reactivates a deactivated account.",
+			"input. The command also turns off two-factor authentication and reactivates a deactivated account.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" {
 				return usageError{
-					errors.New("name the user with --email, such as --email jo@example.org. See: holdfast admin list"),
+					errors.New("give the email address of the user, such as --email jo@example.org. See: holdfast " +
+						"admin list"),
 				}
 			}
 			return p.sendUser(c, "/local/password", ask, "%s has a new password and is signed out everywhere.\n")
@@ -109,7 +111,7 @@ func adminResetCommand(p process) *cobra.Command {
 	return c
 }
 
-// sendUser reads a password and sends a user to the admin socket.
+// sendUser reads a password, and posts ask with it to the admin socket. done is the format of the success message.
 func (p process) sendUser(c *cobra.Command, path string, ask newUserBody, done string) error {
 	cfg, err := p.resolve(c)
 	if err != nil {
@@ -140,10 +142,11 @@ func adminListCommand(p process) *cobra.Command {
 		})
 }
 
-// setupBody has the one-time token of a setup link, and the address of the server.
+// setupBody is the response of POST /local/setup-token: the one-time token of a setup link, and the address of the
+// server.
 type setupBody struct {
 	Token string `json:"token"`
-	Base  string `json:"baseUrl,omitempty"` // empty means unknown to the server
+	Base  string `json:"baseUrl,omitempty"` // empty if the server has no address
 }
 
 func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
@@ -167,8 +170,8 @@ func setupURLCommand(p process) *cobra.Command {
 		Use:   "setup-url",
 		Short: "Print a new one-time setup link",
 		Long: "Prints a one-time link to set up the clinic and create its first owner. The link is valid for 30\n" +
-			"minutes and replaces earlier ones. It uses the address of the running server or, if none is running,\n" +
-			"the address in these settings.",
+			"minutes and replaces earlier links. It uses the address of the running server or, if no server is\n" +
+			"running, the address in these settings.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, cfg config, _ []string) error {
 			var made setupBody
@@ -187,7 +190,8 @@ func setupURLCommand(p process) *cobra.Command {
 // setupURL returns the setup link. The token is in the fragment, which browsers do not send to the server.
 func setupURL(base, token string) string { return base + "/setup#" + token }
 
-// firstRun creates the owner that the settings name, or prints the setup link, if no user can sign in yet.
+// firstRun does nothing if a user can already sign in. Otherwise it creates the owner named in the settings, or prints
+// the setup link.
 func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 	needed, err := h.engine.Account.NeedsSetup(ctx)
 	if err != nil || !needed {

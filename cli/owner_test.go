@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The commands for staff accounts, for the keys, and for damaged files.
+// These tests cover the commands for staff accounts, keys and damaged files.
 
 // signIn tries to sign in over HTTP and returns the status.
 func signIn(t *testing.T, base, email, password string) int {
@@ -18,8 +18,8 @@ func signIn(t *testing.T, base, email, password string) int {
 	return status
 }
 
-// TestOwnersFromTheCommandLine: the first owner is created without a server, the others while it runs; a lost
-// password is replaced.
+// TestOwnersFromTheCommandLine: the first owner is created without a server, and the others while a server runs. A
+// command replaces a lost password.
 func TestOwnersFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -109,7 +109,7 @@ func TestSetupLinkCommand(t *testing.T) {
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	link := func() string {
 		t.Helper()
-		// The server reports its address, whatever these settings are.
+		// The link has the address that the server reports, not the one in this flag.
 		printed := strings.TrimSpace(must(t, "setup-url", "--data", dir, "--listen", "127.0.0.1:1"))
 		token, found := strings.CutPrefix(printed, s.base+"/setup#")
 		if !found {
@@ -210,7 +210,7 @@ func TestKeysRotate(t *testing.T) {
 		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one with access only for its owner", err,
 			!bytes.Equal(after, before), mode(t, filepath.Join(dir, secretFile)))
 	}
-	// The same without a server.
+	// Rotate the keys again, without a server.
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// TestDamagedQueueIsRebuiltAndReported: the start's log, queue list and verify report it until the damaged file is
+// TestDamagedQueueIsRebuiltAndReported: the log at startup, queue list and verify report the damaged file until it is
 // deleted.
 func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// readPassword reads a password. A terminal does not show it, so the user types it twice. In a file or a pipe, it is
-// the first line.
+// readPassword reads a password. A terminal does not show the password, so the user types it twice. In a file or a
+// pipe, the password is the first line.
 func (p process) readPassword(ctx context.Context) (string, error) {
 	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", account.MinPassword)
 	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -37,8 +37,8 @@ func (p process) readPassword(ctx context.Context) (string, error) {
 	return strings.TrimSuffix(password, "\r"), nil
 }
 
-// readHidden reads one line from a terminal without showing it. If ctx ends (Ctrl-C), readHidden restores the
-// terminal. The read itself ends with the process.
+// readHidden reads one line from a terminal without showing it. If ctx ends (Ctrl-C), readHidden restores the terminal.
+// The pending read lasts until the process ends.
 func (p process) readHidden(ctx context.Context, fd int) (string, error) {
 	shown, err := term.GetState(fd)
 	if err != nil {

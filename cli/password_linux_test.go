@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// terminal is a pseudo-terminal: text written to typing is typed by a user, and the output that the user sees is read
-// from it.
+// terminal is a pseudo-terminal. A test writes to typing as a user types, and reads from typing the output that the
+// user sees.
 type terminal struct {
 	typing, program *os.File
 	mu              sync.Mutex
@@ -34,7 +34,7 @@ func newTerminal(t *testing.T) *terminal {
 		t.Fatal(err)
 	}
 	p := &terminal{typing: typing, program: program, closed: make(chan struct{})}
-	// a second time, unless the test has failed before
+	// The test may have closed them already, so errors do not matter.
 	t.Cleanup(func() { _ = errors.Join(program.Close(), typing.Close()) })
 	go func() {
 		defer close(p.closed)

@@ -13,9 +13,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// BenchmarkPeople fills and searches the index of people of a clinic with many past appointments (growOld), with
-// SQLite and with PostgreSQL. Each person had four appointments, and a seventh of all people has the name of the
-// first search.
+// BenchmarkPeople fills and searches the index of people of a clinic with many past appointments (growOld), with SQLite
+// and with PostgreSQL. Each person has had four appointments, and one in seven has the name of the first search.
 func BenchmarkPeople(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000, 5_000_000} {
 		if n > max(*mostAppointments, 10_000) {
@@ -74,8 +73,8 @@ func growOldPostgres(b *testing.B, run func(statement string), over int) {
 		ANALYZE appointments;`, start, over-1))
 }
 
-// findOldPeople indexes the people, and reports how long each search takes then. If scan is set, it also reports how
-// long a search takes before that.
+// findOldPeople indexes the people, and reports how long each search takes with the index. If scan is set, it also
+// reports how long a search takes without it.
 func findOldPeople(b *testing.B, db store.Store, n int, scan bool) {
 	b.Helper()
 	people := person.New(person.Options{Store: db})

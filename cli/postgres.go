@@ -20,7 +20,7 @@ import (
 // server does not serve an empty clinic or another clinic by mistake.
 const postgresFile = "postgres.id"
 
-// liveIn names the place where the nodes on one database have their live state.
+// liveIn returns where the nodes on one database store their live state: redis or postgres.
 func (c *config) liveIn() string {
 	if c.redis != "" {
 		return "redis"
@@ -28,8 +28,8 @@ func (c *config) liveIn() string {
 	return "postgres"
 }
 
-// warnWithoutTLS logs a warning if the database is on another host and a connection to it may be without TLS. Such a
-// connection carries patients' data and the password.
+// warnWithoutTLS logs a warning if the database is on another host and connections to it may be unencrypted. They carry
+// patients' data and the password.
 func (h *house) warnWithoutTLS(database string) {
 	if host := postgres.WithoutTLS(database); host != "" {
 		h.log.Warn("--database connects to another host without requiring TLS; add sslmode=verify-full to the URL",
@@ -38,11 +38,11 @@ func (h *house) warnWithoutTLS(database string) {
 }
 
 // openPostgres opens the database of --database. Several nodes can open it together if they share their live state. A
-// command opens it alone.
+// command opens it exclusively.
 func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
 	if disk.Size(h.dir.file(databaseFile)) > 0 {
-		return fmt.Errorf("%s is a SQLite clinic, and --database names another database. Remove --database, or name "+
-			"another directory with --data", h.dir.file(databaseFile))
+		return fmt.Errorf("%s is a SQLite clinic, but --database names a PostgreSQL database. Remove --database, or "+
+			"choose another directory with --data", h.dir.file(databaseFile))
 	}
 	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(),
 		Live: cfg.liveIn()})
@@ -50,14 +50,15 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 	case errors.Is(err, postgres.ErrOldNodes):
 		return err
 	case errors.Is(err, postgres.ErrInUse) && o.alone():
-		return fmt.Errorf("%w, and this command needs exclusive access. Run it with --data of a running node, which "+
-			"then does the work, or stop the nodes first", err)
+		return fmt.Errorf("%w, and this command needs exclusive access. Set --data to the directory of a running "+
+			"node, which then does the work, or stop all nodes first", err)
 	case errors.Is(err, postgres.ErrInUse) && cfg.redis == "":
 		return fmt.Errorf("%w with --redis, or a command is working on it. Nodes that share a database must share "+
-			"one hold table: name the same Redis with --redis, or wait for the command", err)
+			"one hold table: set --redis to the same Redis, or wait until the command has finished", err)
 	case errors.Is(err, postgres.ErrInUse):
 		return fmt.Errorf("%w without --redis, or a command is working on it. Nodes that share a database must share "+
-			"one hold table: remove --redis, start that node with it too, or wait for the command", err)
+			"one hold table: remove --redis here, start the other node with --redis too, or wait until the command "+
+			"has finished", err)
 	case err != nil:
 		return err
 	}
@@ -92,7 +93,8 @@ func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOp
 	return nil
 }
 
-// belongTo returns an error if the directory belongs to another database. If it belongs to none, belongTo marks it.
+// belongTo returns an error if the directory belongs to another database. If it does not belong to a database yet,
+// belongTo marks it with id.
 func (d *dataDir) belongTo(id string) error {
 	known, err := os.ReadFile(d.file(postgresFile))
 	switch {
@@ -101,8 +103,8 @@ func (d *dataDir) belongTo(id string) error {
 	case err != nil:
 		return unusable(d.path, err)
 	case strings.TrimSpace(string(known)) != id:
-		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right "+
-			"one. To serve this database from this directory, move %s away", d.path, strings.TrimSpace(string(known)),
+		return fmt.Errorf("the data directory %s belongs to the database %s, but --database names %s. Set "+
+			"--database to the first one. To serve the second one from this directory, move %s away", d.path, strings.TrimSpace(string(known)),
 			id, d.file(postgresFile))
 	}
 	return nil
@@ -114,6 +116,6 @@ func (d *dataDir) refusePostgres() error {
 	if disk.Size(d.file(postgresFile)) < 0 {
 		return nil
 	}
-	return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic: name its database with --database. For "+
-		"a new, empty SQLite clinic, name another directory with --data", d.path)
+	return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic: set --database to its database. For "+
+		"a new, empty SQLite clinic, choose another directory with --data", d.path)
 }

@@ -22,7 +22,7 @@ import (
 // it, and TestMain stops it.
 var everybodys = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
 
-// postgresServer returns everybodys for a test that cannot run without it.
+// postgresServer returns the server everybodys. It skips the test if PostgreSQL is not installed.
 func postgresServer(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	server, err := everybodys()
@@ -36,17 +36,17 @@ func postgresServer(t testing.TB) *postgrestest.Server {
 	return server
 }
 
-// everybodysAsked: a server was started and must be stopped.
+// everybodysAsked is set when everybodys was started, so that TestMain stops it.
 var everybodysAsked atomic.Bool
 
-// postgresURL is a new database.
+// postgresURL creates a database and returns its URL.
 func postgresURL(t testing.TB) string {
 	t.Helper()
 	return postgresServer(t).Create(t)
 }
 
-// booked books a check-up at an hour of the day after tomorrow. If a busy server answers that a booking can be
-// repeated safely, it is repeated.
+// booked books a check-up at an hour of the day after tomorrow. If a busy server answers that the booking can be
+// repeated safely, booked repeats it.
 func booked(t *testing.T, base string, hour int, client string) int {
 	t.Helper()
 	start := enginetest.Noon(time.UTC, 2).Add(time.Duration(hour-12) * time.Hour)
@@ -77,7 +77,7 @@ func TestServeWithPostgres(t *testing.T) {
 	writeJSON(t, clinic, openClinic(t))
 
 	s := started(t, "serve", "--data", dir, "--database", url, "--listen", "127.0.0.1:0", "--rate-limit", "off")
-	must(t, "import", "--data", dir, clinic) // through the socket; the server knows where its database is
+	must(t, "import", "--data", dir, clinic) // through the socket, so it needs no --database
 	key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "test", "--scope", "admin"))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -169,8 +169,8 @@ func clinicBackup(t *testing.T) string {
 	return strings.TrimSpace(must(t, "backup", "--data", clinicDir(t)))
 }
 
-// TestDatabasePasswordIsHidden in the output of config print and in the error about an unreachable
-// server.
+// TestDatabasePasswordIsHidden: neither the output of config print nor the error about an unreachable server contains
+// the password.
 func TestDatabasePasswordIsHidden(t *testing.T) {
 	t.Parallel()
 	const password = "canary-of-a-password"
@@ -190,8 +190,8 @@ func TestDatabasePasswordIsHidden(t *testing.T) {
 	}
 }
 
-// TestNodeResumesAfterCutFromPostgres: during the cut, the node reports it, and its refusals say what to do.
-// Afterwards it serves again without a restart, and so does its queue.
+// TestNodeResumesAfterCutFromPostgres: during the cut, the node is not ready, and its refusals contain the action to
+// take. Afterwards the node and its queue continue without a restart.
 func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	database, line := behindLine(t)
@@ -209,7 +209,7 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 		t.Errorf("a booking: got %d %s, want a 503 with the action to take", status, body)
 	}
 	eventually(t, "its queue has noticed", func() bool {
-		said := s.stderr.String() // the second time, because the start of the queue was not complete yet
+		said := s.stderr.String() // the second message appears if the queue had not finished its start
 		return strings.Contains(said, "due operations not read") ||
 			strings.Contains(said, "queue not synchronized with the outbox")
 	})
@@ -223,7 +223,7 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	}
 }
 
-// behindLine is the URL of a new database behind a connection that the test controls.
+// behindLine returns the URL of a new database, which is reachable through a link that the test controls.
 func behindLine(t *testing.T) (string, *nodetest.Proxy) {
 	t.Helper()
 	direct, err := url.Parse(postgresURL(t))

@@ -37,7 +37,7 @@ func (g *progress) begin(step string, m store.Measure) {
 	g.step, g.measure = step, m
 }
 
-// progressBody is the current step of an operation of a server; an empty step: none.
+// progressBody is the current step of an operation of a server. Step is empty if there is none.
 type progressBody struct {
 	Step  string `json:"step"`
 	Done  int64  `json:"done"`
@@ -66,7 +66,7 @@ func (b *progressBody) text() string {
 	return b.Step
 }
 
-// bar returns the progress as a bar of a terminal.
+// bar returns the progress as a progress bar for a terminal.
 func (b *progressBody) bar() string {
 	if b.Total <= 0 {
 		return b.text()

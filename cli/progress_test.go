@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestProgressIsShown: nothing in the first two seconds, then a bar on a terminal, which is removed at the end, or a
-// line every ten seconds.
+// TestProgressIsShown: in the first two seconds, no progress is shown. After that, a terminal shows a bar, which is
+// removed at the end, and other outputs get a line every ten seconds.
 func TestProgressIsShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestProgressIsShown(t *testing.T) {
 	}
 }
 
-// TestBackupReportsProgress: each step of a backup has a size, and never exceeds it.
+// TestBackupReportsProgress: each step of a backup has a total, and the progress never exceeds it.
 func TestBackupReportsProgress(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

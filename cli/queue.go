@@ -151,13 +151,13 @@ func queueListCommand(p process) *cobra.Command {
 func queueRetryCommand(p process) *cobra.Command {
 	var failed bool
 	var asJSON *bool
-	one := oneArgument("the id of the operation, as queue list shows it, or --failed for all that failed")
+	one := oneArgument("the id of the operation, as queue list shows it, or --failed for all failed operations")
 	c := &cobra.Command{
 		Use:   "retry ID | --failed",
 		Short: "Retry one operation, or all failed operations",
 		Long: "Retries a failed operation from its first attempt, or a waiting operation immediately. With\n" +
 			"--failed, it retries all failed operations except those that need review: a person must decide\n" +
-			"whether each of these took effect. If no server is running, the next one to start makes the\n" +
+			"whether each of these took effect. If no server is running, the next server to start makes the\n" +
 			"attempts.",
 		Args: func(c *cobra.Command, args []string) error {
 			if failed {

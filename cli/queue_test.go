@@ -22,8 +22,8 @@ import (
 	"holdfast/store"
 )
 
-// The settings of the practice system: with complete ones the server starts, and incomplete ones
-// are refused with their names.
+// TestUpstreamSettings: with complete settings of the practice system, the server starts. If settings are missing, the
+// error names them.
 func TestUpstreamSettings(t *testing.T) {
 	t.Parallel()
 	whole := []string{"--upstream-url", "https://pms.example/GetData.ashx", "--upstream-client-id", "c",
@@ -31,7 +31,7 @@ func TestUpstreamSettings(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-		says string // empty: it is accepted
+		says string // empty means that the settings are accepted
 	}{
 		{"all of it", whole, ""},
 		{"with its times", append([]string{"--upstream-spacing", "1s", "--upstream-retry-delay=10ms",
@@ -39,7 +39,7 @@ func TestUpstreamSettings(t *testing.T) {
 		{"no password", whole[:6], "--upstream-password"},
 		{"no address", whole[2:], "--upstream-url"},
 		{"no address at all", []string{"--upstream-url", "pms"}, "full address"},
-		{"credentials in the address", []string{"--upstream-url", "https://u:p@pms.example/"}, "their own settings"},
+		{"credentials in the address", []string{"--upstream-url", "https://u:p@pms.example/"}, "use --upstream-user and --upstream-password"},
 		{"a time without a unit", []string{"--upstream-spacing", "10"}, "--upstream-spacing"},
 		{"neither true nor false", []string{"--debug-replies=perhaps"}, "--debug-replies"},
 	} {
@@ -63,7 +63,7 @@ func TestUpstreamSettings(t *testing.T) {
 	}
 }
 
-// A boolean flag can stand alone, before an equals sign, or before its value.
+// TestTrueOrFalse: a boolean flag works without a value, with =VALUE, and with the value as the next argument.
 func TestTrueOrFalse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	contains(t, "queue list without a server", listed(), id, "1 failed")
 	contains(t, "queue retry without a server", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	if got := listed(); !regexp.MustCompile(regexp.QuoteMeta(id) + ` +upstream\.book +pending `).MatchString(got) {
-		// and possibly an email that was not attempted before the end
+		// the list may also contain an email that was not attempted before the server stopped
 		t.Errorf("afterwards: got %s, want %s to wait", got, id)
 	}
 	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 ||
@@ -177,7 +177,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	}
 }
 
-// knownUpstream is the clinic in testdata in which the practice system knows ada and the check-up.
+// knownUpstream returns the clinic in testdata, in which ada and the check-up have upstream ids.
 func knownUpstream(t *testing.T) clinic.File {
 	t.Helper()
 	text, err := os.ReadFile(harbour)
@@ -203,7 +203,7 @@ func postAgent(t *testing.T, base, path string, body map[string]any) map[string]
 	return decoded(t, answer)
 }
 
-// with returns the patient and token of an answer, together with other fields.
+// with returns a request body with the patient and the token from an answer, and with other fields.
 func with(who, more map[string]any) map[string]any {
 	body := map[string]any{"patientGUID": who["patientGUID"], "bookingAuthToken": who["bookingAuthToken"]}
 	for k, v := range more {
@@ -223,7 +223,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// The demo's practice system knows the ids that the demo's clinic uses, and the demo's agent books
+// TestDemoAgentBooks: the demo's practice system has the ids that the demo's clinic uses, and the demo's agent books
 // there.
 func TestDemoAgentBooks(t *testing.T) {
 	t.Parallel()

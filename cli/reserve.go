@@ -7,14 +7,15 @@ import (
 )
 
 // After a clean stop, a server needs some disk space to start: SQLite creates the index of its write-ahead log (-shm,
-// 32 KB) again, and cannot read without it. So a reserve file is in the directory. The server deletes it if the disk
-// is full at the start.
+// 32 KB) again, and cannot read without it. So the data directory contains a reserve file. If the disk is full when the
+// server starts, the server deletes the file to free its space.
 const (
 	reserveFile = "holdfast.reserve"
 	reserveSize = 256 << 10
 )
 
-// keepReserve creates the reserve if it is missing. If the disk has no space for it, there is none.
+// keepReserve creates the reserve if it is missing. If the disk has no space for the file, the directory has no
+// reserve.
 func (d *dataDir) keepReserve() {
 	path := d.file(reserveFile)
 	if disk.Size(path) == reserveSize {

@@ -63,16 +63,16 @@ func restoreCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&until, "until", "",
-		"leave out the increments made after this instant, such as 2026-11-23T09:30:00Z")
+		"leave out the increments made after this time, such as 2026-11-23T09:30:00Z")
 	nameValue(c.Flags(), "until", "INSTANT")
-	c.Flags().StringVar(&keyFile, "key", "", "file with the key of an encrypted copy, or - to type it")
+	c.Flags().StringVar(&keyFile, "key", "", "file with the key of an encrypted copy, or - to type the key")
 	nameValue(c.Flags(), "key", "FILE")
-	c.Flags().BoolVar(&list, "list", false, "print the backups, newest first, without restoring one")
+	c.Flags().BoolVar(&list, "list", false, "print the backups, newest first, without restoring any")
 	defineSettings(c, forData|forCopies)
 	return c
 }
 
-// restore opens the backup, puts it in place of the data directory's files, and prints what the operator must know.
+// restore opens the backup, replaces the data directory's files with it, and prints what the operator must do next.
 func (p process) restore(ctx context.Context, cfg config, path, keyFile string, until time.Time) (err error) {
 	b, err := p.openBackup(ctx, cfg, path, keyFile, until)
 	if err != nil {
@@ -97,8 +97,8 @@ func (p process) restore(ctx context.Context, cfg config, path, keyFile string, 
 	return err
 }
 
-// openBackup prepares a backup for a restore. keyFile names the file with the key of a sealed backup; empty means
-// none.
+// openBackup prepares a backup for a restore. keyFile names the file with the key of a sealed backup; empty means that
+// no key is given.
 func (p process) openBackup(ctx context.Context, cfg config, path, keyFile string,
 	until time.Time) (*backup.Opened, error) {
 	o := backup.OpenOptions{
@@ -117,7 +117,8 @@ func (p process) openBackup(ctx context.Context, cfg config, path, keyFile strin
 	return backup.Open(ctx, o)
 }
 
-// parseUntil reads the instant up to which an incremental backup is restored; if zero, its end.
+// parseUntil parses the instant up to which an incremental backup is restored. The zero value means the end of the
+// backup.
 func parseUntil(text, path string) (until time.Time, err error) {
 	if text == "" {
 		return until, nil
@@ -126,7 +127,8 @@ func parseUntil(text, path string) (until time.Time, err error) {
 		return until, fmt.Errorf("--until: %q must be a time such as 2026-11-23T09:30:00Z", text)
 	}
 	if !backup.IsIncremental(path) {
-		return until, fmt.Errorf("--until applies to incremental backups only, and %s is not one", path)
+		return until, fmt.Errorf("--until applies to incremental backups only, and %s is not an incremental "+
+			"backup", path)
 	}
 	return until, nil
 }
@@ -137,28 +139,28 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 	var b strings.Builder
 	fmt.Fprintf(&b, "restored %s into %s\n", path, data)
 	if replayed != nil {
-		fmt.Fprintf(&b, "the copy is up to %s: %d increments since %s\n", replayed.Last.Format(time.RFC3339),
+		fmt.Fprintf(&b, "the restored data ends at %s: %d increments since %s\n", replayed.Last.Format(time.RFC3339),
 			replayed.Steps, replayed.Begun.Format(time.RFC3339))
 		if replayed.Broken != nil {
 			fmt.Fprintf(&b, "NOT restored: the later changes, because %v\n", replayed.Broken)
 		}
 	}
 	if len(newer) > 0 {
-		b.WriteString("NOT restored: these incremental backups of the same database, which are newer. If you did " +
-			"not intend this, restore the last of them:\n")
+		b.WriteString("NOT restored: the following newer incremental backups of the same database. If you want the " +
+			"latest data, restore the last one:\n")
 	}
 	for _, i := range newer {
 		fmt.Fprintf(&b, "  %s  up to %s\n", i.Path, i.Last.UTC().Format(time.RFC3339))
 	}
 	if unlisted != nil {
-		fmt.Fprintf(&b, "there may be newer incremental backups of the same database next to this one; they could "+
-			"not be listed: %v\n", unlisted)
+		fmt.Fprintf(&b, "there may be newer incremental backups of the same database next to this backup, but they "+
+			"could not be listed: %v\n", unlisted)
 	}
 	if done.Replaced != "" {
 		fmt.Fprintf(&b, "the replaced files are in %s\n", done.Replaced)
 	}
 	if done.SignIns > 0 {
-		fmt.Fprintf(&b, "all users are signed out: %d sign-ins of the backup were ended\n", done.SignIns)
+		fmt.Fprintf(&b, "all users are signed out: %d sign-ins in the backup were ended\n", done.SignIns)
 	}
 	if len(done.Revived) > 0 {
 		b.WriteString("these API keys are valid again. Revoke those that should not be, with: holdfast apikey " +
@@ -170,11 +172,11 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 	// A desk's browser deletes its stored downtime plan when its sign-in is no longer valid.
 	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan on each desk and " +
 		"print it. Bookings made after\n" +
-		"the backup may exist nowhere else, and a desk that finds itself signed out deletes the plan\n")
+		"the backup may exist nowhere else, and a browser deletes the plan once it is signed out\n")
 	return b.String()
 }
 
-// listBackups prints the backups in the data directory and at the given places, newest first.
+// listBackups prints the backups in the data directory and at the given backup destinations, newest first.
 func listBackups(ctx context.Context, to io.Writer, cfg config, places []string) error {
 	for _, place := range places {
 		if err := cfg.backups.Access.Check(place); err != nil {

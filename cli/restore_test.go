@@ -13,7 +13,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// inDatabase runs fn on a data directory without a server.
+// inDatabase runs fn on the database of a data directory that no server has open.
 func inDatabase(t *testing.T, dir string, fn func(ctx context.Context, s *sqlite.Store) error) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, databaseFile)})
@@ -75,7 +75,8 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	})
 }
 
-// TestRestoreRefusesOtherFiles, including a pipe, without waiting for it.
+// TestRestoreRefusesOtherFiles: restore refuses files that are not a backup. It refuses a pipe without waiting for
+// input.
 func TestRestoreRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

@@ -11,8 +11,8 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// inBucket is a folder in a bucket of a service that runs until the test ends, with the flags for access
-// to it.
+// inBucket starts an object storage service that runs until the test ends. It returns the name of a folder in a bucket,
+// and the flags for access to it.
 func inBucket(t *testing.T) (name string, flags []string, s *buckettest.Service) {
 	t.Helper()
 	s = buckettest.Start(t)
@@ -39,7 +39,7 @@ func eachPlace(t *testing.T, test func(t *testing.T, name string, flags []string
 	})
 }
 
-// TestBucketBackupIsRestoredWithRecoveryKey: the machine is lost, and only the bucket, its key and the printed
+// TestBucketBackupIsRestoredWithRecoveryKey: the machine is lost, and only the bucket, its access key and the printed
 // recovery key are left.
 func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	t.Parallel()
@@ -75,14 +75,14 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 		args []string
 		says string
 	}{
-		"without the paper": {[]string{path}, "is sealed"},
+		"without the paper": {[]string{path}, "is encrypted"},
 		"with another": {[]string{"--key", write(t, newKey(t).String()), path}, path + "/" + databaseFile +
-			".age" + " was sealed for another key"},
+			".age" + " was encrypted with a different key"},
 		"of what is not there": {[]string{"--key", paper, name + "/auto-20200101T000000.000Z"}, name +
 			"/auto-20200101T000000.000Z does not exist"},
 		"of no bucket": {[]string{"--key", paper, "s3://another-one/copies/auto-20200101T000000.000Z"},
 			"has no bucket another-one"},
-		"of what no bucket has": {[]string{"--key", paper, "s3://x"}, "should be like s3://bucket"},
+		"of what no bucket has": {[]string{"--key", paper, "s3://x"}, "must look like s3://bucket"},
 	} {
 		got := command(t, environ, "", append([]string{"restore", "--data", lost}, c.args...)...)
 		if got.code == 0 || !strings.Contains(got.stderr, c.says) || strings.Contains(got.stderr, buckettest.Secret) {
@@ -104,7 +104,8 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	}
 }
 
-// TestRestoreReportsFailedListing: an operator who does not learn of newer copies continues with the old one.
+// TestRestoreReportsFailedListing: if the newer copies cannot be listed, restore reports this. Otherwise the operator
+// might continue with an old copy.
 func TestRestoreReportsFailedListing(t *testing.T) {
 	t.Parallel()
 	text := restoredText("it", "here", nil, backup.Restored{}, nil, errors.New("unreachable"))

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
+	copiedUpTo = regexp.MustCompile(`the restored data ends at (\S+):`)
 	copyAge    = regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`)
 )
 
@@ -37,7 +37,7 @@ func loseMachine(t *testing.T, second string, flags []string) {
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
-	for _, round := range []string{"first", "second"} { // the second continues the restored backup
+	for _, round := range []string{"first", "second"} { // in the second round, the restored server continues the backup
 		access := bucketAccess(t, second, flags)
 		newest := func() (path string, increments int) {
 			list, err := backup.List(t.Context(), filepath.Join(t.TempDir(), "none"), access, []string{second})
@@ -130,7 +130,8 @@ func loseMachine(t *testing.T, second string, flags []string) {
 	}
 }
 
-// bookOnce books and returns the appointment's id, empty if it was refused; ok is false if there was no answer.
+// bookOnce books and returns the appointment's id, or an empty id if the booking was refused. ok is false if there was
+// no answer.
 func bookOnce(base string, body map[string]any) (id string, ok bool) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -149,7 +150,7 @@ func bookOnce(base string, body map[string]any) (id string, ok bool) {
 	return made.Appointment.ID, true
 }
 
-// bucketAccess returns the access that flags give to a destination.
+// bucketAccess returns the access to a backup destination that the flags configure.
 func bucketAccess(t *testing.T, destination string, flags []string) backup.Access {
 	t.Helper()
 	cfg, _, err := resolved(t, nil, append([]string{"--backup-to", destination}, flags...)...)

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/record"
 )
 
-// retentionSettings returns the rows of the settings table about how long old data is stored. The defaults are those
-// of package engine.
+// retentionSettings returns the rows of the settings table about how long old data is stored. The defaults are those of
+// record.Retention.
 func retentionSettings() []setting {
 	row := func(name, fallback, value, help, more string, to func(*record.Retention) *time.Duration) setting {
 		return setting{

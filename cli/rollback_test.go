@@ -11,13 +11,13 @@ import (
 	"holdfast/store"
 )
 
-// TestRolledBackDirectoryIsRefused puts a snapshot of the whole data directory back after later changes were copied to the backup
-// destination.
+// TestRolledBackDirectoryIsRefused serves an old snapshot of the whole data directory after later changes were copied
+// to the backup destination. The server refuses to start.
 func TestRolledBackDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	dir, second, snapshot := clinicDir(t), t.TempDir(), t.TempDir()
 	serveAt := func(dir string, args ...string) ran {
-		// It ends before it serves: the address is not one of this machine.
+		// The server ends before it serves, because this machine does not have the address.
 		return command(t, nil, "", append([]string{"serve", "--data", dir, "--backup-to", second, "--listen",
 			"192.0.2.1:0"}, args...)...)
 	}

@@ -21,10 +21,11 @@ import (
 
 // These tests run two real programs: this one, and an earlier one that they build from the history of the repository.
 
-// earlier is the earlier program: its file, and why there is none.
+// earlier returns the file of the earlier program, or an error with the reason why there is none.
 var earlier = sync.OnceValues(buildEarlier)
 
-// earlierProgram returns the file of the earlier program. It skips the test where the history is missing.
+// earlierProgram returns the file of the earlier program. It skips the test if the history of the repository is
+// missing.
 func earlierProgram(t *testing.T) string {
 	t.Helper()
 	clitest.Long(t, "it builds an earlier version")
@@ -119,9 +120,9 @@ func buildEarlier() (string, error) {
 	return program, errors.Join(os.MkdirAll(kept, 0o700), os.Rename(built, program))
 }
 
-// TestRollingUpgrade upgrades a clinic from the earlier program to this one while clients book, one node after the
-// other. Then one node goes back to the earlier program, which must refuse to start, or serve. No acknowledged booking
-// is lost.
+// TestRollingUpgrade upgrades a clinic from the earlier program to this one, one node after the other, while clients
+// book. Then one node goes back to the earlier program, which must either refuse to start or serve correctly. No
+// acknowledged booking is lost.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	program := earlierProgram(t)
@@ -163,8 +164,7 @@ func rollingUpgrade(t *testing.T, c *nodes, program string) {
 	must(t, slices.Concat([]string{"verify", "--data", c.dirs[0]}, flags)...)
 }
 
-// refused starts a node and kills it again if it serves. It returns the last line of the error if the node refuses to
-// start.
+// refused starts a node, and kills it if it serves. It returns the last line of the error if the node refuses to start.
 func (c *nodes) refused(node int) string {
 	c.t.Helper()
 	var said bytes.Buffer

@@ -75,7 +75,8 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesSealedCopyWithoutKey and a damaged copy, and leaves no unencrypted file.
+// TestRestoreRefusesSealedCopyWithoutKey: restore refuses a sealed copy without its key, and a damaged copy. It leaves
+// no unencrypted file.
 func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	t.Parallel()
 	dir, place := clinicDir(t), t.TempDir()
@@ -99,7 +100,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// like returns the copy with another sealed database.
+	// like creates a copy with another sealed database, and returns its path.
 	like := func(name string, database []byte) string {
 		dir := filepath.Join(place, name)
 		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
@@ -118,18 +119,18 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	}
 	text := key.String()
 	for name, c := range map[string]struct{ path, key, says string }{
-		"another key": {whole, other.String(), "for another key"},
+		"another key": {whole, other.String(), "with a different key"},
 		"a letter is wrong": {whole, strings.Replace(text,
-			text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "Compare it with the paper"},
-		"no key at all":            {whole, "hello", "Compare it with the paper"},
+			text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "with the printed key"},
+		"no key at all":            {whole, "hello", "with the printed key"},
 		"a byte is wrong":          {like("damaged", damaged), text, "incomplete"},
 		"its end is missing":       {like("cut", sealed[:len(sealed)-100]), text, "incomplete"},
 		"a part is missing":        {like("short", sealed[:len(sealed)-64<<10]), text, "incomplete"},
 		"it is something else":     {like("else", []byte("hello")), text, "incomplete"},
 		"it is empty":              {like("empty", nil), text, "incomplete"},
 		"its keys are missing":     {keyless, text, "incomplete"},
-		"there is nothing":         {filepath.Join(place, "nothing"), text, "not sealed"},
-		"not sealed, and a key is": {plain, text, "not sealed"},
+		"there is nothing":         {filepath.Join(place, "nothing"), text, "not encrypted"},
+		"not sealed, and a key is": {plain, text, "not encrypted"},
 	} {
 		fresh := filepath.Join(t.TempDir(), "data")
 		got := command(t, nil, c.key+"\n\n", "restore", "--data", fresh, "--key", "-", c.path)

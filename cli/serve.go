@@ -44,7 +44,7 @@ func serveCommand(p process) *cobra.Command {
 				return err
 			}
 			cfg.baseURL = cmp.Or(cfg.baseURL, cfg.https.base())
-			if !hasDatabase(cfg.data) { // so that a server that cannot listen creates no database
+			if !hasDatabase(cfg.data) { // a server that cannot listen must not create a database
 				free, err := listen(cfg.listen, "listen")
 				if err != nil {
 					return err
@@ -62,7 +62,7 @@ func serveCommand(p process) *cobra.Command {
 					return errors.Join(err, h.close())
 				}
 			}
-			// an owner's mail server can wait for its sender
+			// A mail server that an owner sets in the console may be without a sender until later.
 			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" {
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
@@ -78,7 +78,7 @@ func serveCommand(p process) *cobra.Command {
 			err = firstRun(c.Context(), p.stdout, h, cfg)
 			printTree(p.stdout, h)
 			if errors.Is(err, store.ErrFull) { // the server still serves reads
-				h.log.Warn("failed to create the setup link; restart when the disk has room", "error", err)
+				h.log.Warn("failed to create the setup link; restart when the disk has free space", "error", err)
 				err = nil
 			}
 			if err != nil {
@@ -103,7 +103,7 @@ type house struct {
 	engine   *engine.Engine
 	web      *web.Server
 	entrance *entrance  // if nil, the server does not serve HTTPS itself
-	local    string     // the address at which this machine reaches it; empty without a listener
+	local    string     // the address at which this machine reaches the server; empty without a listener
 	rotating sync.Mutex // one rotation of the keys at a time
 	backups  *backup.Backups
 	keepers  []func(context.Context) // loops that make backups; they end after the last request
@@ -112,14 +112,14 @@ type house struct {
 	progress progress // of the last operation that a command has started
 }
 
-// houseOptions are the differences between the commands that open the server's parts.
+// houseOptions are the options in which the commands that open the server's parts differ.
 type houseOptions struct {
 	version string
 	log     *slog.Logger
 	demo    bool
-	// demoCluster: the process in front of the demo's server or nodes has buttons that kill them.
+	// demoCluster is set if a demo process in front of this server has buttons that kill servers.
 	demoCluster bool
-	line        http.RoundTripper // in the demo, replaces the network to the practice-management system
+	line        http.RoundTripper // in the demo, used instead of the network to the practice-management system
 	local       bool              // for one command on this machine: no operation is delivered
 	queue       bool              // with local, the queue is open
 	// exclusive excludes other nodes from the database, as local does.
@@ -149,7 +149,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.closing = append(h.closing, h.dir.close)
 	if h.dir.newKeys {
-		h.log.Warn("secret.key missing; new one created, earlier links and tokens are invalid", "file",
+		h.log.Warn("secret.key missing; new key created, earlier links and tokens are invalid", "file",
 			h.dir.file(secretFile))
 	}
 
@@ -283,9 +283,9 @@ func (h *house) fail(err error) {
 	}
 }
 
-// serve serves listener, if it is not nil, and the admin socket until ctx ends or the storage fails. It also runs
-// work. It returns when all accepted requests are answered and everything that it started has stopped. The error is
-// nil if ctx ended it.
+// serve serves listener, if it is not nil, and the admin socket until ctx ends or the storage fails. It also runs work.
+// It returns when all accepted requests are answered and everything that it started has stopped. It returns nil if it
+// stopped because ctx ended.
 func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(context.Context)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -318,7 +318,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	if h.file != nil {
 		deciding.Go(func() { h.keepMarker(engineCtx) })
 	}
-	// The keepers stop after the last request too, so that the last backup has its changes.
+	// The keepers stop after the last request too, so that the last backup contains the changes of that request.
 	stopKeepers := h.startKeepers(context.WithoutCancel(ctx))
 
 	if listener != nil {
@@ -352,13 +352,14 @@ func listen(address, flag string) (net.Listener, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf(
-			"%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a "+
+			"%s is in use by another program. Stop that program, or choose another address with --%s (port 0 picks a "+
 				"free one)",
 			address, flag,
 		)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant "+
-			"the right: setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md",
+		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose port 1024 or higher with --%s, or grant "+
+			"the permission: run setcap cap_net_bind_service=+ep on the program, or under systemd add the lines in "+
+			"docs/https.md",
 			address, err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
@@ -375,7 +376,7 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// listens notes the address at which this machine reaches the server. It logs a warning if no public address is set.
+// listens stores the address at which this machine reaches the server. It logs a warning if no public address is set.
 func (h *house) listens(addr net.Addr) {
 	h.local = "http://" + reachable(addr.String())
 	at, _ := netip.ParseAddrPort(addr.String())
@@ -385,12 +386,12 @@ func (h *house) listens(addr net.Addr) {
 	}
 	if said, _ := h.engine.Clinic.BaseURL(); said == "" {
 		h.log.Warn("no public address set; emails contain no link to change or cancel an appointment. "+
-			"Set it in the setup or in the settings, or start with --base-url", "listens", addr.String())
+			"Set the address in the setup or in the settings, or start with --base-url", "listens", addr.String())
 	}
 }
 
-// base returns the public address of the server; if it is not set, the address for this machine; empty if neither is
-// known.
+// base returns the public address of the server. If that is not set, it returns the address for this machine. It
+// returns an empty string if neither is known.
 func (h *house) base() string {
 	said, _ := h.engine.Clinic.BaseURL()
 	return cmp.Or(said, h.local)

@@ -25,7 +25,7 @@ import (
 // server is a holdfast process.
 type server struct {
 	*exec.Cmd
-	base   string // its address, as its directory records it
+	base   string // its address
 	stdout *transcript
 	stderr *transcript
 	exited chan error
@@ -61,7 +61,7 @@ func startedWith(t *testing.T, environment []string, args ...string) *server {
 	return startedFrom(t, os.Args[0], append([]string{asMain + "=1"}, environment...), args...)
 }
 
-// startedFrom is startedWith for this program file.
+// startedFrom is like startedWith, but runs the given program file.
 func startedFrom(t *testing.T, program string, environment []string, args ...string) *server {
 	t.Helper()
 	s := &server{Cmd: exec.Command(program, args...), stdout: &transcript{}, stderr: &transcript{},
@@ -96,7 +96,7 @@ func startedFrom(t *testing.T, program string, environment []string, args ...str
 	return s
 }
 
-// ended waits for the exit, and returns its code; -1 if a signal ended the process.
+// ended waits for the exit, and returns the exit code, or -1 if a signal ended the process.
 func (s *server) ended(t *testing.T) int {
 	t.Helper()
 	select {
@@ -174,7 +174,7 @@ func TestServeFromStartToStop(t *testing.T) {
 	}
 }
 
-// underWay opens a connection with a request whose handler waits for the rest of the body.
+// underWay opens a connection and sends a request whose handler waits for the rest of the body.
 func underWay(t *testing.T, s *server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
@@ -213,7 +213,7 @@ func askedToStop(t *testing.T, s *server) {
 	}
 }
 
-// TestRequestsUnderWayAreFinished when the server is stopping.
+// TestRequestsUnderWayAreFinished: a server that is stopping finishes the running requests.
 func TestRequestsUnderWayAreFinished(t *testing.T) {
 	t.Parallel()
 	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
@@ -316,7 +316,7 @@ func served(t *testing.T, dir string, args ...string) (h *house, base string, st
 	return h, "http://" + listener.Addr().String(), stop, done
 }
 
-// TestServeEndsWithItsContext, without an error, and releases the directory.
+// TestServeEndsWithItsContext: when its context ends, the server stops without an error and releases the directory.
 func TestServeEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -335,7 +335,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	d.close()
 }
 
-// TestFailedStorageStopsServer: it exits with an error, so that a supervisor restarts it.
+// TestFailedStorageStopsServer: after a storage failure, the server exits with an error, so that a supervisor restarts
+// it.
 func TestFailedStorageStopsServer(t *testing.T) {
 	t.Parallel()
 	h, _, _, ended := served(t, clinicDir(t))
@@ -352,7 +353,8 @@ func TestFailedStorageStopsServer(t *testing.T) {
 	}
 }
 
-// TestAddressInUseIsExplained: the server releases the data directory and creates no database.
+// TestAddressInUseIsExplained: the error explains an address that is in use. The server releases the data directory and
+// creates no database.
 func TestAddressInUseIsExplained(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -31,7 +31,7 @@ const (
 )
 
 const settingsText = `# Settings of Holdfast, one HOLDFAST_X_Y=value per line; holdfast help settings lists them.
-# Afterwards: systemctl restart holdfast
+# After a change, run: systemctl restart holdfast
 `
 
 // httpsText allows the service to listen on ports below 1024, for ports 80 and 443.
@@ -75,7 +75,7 @@ func serviceCommand(p process) *cobra.Command {
 	for _, each := range []*cobra.Command{install, uninstall} {
 		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print the steps without running them")
 		each.Flags().StringVar(&s.root, "root", "",
-			"write the files below this directory and do not call systemd; to prepare an image")
+			"write the files under this directory without calling systemd, to prepare an image")
 		completesDirectories(each, "root")
 	}
 	status := &cobra.Command{
@@ -93,7 +93,8 @@ var elsewhere = map[string]string{
 	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and " +
 		"KeepAlive as /Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system " +
 		"/Library/LaunchDaemons/holdfast.plist",
-	"windows": "let the Task Scheduler start it with the machine: schtasks /Create /TN Holdfast /SC ONSTART /RU " +
+	"windows": "let the Task Scheduler start holdfast with the machine: schtasks /Create /TN Holdfast /SC ONSTART " +
+		"/RU " +
 		"LocalService /TR \"C:\\Program Files\\Holdfast\\holdfast.exe serve --data C:\\ProgramData\\Holdfast\"",
 	"freebsd": "put a script for rc.d with daemon(8) into /usr/local/etc/rc.d, and run: sysrc holdfast_enable=YES",
 }
@@ -113,12 +114,12 @@ func (s *service) able() error {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return errors.New(
 			"systemd is not running on this machine. Run holdfast serve under its service manager; in a container, " +
-				"make it the command of the container",
+				"make holdfast serve the command of the container",
 		)
 	}
 	if s.user != 0 {
 		return errors.New(
-			"only root installs services: run it again with sudo, or with --dry-run to see what it would do",
+			"only root can install services: run the command again with sudo, or with --dry-run to see its steps",
 		)
 	}
 	return nil
@@ -193,8 +194,8 @@ func (s *service) uninstall(ctx context.Context) error {
 	return nil
 }
 
-// uninstallLines removes the files that install added to a Debian package. The package's service continues without
-// them.
+// uninstallLines removes the files that install added to an installation from the Debian package. The package's service
+// continues without them.
 func (s *service) uninstallLines(ctx context.Context) error {
 	const withPackage = "To remove the Debian package: apt remove holdfast"
 	if _, err := os.Stat(s.at(serviceHTTPS)); errors.Is(err, fs.ErrNotExist) {
@@ -290,7 +291,7 @@ func (s *service) remove(paths ...string) error {
 		if s.dryRun {
 			continue
 		}
-		// the directory has other files
+		// ENOTEMPTY means that the directory contains other files, so it stays.
 		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 // TestCrashExitCodeDiffersFromBadSettings: Go ends both a crash and invalid settings with code 2, and the unit
 // does not restart after code 2. In the unit's environment a crash (SIGQUIT in this test) ends with a signal.
 func TestCrashExitCodeDiffersFromBadSettings(t *testing.T) {
-	// otherwise it leaves a core file here
+	// otherwise the crash leaves a core file in this directory
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		t.Fatal(err)
 	}

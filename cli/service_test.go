@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// TestServiceIsInstalled in a directory: systemd accepts the unit, for HTTPS too, and uninstalling removes the files.
+// TestServiceIsInstalled installs the service below a directory. systemd accepts the unit, also with HTTPS, and
+// uninstall removes the files.
 func TestServiceIsInstalled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	half := filepath.Join(root, serviceProgram+".new") // of an install that was interrupted, under a strict umask
+	half := filepath.Join(root, serviceProgram+".new") // left by an interrupted install, with a strict umask
 	if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o755),
 		os.WriteFile(half, []byte("half"), 0o600)); err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func TestServiceIsInstalled(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(root, serviceSettings)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the settings file, which can contain secrets: %v, %v; want mode 0600", info, err)
 	}
-	// present on every machine
+	// These targets exist on every machine.
 	for _, around := range []string{"sysinit", "basic", "shutdown", "network-online", "multi-user"} {
 		file := filepath.Join(root, "usr/lib/systemd/system", around+".target")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
@@ -81,7 +82,7 @@ func TestServiceIsInstalled(t *testing.T) {
 	}
 }
 
-// TestServiceDryRunDoesNothing but print all steps.
+// TestServiceDryRunDoesNothing: a dry run prints all steps and changes nothing.
 func TestServiceDryRunDoesNothing(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -96,10 +97,11 @@ func TestServiceDryRunDoesNothing(t *testing.T) {
 	}
 }
 
-// TestServiceExplainsFailure: another operating system, a user who is not root, an unknown user name.
+// TestServiceExplainsFailure: the error explains an unsupported operating system, a user who is not root, and an
+// unknown user name.
 func TestServiceExplainsFailure(t *testing.T) {
 	t.Parallel()
-	refusal := "only root installs services"
+	refusal := "only root can install services"
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		refusal = "systemd is not running on this machine"
 	}

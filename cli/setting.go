@@ -28,11 +28,11 @@ import (
 
 // config has the values of all settings.
 type config struct {
-	redis             string // URL of the shared live state; empty keeps it in memory
-	listen            string // host:port; port 0 takes any free one
+	redis             string // URL of the Redis with the live state; if empty, it is in database or in memory
+	listen            string // host:port; port 0 picks any free port
 	data              string // directory
 	database          string // URL of a PostgreSQL; empty means SQLite in data. It may hold a password
-	baseURL           string // without a trailing slash; empty means wherever it listens
+	baseURL           string // without a trailing slash; empty means the address that the server listens on
 	trustedProxies    []netip.Prefix
 	rateLimit         bool
 	adminKey          string // empty means none
@@ -40,7 +40,7 @@ type config struct {
 	logFormat         string // text or json
 	logClientAddress  bool
 	logLevel          slog.Level
-	ownerEmail        string // of the owner to create if there is none; empty means by the setup link
+	ownerEmail        string // of the owner to create if there is none; if empty, the setup link creates one
 	ownerPassword     string
 
 	presence presence.Options
@@ -49,7 +49,7 @@ type config struct {
 	limits   web.Limits
 	keep     record.Retention
 
-	afterRollback bool // the data directory is older than its copies and the bookings in the upstream
+	afterRollback bool // the operator knows that the data directory is older than its copies and the upstream
 	backups       backup.Plan
 	https         httpsConfig
 	upstream      upstreamConfig
@@ -76,7 +76,7 @@ const (
 // setting is one row of the settings table.
 type setting struct {
 	name     string   // as in --name
-	fallback string   // the value without the setting
+	fallback string   // the value if the operator does not set it
 	group    string   // its heading in help and on the reference page: one of settingGroups
 	common   bool     // shown by --help; the others by `holdfast help settings`
 	value    string   // the name of its value in the help, such as HOST:PORT
@@ -102,7 +102,7 @@ func settings() []setting {
 	return slices.Concat([]setting{
 		{
 			name: "listen", fallback: "127.0.0.1:8788", audience: forServing | forCalling, common: true,
-			group: "Network", value: "HOST:PORT", help: "address to serve HTTP on; port 0 takes a free port",
+			group: "Network", value: "HOST:PORT", help: "address to serve HTTP on; port 0 picks any free port",
 			more: "`0.0.0.0:8788` listens on every address of the machine.",
 			set:  func(c *config, v string) (err error) { c.listen, err = parseListen(v); return err },
 		}, {
@@ -119,8 +119,8 @@ func settings() []setting {
 			name: "trusted-proxies", audience: forServing, group: "Network", value: "NETWORKS",
 			help: "proxies whose X-Forwarded-For header is trusted: addresses or networks, comma-separated",
 			more: "Example: `10.0.0.5,192.168.0.0/16`. Without `X-Forwarded-For`, the server reads `Forwarded` (RFC " +
-				"7239). If the two disagree, it uses neither. It ignores both headers from any other sender and logs " +
-				"that once.",
+				"7239). If the two disagree, it uses neither. If any other sender sets these headers, the server " +
+				"ignores them and logs this once.",
 			set: func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
 		}, {
 			name: "rate-limit", fallback: "default", values: []string{"default", "off"}, audience: forServing,
@@ -216,7 +216,7 @@ func settings() []setting {
 		}, {
 			name: "sms-body", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEMPLATE",
 			help: "request body for an SMS gateway at an https:// address, with {to} and {text}",
-			more: "JSON if it begins with `{`, otherwise a form; the server escapes the values accordingly.",
+			more: "The body is JSON if it begins with `{`, otherwise a form; the server escapes the values accordingly.",
 			set:  func(c *config, v string) error { c.sms.body = v; return nil },
 		}, {
 			name: "sms-success", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEXT",
@@ -242,7 +242,7 @@ func settings() []setting {
 			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"},
 			audience: forServing, group: "Basics", value: "LEVEL",
 			help: "minimum log level: debug, info, warn or error",
-			more: "`warn` omits the requests and keeps the messages that may need an operator; " +
+			more: "`warn` leaves out the log lines of requests and keeps the messages that may need an operator; " +
 				"[Log messages](log.md) lists them. The setup link is printed at every level.",
 			set: func(c *config, v string) error {
 				if err := oneOf(v, "debug", "info", "warn", "error"); err != nil {
@@ -290,7 +290,7 @@ func parseDatabase(v string) (string, error) {
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return "", errors.New("must be like postgres://user@host:5432/name?sslmode=require")
+		return "", errors.New("must look like postgres://user@host:5432/name?sslmode=require")
 	}
 	return v, nil
 }
@@ -310,7 +310,7 @@ func parseListen(v string) (string, error) {
 		return "", fmt.Errorf("%q must be host:port, such as 127.0.0.1:8788 or 0.0.0.0:8788", v)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", fmt.Errorf("%q has no port from 0 to 65535", v)
+		return "", fmt.Errorf("%q must end with a port from 0 to 65535", v)
 	} else {
 		return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 	}

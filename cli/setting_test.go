@@ -32,8 +32,8 @@ func TestSettingsPageComesFromTheTable(t *testing.T) {
 	}
 }
 
-// TestDatabaseHelpRecommendsFile: the URL of the database has its password, and other users can read the arguments of a
-// process.
+// TestDatabaseHelpRecommendsFile: the URL of the database contains its password, and other users can read the arguments
+// of a process.
 func TestDatabaseHelpRecommendsFile(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"migrate", "--help"}} {
@@ -43,7 +43,7 @@ func TestDatabaseHelpRecommendsFile(t *testing.T) {
 		"prefer --database-file")
 }
 
-// TestHelpFitsOnOneScreen: every command in its group, ten flags, and how to list the others.
+// TestHelpFitsOnOneScreen: the help has every command in its group, ten flags, and the command that lists the others.
 func TestHelpFitsOnOneScreen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -77,7 +77,7 @@ func TestHelpFitsOnOneScreen(t *testing.T) {
 	}
 }
 
-// TestBadValuesAreExplained: for every setting that can be wrong, a wrong value and the expected error.
+// TestBadValuesAreExplained tests every setting that can be invalid, with an invalid value and the expected error.
 func TestBadValuesAreExplained(t *testing.T) {
 	t.Parallel()
 	const (
@@ -89,12 +89,12 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"keep-sign-ins", "7", "must be 1d to 36500d"},
 		{"keep-records", "9600h", "must be 1d to 36500d"},
 		{"keep-operations", "0d", "must be 1d to 36500d"},
-		{"listen", "127.0.0.1:http", "has no port"},
+		{"listen", "127.0.0.1:http", "must end with a port"},
 		{"base-url", "book.example.org", "a scheme and a host"},
 		{"base-url", "https://book.example.org/clinic", "a scheme and a host"},
 		{"domain", "book.example.org,192.0.2.1", "a DNS name"},
 		{"https-listen", "443", "must be host:port"},
-		{"http-listen", ":http", "has no port"},
+		{"http-listen", ":http", "must end with a port"},
 		{"acme-directory", "http://acme.example/dir", "must be an address such as https://"},
 		{"acme-email", "Jo <jo@example.org>", "must be an email address"},
 		{"acme-ca", "setting_test.go", "contains no PEM certificate"},
@@ -138,9 +138,9 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"backup-at", "24:00", "a time such as 03:00"},
 		{"backup-keep", "7,4", "three numbers"},
 		{"backup-keep", "0,4,12", "the number of days must be at least 1"},
-		{"backup-every", "10ms", "a time from 1s to 24h"},
-		{"backup-to", "s3://Our Bucket", "should be like s3://bucket"},
-		{"backup-to", "s3://bucket/../else", "should be like s3://bucket"},
+		{"backup-every", "10ms", "a duration from 1s to 24h"},
+		{"backup-to", "s3://Our Bucket", "must look like s3://bucket"},
+		{"backup-to", "s3://bucket/../else", "must look like s3://bucket"},
 		{"backup-to", "s3://bucket/copies", "needs --backup-s3-access-key"},
 		{"backup-s3-endpoint", "s3.example.net", "an address such as https://"},
 		{"backup-s3-endpoint", "https://key:secret@s3.example.net", "an address such as https://"},
@@ -152,7 +152,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},
 		{"upstream-url", "pms.example/GetData.ashx", "the full address"},
 		{"upstream-url", "ftp://pms.example/GetData.ashx", "the full address"},
-		{"upstream-url", "https://user:secret@pms.example/", "must not contain user and password"},
+		{"upstream-url", "https://user:secret@pms.example/", "must not contain a user name or password"},
 		{"upstream-spacing", "10", length},
 		{"upstream-retry-delay", "0s", "greater than 0"},
 		{"upstream-timeout", "soon", length},
@@ -164,7 +164,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"debug-replies", "on", yes},
 		{"after-rollback", "on", yes},
 	}
-	// take any text
+	// These settings accept any text.
 	checked := []string{"data", "sms-headers", "sms-body", "sms-success",
 		"upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"}
 	for _, c := range cases {
@@ -186,8 +186,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 	}
 }
 
-// TestSettingsThatNeedEachOther: conflicts are all reported together, before any file is created; commands that do
-// not use these settings do not check them.
+// TestSettingsThatNeedEachOther: all conflicts are reported together, before any file is created. Commands that do not
+// use these settings do not check them.
 func TestSettingsThatNeedEachOther(t *testing.T) {
 	t.Parallel()
 	const endpoint = "https://pms.example/GetData.ashx"

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// The figures of docs/sizing.md.
+// These benchmarks measure the figures in docs/sizing.md.
 
-// BenchmarkSizeOfABooking books over HTTP, with an email and a webhook for each booking, and reports by how much the
-// files have grown per booking once everything is delivered. With HOLDFAST_BENCH_FULL they are ten times as many.
+// BenchmarkSizeOfABooking books over HTTP, with an email and a webhook for each booking, and reports how much the files
+// have grown per booking once all emails and webhooks are delivered. With HOLDFAST_BENCH_FULL, it makes ten times as
+// many bookings.
 func BenchmarkSizeOfABooking(b *testing.B) {
 	bookings := 300
 	if os.Getenv("HOLDFAST_BENCH_FULL") != "" {
@@ -22,7 +23,7 @@ func BenchmarkSizeOfABooking(b *testing.B) {
 	}
 	m := newMixedLoad(b)
 	grown := func() float64 {
-		// it has no separate log and no free pages
+		// A backup has no separate log and no free pages.
 		copied := filepath.Join(b.TempDir(), fmt.Sprint(time.Now().UnixNano()))
 		runHere(b, "backup", "--data", m.dir, "--to", copied)
 		return float64(sizeOf(b, filepath.Join(copied, databaseFile)))

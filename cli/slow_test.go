@@ -14,8 +14,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// holdAt requests the n-th half hour after noon in two days for five minutes, so that the hold does not expire during a
-// test on a busy machine. It returns the hold's id if there is one.
+// holdAt holds the n-th half hour after noon in two days. The hold lasts five minutes, so that it does not expire
+// during a test on a busy machine. holdAt returns the hold's id if there is one.
 func holdAt(t *testing.T, base, client string, n int) (status int, id, body string) {
 	t.Helper()
 	status, body = posted(t, base+"/v1/holds", map[string]any{
@@ -60,9 +60,9 @@ func follow(t *testing.T, base string) *transcript {
 	return said
 }
 
-// TestSlowRedisDelaysNoHold delays every answer of Redis by half a minute, or loses it although Redis executed the
-// call, below two complete servers. Clients get their answers long before Redis answers and lose none of their own
-// holds, pages at the other server show them, and no person has to act.
+// TestSlowRedisDelaysNoHold runs two complete servers on one Redis. It delays every answer of Redis by half a minute,
+// or loses the answer although Redis executed the call. Clients get their answers long before Redis answers, and lose
+// none of their holds. Pages at the other server show the holds, and no operator has to act.
 func TestSlowRedisDelaysNoHold(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	const late = 30 * time.Second
@@ -132,7 +132,7 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 		}
 		longest := slices.Max(waited)
 		t.Logf("%s: of %d requests the longest took %v", fault.name, len(waited), longest)
-		if longest >= late { // independent of the machine's speed: each gets half a second
+		if longest >= late { // independent of the machine's speed
 			t.Errorf("%s: the longest request took %v: it waited for Redis, which answers after %v", fault.name, longest, late)
 		}
 		fault.end()

@@ -30,7 +30,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// startOnce returns how long the first answer took.
+// startOnce starts the program and returns the time to the first answer.
 func startOnce(b *testing.B, dir string, flags ...string) time.Duration {
 	b.Helper()
 	address := freeAddress(b)
@@ -65,13 +65,13 @@ func startOnce(b *testing.B, dir string, flags ...string) time.Duration {
 	}
 }
 
-// fullDir is a data directory with this many appointments of 15 minutes for twenty specialists, half of them in the
-// past.
+// fullDir returns a data directory with this many appointments of 15 minutes for twenty specialists, half of them in
+// the past.
 func fullDir(b *testing.B, appointments int) string {
 	return dirWith(b, appointments/2, appointments-appointments/2)
 }
 
-// dirWith is a data directory with given numbers of past and future appointments.
+// dirWith returns a data directory with the given numbers of past and future appointments.
 func dirWith(b *testing.B, over, coming int) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "data")
@@ -89,7 +89,7 @@ func dirWith(b *testing.B, over, coming int) string {
 	return dir
 }
 
-// fill creates the clinic and its appointments, in an empty database. Each patient has had four.
+// fill creates the clinic and its appointments in an empty database, with four appointments per patient.
 func fill(b *testing.B, db store.Store, over, coming int) {
 	b.Helper()
 	const specialists, batch = 20, 5000
@@ -144,8 +144,8 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 	}
 }
 
-// patientNumber returns the nth patient. One name has a different address and number in each of many
-// appointments.
+// patientNumber returns the n-th patient. Each patient has a different email address and phone number. The names repeat
+// after 37,856 patients.
 func patientNumber(n int) store.Patient {
 	first := []string{"Rosa", "Jürgen", "María", "Per", "Zoë", "Anna", "Tom", "Ida"}
 	last := []string{"Winter", "Großmann", "Lindqvist", "Haddad", "Brandt", "Sand", "Okafor"}
@@ -155,7 +155,7 @@ func patientNumber(n int) store.Patient {
 	}
 }
 
-// BenchmarkStartOfANode is BenchmarkStart for a node on PostgreSQL and Redis.
+// BenchmarkStartOfANode is like BenchmarkStart, for a node on PostgreSQL and Redis.
 func BenchmarkStartOfANode(b *testing.B) {
 	url, live := postgresURL(b), redistest.Start(b, redistest.Programs(b)[0])
 	db, err := postgres.Open(b.Context(), postgres.Options{URL: url})
@@ -167,7 +167,7 @@ func BenchmarkStartOfANode(b *testing.B) {
 		b.Fatal(err)
 	}
 	dir := filepath.Join(b.TempDir(), "data")
-	startOnce(b, dir, "--database", url, "--redis", live.URL()) // makes its keys
+	startOnce(b, dir, "--database", url, "--redis", live.URL()) // creates the keys
 	var took []time.Duration
 	for b.Loop() {
 		took = append(took, startOnce(b, dir, "--database", url, "--redis", live.URL()))

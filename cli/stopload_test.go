@@ -22,8 +22,8 @@ import (
 const stopLimit = 3 * 30 * time.Second
 
 // TestStopUnderLoadLosesNothing sends SIGTERM to a server with many open streams while clients book. Every stream ends
-// with the reason, the server exits within its limit, and the next server has every booking that was acknowledged and
-// no others. HOLDFAST_STREAMS is the number of streams, 100 unless it is given.
+// with the reason, the server exits within its limit, and the next server has all acknowledged bookings and no others.
+// HOLDFAST_STREAMS is the number of streams, 100 unless it is given.
 func TestStopUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	streams := numberOf(t, "HOLDFAST_STREAMS", 100)
@@ -72,7 +72,7 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 	patients := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	for range clients {
 		booking.Go(func() {
-			for ; !exited.Load(); <-time.After(20 * time.Millisecond) { // no reader may fall behind the events
+			for ; !exited.Load(); <-time.After(20 * time.Millisecond) { // no stream may fall behind
 				slot := int(next.Add(1))
 				id, err := bookSlot(patients, s.base, slot)
 				switch {

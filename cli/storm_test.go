@@ -20,18 +20,18 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// storm is the clinic, its faults, and the answers that its clients received.
+// storm has the clinic's nodes, the faults, and the answers that the clients received.
 type storm struct {
 	*testing.T
 	nodes            *nodes
 	lines            []*line
-	urls             []string // of each node: the database
+	urls             []string // the database URL of each node
 	primary, standby *postgrestest.Server
 	withRedis        bool
-	// the directory of the files with the steps of the nodes' clocks; empty: the clocks do not step
+	// the directory of the files that set the nodes' clocks; empty means that the clocks do not step
 	clocks   string
 	seed     uint64 // of the order of the faults, their victims and the clients
-	isLong   bool   // with series, visits, the waiting list, agents, webhooks and open pages
+	isLong   bool   // has series, visits, the waiting list, agents, webhooks and open pages too
 	practice *upstreamtest.Server
 	patient  map[string]any // of the agents, with its token
 	silent   atomic.Bool    // the practice-management system answers late
@@ -53,29 +53,29 @@ type storm struct {
 	early, latest map[string]float64
 	longest       time.Duration
 	struck        int
-	// the attempts that were running at the last look at the queue, with the time at which each was first seen; the
-	// longest, and those that are reported
+	// the attempts that were running when watchQueue last read the queue, with the time at which each was first seen;
+	// the longest of all attempts; the attempts that are already reported
 	attempts       map[string]time.Time
 	longestAttempt time.Duration
 	reported       map[string]bool
 	slow           atomic.Int64 // answers and recoveries that took longer than slowAfter
-	fault          string       // the active one; empty between two
-	victim         int          // the affected node; -1: all
+	fault          string       // the active fault; empty between two faults
+	victim         int          // the affected node, or -1 for all
 	losesHolds     bool
-	// during a fault, the longest time for an answer of an unaffected node
+	// by fault: the longest time in which an unaffected node answered
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration
 }
 
-// wanted is a booking and the answer that its client received.
+// wanted is a booking that a client wants, and the answer that it received.
 type wanted struct {
 	slot      int
-	id        string // after it was acknowledged; empty for an agent's
+	id        string // set when the booking is acknowledged; empty for an agent's booking
 	cancelled bool
 }
 
-// A busy machine is slow, which violates no guarantee. It counts steps that take longer than slowAfter, and fails
-// only if a step has not finished after neverAfter.
+// On a busy machine, steps are slow, which violates no guarantee. The test counts steps that take longer than
+// slowAfter, and fails only if a step has not finished after neverAfter.
 const (
 	slowAfter  = time.Minute
 	neverAfter = 10 * time.Minute
@@ -156,7 +156,8 @@ func slotAt(n int) string {
 	return enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339)
 }
 
-// book books a slot, under one key until there is an answer, and sometimes cancels it.
+// book books a slot, and repeats the request with the same key until there is an answer. Sometimes it cancels the
+// booking.
 func (s *storm) book(slot int, shared bool) {
 	n := s.answered.Load() + int64(slot)<<32
 	key := fmt.Sprintf("booking-%d-%d-%d", slot, n, rand.Int64())
@@ -219,8 +220,8 @@ func (s *storm) cancel(key string, w wanted) {
 	s.Errorf("appointment %s was not cancelled in %v", w.id, neverAfter)
 }
 
-// hold holds a slot that no other client wants, several times at random nodes, and lets the hold expire or releases
-// it.
+// hold holds a slot that no other client wants, and renews the hold at random nodes. Then it releases the hold or lets
+// it expire.
 func (s *storm) hold(random *rand.Rand) {
 	n := s.holder.Add(1)
 	slot := holdsFrom + int(n)%(heldByMany-holdsFrom)
@@ -238,7 +239,7 @@ func (s *storm) hold(random *rand.Rand) {
 	}
 }
 
-// send returns the status, or 0 without an answer. A refusal by the server must have its reason.
+// send sends a request and returns the status, or 0 without an answer. A refusal by the server must give its reason.
 func (s *storm) send(method, address, key, idempotency string, body any) (int, map[string]any) {
 	var content io.Reader
 	if body != nil {
@@ -310,8 +311,8 @@ func (s *storm) count(what string) {
 	n.(*atomic.Int64).Add(1)
 }
 
-// look records the memory of the node that is never killed: its maximum in the first third, and after
-// it.
+// look records the memory of the node that is never killed: the maximum in the first third of the test, and the maximum
+// after that.
 func (s *storm) look(early bool) {
 	reply, err := s.http.Get(s.base(0) + "/metrics")
 	if err != nil {

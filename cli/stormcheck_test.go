@@ -20,7 +20,7 @@ import (
 	"holdfast/engine/enginetest"
 )
 
-// hooks is the receiver of the webhooks. It stores the first arrival of each.
+// hooks is the webhook receiver. It stores the first arrival of each webhook.
 type hooks struct {
 	server  *httptest.Server
 	refuses atomic.Bool
@@ -28,7 +28,7 @@ type hooks struct {
 	mu       sync.Mutex
 	byID     map[string]bool
 	types    map[string][]string // of each appointment, in the order of arrival
-	repeated int                 // arrivals of a known id: the node was cut off before it stored the answer
+	repeated int                 // repeats of an id, after the node was cut off before it stored the answer
 }
 
 func newHooks(t *testing.T) *hooks {
@@ -62,10 +62,10 @@ type page struct {
 	node int
 
 	mu     sync.Mutex
-	free   map[string]bool // by start, from the list and then from the events
+	free   map[string]bool // free starts, from the list and then from the events
 	loaded bool
 	opened int
-	held   map[string]bool     // by start: an offer of the waiting list holds it, and lists leave it out
+	held   map[string]bool     // starts that an offer of the waiting list holds, so that lists leave them out
 	events map[string][]string // by start, since the last list
 	stop   context.CancelFunc
 	over   chan struct{}
@@ -93,8 +93,8 @@ func (p *page) close() {
 	<-p.over
 }
 
-// follow opens a stream, reads the list once the stream is connected, and applies the events until the stream ends. A
-// stream is silent for at most the time between two pings.
+// follow opens a stream, reads the list once the stream is connected, and applies the events until the stream ends. It
+// closes a stream that sends nothing for 40 s, which is longer than the time between two pings.
 func (p *page) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -193,8 +193,8 @@ func (s *storm) freeAt(base string, from, to int) (map[string]bool, error) {
 	return free, nil
 }
 
-// check compares the answers that clients got with the appointments, the nodes with each other, the pages with their
-// lists, the webhooks with the appointments, and the practice-management system with all of it.
+// check compares the answers that clients got with the appointments, the nodes with each other, and the pages with
+// their lists. It also compares the webhooks and the practice-management system with the appointments.
 func (s *storm) check() {
 	t := s.T
 	s.checkQueue()
@@ -369,8 +369,8 @@ func (s *storm) checkPages() {
 	}
 }
 
-// checkHooks compares the webhooks with the appointments: each event once, and in order. It waits, because a
-// node may still add operations to the queue that it committed before a fault.
+// checkHooks compares the webhooks with the appointments: each event once, and in order. It waits, because a node may
+// not yet have queued all operations that it committed before a fault.
 func (s *storm) checkHooks(list []here) {
 	noted := time.Now().Add(slowAfter)
 	for began := time.Now(); ; <-time.After(100 * time.Millisecond) {
@@ -392,8 +392,9 @@ func (s *storm) checkHooks(list []here) {
 	s.note("%d webhooks arrived, %d of them again with the same id", len(s.hooks.byID), s.hooks.repeated)
 }
 
-// compare returns the differences between the webhooks that arrived and those that the appointments need. If a node is
-// killed while it adds a patient upstream, a person must review that operation. Then one upstream.needs_review arrives.
+// compare returns the differences between the webhooks that arrived and those that the appointments require. If a node
+// is killed while it adds a patient upstream, a person must review that operation, and one upstream.needs_review
+// arrives.
 func (h *hooks) compare(list []here) (wrong []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

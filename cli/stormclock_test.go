@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The nodes of a storm can have a clock that steps: .ci/steppable builds the test binary with a time.Now that adds
-// the number of seconds in the file that HOLDFAST_CLOCK names. No other program on the machine sees that clock. The
-// monotonic clock continues, as when an operator or NTP sets a clock.
+// The nodes of a storm can have a clock that steps: .ci/steppable builds the test binary with a time.Now that adds the
+// number of seconds in the file that HOLDFAST_CLOCK names. No other program on the machine sees that clock. The
+// monotonic clock is not affected, just as when an operator or NTP sets a clock.
 
 func (s *storm) clock(node int) string { return filepath.Join(s.clocks, fmt.Sprint("node", node)) }
 

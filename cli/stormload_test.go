@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// until repeats a request with one key at one node after another until it has an answer, and returns that.
+// until repeats a request with one key at one node after another until it gets an answer, and returns the answer.
 func (s *storm) until(what, path, key, credential string, body map[string]any) (int, map[string]any) {
 	n := rand.IntN(len(s.bases))
 	for try, began := 0, time.Now(); time.Since(began) < neverAfter; try++ {
@@ -27,7 +27,7 @@ func (s *storm) until(what, path, key, credential string, body map[string]any) (
 	return 0, nil
 }
 
-// group notes the appointments of a series or a visit.
+// group records the appointments of a series or a visit.
 func (s *storm) group(key string, slot, people, status int, answer map[string]any) {
 	list, _ := answer["appointments"].([]any)
 	if status == 0 {
@@ -76,8 +76,8 @@ func (s *storm) visit() {
 	s.group(key, slot, 2, status, answer)
 }
 
-// wish adds an entry to the waiting list, for a day in the contended range. Its offer holds a cancelled
-// time.
+// wish adds an entry to the waiting list, for a day in the contended range. The entry gets an offer when a time of that
+// day is cancelled.
 func (s *storm) wish() {
 	n := s.waiting.Add(1)
 	day := enginetest.Noon(time.UTC, 3+int(n)%15).Format(time.DateOnly)
@@ -98,8 +98,8 @@ func (s *storm) identify() map[string]any {
 	return patient
 }
 
-// agent books a separate time as an agent does, through the practice-management system. The token of the patient
-// lasts 15 minutes, and less at a node whose clock is ahead.
+// agent books a separate time as an agent does, through the practice-management system. The patient's token expires
+// after 15 minutes, or earlier at a node whose clock is ahead.
 func (s *storm) agent() {
 	slot := contended + int(s.next.Add(1))
 	key := fmt.Sprint("agent-", slot)
@@ -129,12 +129,12 @@ func (s *storm) agent() {
 	}
 }
 
-// attemptEnds is the time after which no operation may still be in the attempt in which it was first seen: the longest
-// call (--upstream-timeout), the lease of a node that is lost, the next look of the others, and the longest fault, and
-// three times that, because the machine may be busy.
+// attemptEnds is the maximum duration of one attempt of an operation. It is the sum of the longest call
+// (--upstream-timeout), the lease of a lost node, the time until the next check of the other nodes, and the longest
+// fault. The sum is tripled because the machine may be busy.
 const attemptEnds = 3 * (15*time.Second + queueLease + 5*time.Second + 7*time.Second)
 
-// watchQueue notes how long each operation has been in its attempt. One client calls it.
+// watchQueue records how long each operation has been in its current attempt. Only one client calls it.
 func (s *storm) watchQueue(random *rand.Rand) {
 	began := time.Now()
 	status, answer := s.send(http.MethodGet, s.base(random.IntN(len(s.bases)))+
@@ -185,7 +185,7 @@ func (s *storm) holdInTurn(random *rand.Rand) {
 	}
 }
 
-// excused reports whether the storage of the holds is crashing.
+// excused reports whether the current fault loses holds, because their storage crashes.
 func (s *storm) excused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,10 +204,10 @@ type court struct {
 type turn struct {
 	id    string
 	until time.Time // a hold lasts longer, so differences between the servers' clocks do not matter
-	other string    // that was given at the same time
+	other string    // the hold that another client got at the same time
 }
 
-// gives notes a hold that was requested at began.
+// gives records a hold that was requested at began.
 func (c *court) gives(slot int, id string, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +220,7 @@ func (c *court) gives(slot int, id string, began time.Time) {
 	c.given[slot] = turn{id: id, until: began.Add(10 * time.Second)}
 }
 
-// ends notes that the client is about to release its hold.
+// ends records that the client is about to release its hold.
 func (c *court) ends(slot int, id string, excused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// stormResults are the recoveries of all storms on one setup, and the longest waits at the other nodes, by fault.
+// stormResults has, by fault, the recovery times of all storms on one setup, and the longest waits at unaffected nodes.
 type stormResults struct {
 	Recovered map[string][]time.Duration
 	Waited    map[string]time.Duration
 }
 
-// addEarlier adds the recoveries of this storm to those of earlier storms in a file, and has the sum here. Storms of
-// several setups share the file.
+// addEarlier adds the recovery times of this storm to those of earlier storms in a file, and stores the result in s.
+// Storms on several setups share the file.
 func (s *storm) addEarlier(file string) error {
 	if file == "" {
 		return nil

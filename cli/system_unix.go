@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -36,6 +37,50 @@ func openFiles() (n uint64, known bool) {
 	var files syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
 	return uint64(files.Cur), err == nil
+}
+
+// handBack gives the files of a directory that belong to root to the owner of the directory. An administrator may run
+// a command as root while the server is stopped; the server, which runs as the owner, must be able to read the files
+// that the command created. It does nothing unless this process is root and the owner is someone else.
+//
+// The owner could replace a file with a link to a file of root's, so handBack does not leave the directory and skips
+// files that have more than one name.
+func handBack(dir string) error {
+	top, err := os.Stat(dir)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	owner := top.Sys().(*syscall.Stat_t)
+	if owner.Uid == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	give := func(name string) error {
+		f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		s := info.Sys().(*syscall.Stat_t)
+		if s.Uid != 0 || info.Mode().IsRegular() && s.Nlink > 1 {
+			return nil
+		}
+		return f.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() && !e.Type().IsRegular() {
+			return err
+		}
+		return give(name)
+	})
 }
 
 // endBy ends this process with a signal, as the signal would by default.

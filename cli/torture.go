@@ -41,7 +41,7 @@ func tortureCommand(p process) *cobra.Command {
 			}
 			dir, err := os.MkdirTemp("", "holdfast-torture-*")
 			if err != nil {
-				return fmt.Errorf("torture needs a temporary directory: %w", err)
+				return fmt.Errorf("failed to create a temporary directory for the test: %w", err)
 			}
 			cfg := config{data: dir}
 			return errors.Join(p.torture(c.Context(), cfg, length), os.RemoveAll(dir))

@@ -25,11 +25,11 @@ func upgradeCommand(p process) *cobra.Command {
 		Use:   "upgrade",
 		Short: "Upgrade the database schema",
 		Long: "Upgrades the database schema to this program's version. serve does the same when it starts. Before\n" +
-			"changing a SQLite file, the command writes a snapshot to backups. No server may be running on the\n" +
-			"database.\n" +
+			"changing a SQLite file, the command writes a snapshot to backups. Stop every server that uses the\n" +
+			"database first.\n" +
 			"With --check, the command changes nothing: it upgrades and verifies a copy of the database and\n" +
-			"prints the result. A server of the earlier version may be running. For PostgreSQL, it only lists the\n" +
-			"pending migrations.",
+			"prints the result. The server can keep running. For PostgreSQL, it only lists the pending\n" +
+			"migrations.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -56,7 +56,7 @@ func upgradeCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().BoolVar(&check, "check", false, "print what would happen, without changing anything")
+	c.Flags().BoolVar(&check, "check", false, "print what the upgrade would do, without changing anything")
 	defineSettings(c, forData)
 	return c
 }
@@ -77,12 +77,12 @@ func (p process) upgrade(ctx context.Context, cfg config) error {
 
 // upgradeBody is the output of upgrade --check.
 type upgradeBody struct {
-	From          int      `json:"from"`                    // versions of the schema
-	To            int      `json:"to"`                      //
-	Migrations    []string `json:"migrations"`              // the missing ones, in order
+	From          int      `json:"from"`                    // schema version of the database
+	To            int      `json:"to"`                      // schema version of this program
+	Migrations    []string `json:"migrations"`              // the missing migrations, in order
 	Tried         bool     `json:"tried"`                   // applied to a copy, which passed the check
-	TookMs        int64    `json:"tookMs,omitempty"`        // on the copy, including the snapshot
-	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // of the snapshot before the upgrade
+	TookMs        int64    `json:"tookMs,omitempty"`        // duration on the copy, including the snapshot
+	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // size of the snapshot before the upgrade
 	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out if unknown
 	ServerRuns    bool     `json:"serverRuns"`
 }
@@ -133,15 +133,15 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	fmt.Fprintf(&b, "%s has schema version %d, and this program has %d\nwould be applied: %s\n", where, u.From, u.To,
-		strings.Join(u.Migrations, ", "))
+	fmt.Fprintf(&b, "%s has schema version %d, and this program needs %d\nmigrations to apply: %s\n", where, u.From,
+		u.To, strings.Join(u.Migrations, ", "))
 	if u.Tried {
-		fmt.Fprintf(&b, "tested on a copy: it took %v, and the copy is intact\n",
+		fmt.Fprintf(&b, "tested on a copy: the upgrade took %v, and the copy is intact\n",
 			time.Duration(u.TookMs)*time.Millisecond)
-		fmt.Fprintf(&b, "the snapshot before the upgrade goes to %s: %s", filepath.Join(cfg.data, backupsDir),
-			megabytes(uint64(u.SnapshotBytes)))
+		fmt.Fprintf(&b, "the snapshot before the upgrade is written to %s and needs %s",
+			filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
 		if u.FreeBytes > 0 {
-			fmt.Fprintf(&b, ", and %s are free", megabytes(u.FreeBytes))
+			fmt.Fprintf(&b, "; %s of disk space is free", megabytes(u.FreeBytes))
 		}
 		fmt.Fprintf(&b, "\nto go back: holdfast restore --data %s %s/before-%04d-….db, with the older program\n",
 			cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
@@ -149,7 +149,7 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 		b.WriteString("nothing was tested: back up PostgreSQL with its own tools first\n")
 	}
 	if u.ServerRuns {
-		b.WriteString("a server uses this database: stop it, and start this program instead\n")
+		b.WriteString("a server is using this database: stop that server, and start this program instead\n")
 	}
 	b.WriteString("nothing was changed\n")
 	_, err := io.WriteString(w, b.String())

@@ -20,7 +20,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// unpacked is a data directory as a released program left it.
+// unpacked extracts the data directory of an older program from an archive, and returns its path.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	f, err := os.Open(archive)
@@ -54,8 +54,7 @@ func unpacked(t *testing.T, archive string) string {
 	}
 }
 
-// patientsIn returns the appointments in a data directory that no server has open: the patient and the
-// outcome of each.
+// patientsIn returns the state of each appointment, by patient, in a data directory that no server has open.
 func patientsIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, databaseFile)})
@@ -149,8 +148,8 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 	}
 }
 
-// sameButTwo: all appointments are as they were booked, except one that was cancelled and one whose
-// patient arrived.
+// sameButTwo checks that all appointments are as they were booked, except one that was cancelled and one whose patient
+// arrived.
 func sameButTwo(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	var other []string
@@ -165,7 +164,7 @@ func sameButTwo(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// TestImpossibleUpgradeIsRefusedFirst: the file is not a database of this program.
+// TestImpossibleUpgradeIsRefusedFirst: upgrade refuses a file that is not a database of this program.
 func TestImpossibleUpgradeIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	dir := unpacked(t, "../testdata/upgrade/0009.tar.gz")

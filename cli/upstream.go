@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// upstreamConfig contains the settings for the connection to the clinic's practice-management system, and of its
-// agents.
+// upstreamConfig contains the settings for the connection to the clinic's practice-management system, and for voice and
+// chat agents.
 type upstreamConfig struct {
 	url, clientID, user, password, vendor string
 	spacing, timeout, agentBound          time.Duration
@@ -68,11 +68,11 @@ func upstreamSettings() []setting {
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
 			group: "Practice system", value: "DURATION",
-			help: "delay before the one quick retry while an agent's caller waits",
+			help: "delay before the single quick retry while an agent's caller waits",
 			set:  length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "timeout of one call",
+			group: "Practice system", value: "DURATION", help: "timeout per call",
 			set: length(func(c *config) *time.Duration { return &c.upstream.timeout }),
 		}, {
 			name: "upstream-quarantine", fallback: "90s", audience: forServing,
@@ -137,7 +137,7 @@ func parseUpstreamURL(v string) (string, error) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", errors.New("must be the full address of the endpoint, such as https://pms.example/GetData.ashx")
 	case u.User != nil:
-		return "", errors.New("must not contain user and password: they have their own settings")
+		return "", errors.New("must not contain a user name or password: use --upstream-user and --upstream-password")
 	}
 	return v, nil
 }
@@ -175,7 +175,7 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 		)
 	}
 	if cfg.outbound.Quarantine <= u.timeout {
-		h.log.Warn("--upstream-quarantine is not longer than --upstream-timeout; a running write may be looked up",
+		h.log.Warn("--upstream-quarantine is not longer than --upstream-timeout; a write may be looked up while it is still running",
 			"quarantine", cfg.outbound.Quarantine, "timeout", u.timeout)
 	}
 	return nil

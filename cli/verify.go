@@ -26,7 +26,7 @@ func verifyCommand(p process) *cobra.Command {
 		Short: "Verify the integrity of the database or a backup",
 		Long: "Verifies the database in the data directory, whether or not the server is running: no appointments\n" +
 			"overlap, all references exist, the indexes and the file are intact, and the audit log is unchanged.\n" +
-			"With an argument, it verifies that backup instead.\n" +
+			"With an argument, the command verifies that backup instead.\n" +
 			"The command prints the last link of the audit chain. Store it on another machine: with --audit-link,\n" +
 			"a later run proves that the log up to that link is unchanged. Exits with 1 if it finds a problem.",
 		Args: func(c *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func verifyCommand(p process) *cobra.Command {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
-				// The queue's file has the number of the database's last change, so it is open too.
+				// Open the queue too: its file has the marker, which is compared with the database.
 				with := p.withQueue
 				if live {
 					with = p.withServer
@@ -87,7 +87,7 @@ func verifyCommand(p process) *cobra.Command {
 				subject, found.AuditLink)
 			if live {
 				_, _ = fmt.Fprintln(p.stdout,
-					"the server's memory matches the database, and its queue has every promised operation")
+					"the server's memory matches the database, and its queue contains every operation in the outbox")
 			}
 			for _, file := range found.Damaged {
 				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
@@ -99,7 +99,7 @@ func verifyCommand(p process) *cobra.Command {
 	c.Flags().StringVar(&noted, "audit-link", "",
 		"link of the audit chain that an earlier verify printed, and that must still exist")
 	c.Flags().BoolVar(&live, "live", false,
-		"also compare the memory and the queue of the running server with the database")
+		"also compare the running server's memory and queue with the database")
 	defineSettings(c, forData)
 	return c
 }
@@ -135,13 +135,13 @@ func overlapsOf(err error) (list []overlapBody) {
 	return list
 }
 
-// checkOrder is the request for a check.
+// checkOrder is the body of POST /local/check.
 type checkOrder struct {
 	AuditLink string `json:"auditLink,omitempty"` // a link that must exist
 	Live      bool   `json:"live,omitempty"`      // compare the server's memory with the database
 }
 
-// checkBody is the result of a check that found no mistake in the database.
+// checkBody is the result of a check that found no problem in the database.
 type checkBody struct {
 	Damaged   []string `json:"damaged,omitempty"`   // queue files that were moved aside
 	AuditLink string   `json:"auditLink,omitempty"` // the last link
@@ -162,7 +162,7 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	if order.Live {
 		differences, err := h.engine.Differences(r.Context())
 		if err == nil && len(differences) > 0 {
-			err = fmt.Errorf("the server differs from the database; restart it:\n%s", strings.Join(differences, "\n"))
+			err = fmt.Errorf("the server's memory or queue differs from the database; restart the server:\n%s", strings.Join(differences, "\n"))
 		}
 		if err != nil {
 			refuse(w, http.StatusConflict, err)
@@ -181,8 +181,8 @@ func verifyBackup(ctx context.Context, path, noted string) (link string, err err
 	return link, err
 }
 
-// checkStore checks every guarantee of a store, and that its audit chain has the link noted, unless it is empty. It
-// returns the last link.
+// checkStore checks every guarantee of a store. If noted is not empty, the audit chain must contain that link.
+// checkStore returns the last link.
 func checkStore(ctx context.Context, s store.Store, noted string) (link string, err error) {
 	if err := s.Check(ctx); err != nil {
 		return "", err
@@ -198,7 +198,7 @@ func checkStore(ctx context.Context, s store.Store, noted string) (link string, 
 		}
 		if got != want {
 			return "", fmt.Errorf(
-				"audit: the chain does not contain %s: it was truncated before that link, or rewritten", noted)
+				"audit: the chain does not contain %s: the chain was truncated before that link, or rewritten", noted)
 		}
 	}
 	last, err := s.ChainLink(ctx, 0)
@@ -212,7 +212,7 @@ func parseLink(text string) (link store.ChainHead, err error) {
 	sum, unread := hex.DecodeString(hash)
 	if err != nil || unread != nil || link.Position < 1 || copy(link.Hash[:], sum) != len(link.Hash) ||
 		len(sum) != len(link.Hash) {
-		return link, fmt.Errorf("%q is not a link: it must be its position, a colon and 64 hexadecimal digits", text)
+		return link, fmt.Errorf("%q is not a link of the audit chain: a link is a position, a colon and 64 hexadecimal digits", text)
 	}
 	return link, nil
 }

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestVerifyLiveAsksTheRunningServer and no other program.
+// TestVerifyLiveAsksTheRunningServer: verify --live works only with a running server.
 func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, harbour)
 	if got := command(t, nil, "", "verify", "--live", "--data", dir); got.code != 1 ||
-		!strings.Contains(got.stderr, "no server runs on "+dir) {
+		!strings.Contains(got.stderr, "no server is running on "+dir) {
 		t.Errorf("without a server: got %+v", got)
 	}
 	if got := command(t, nil, "", "verify", "--live", dir); got.code != 2 {

@@ -14,8 +14,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// verify --json lists the overlaps: none in a valid database, and both appointments of each if rows were changed
-// behind the schema's back.
+// TestVerifyListsOverlapsAsJSON: verify --json lists no overlaps in a valid database. If rows were changed without the
+// schema's checks, it lists both appointments of each overlap.
 func TestVerifyListsOverlapsAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

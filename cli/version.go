@@ -25,8 +25,8 @@ func versionLine(version string) string {
 	return fmt.Sprintf("holdfast %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionOf returns the version from the linker; without it, the version of the module; without both, the revision
-// from the build information.
+// versionOf returns the version that the linker set. Without it, versionOf returns the version of the module, and
+// without that, the revision from the build information.
 func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
 	if linked != "" {
 		return linked

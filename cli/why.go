@@ -30,7 +30,7 @@ func whyCommand(p process) *cobra.Command {
 			if _, err := time.Parse(time.RFC3339, at); err != nil || kind == "" {
 				return usageError{
 					errors.New(
-						"name the appointment type with --type and the start with --at, such as " +
+						"set the appointment type with --type and the start time with --at, such as " +
 							"2026-11-23T09:30:00Z or 2026-11-23T10:30:00+01:00",
 					),
 				}
@@ -62,14 +62,14 @@ func whyCommand(p process) *cobra.Command {
 // sentences maps the reasons of the explain route to text.
 var sentences = map[string]string{
 	"":                 "can be booked",
-	"inactive":         "is not bookable: the appointment type or the specialist is deactivated",
-	"too_soon":         "is too soon: it is inside the minimum notice, or in the past",
-	"too_far":          "is too far ahead: it is beyond the horizon of the appointment type",
-	"override_closed":  "is away then, by an override or a block",
-	"outside_hours":    "does not work then: the time does not fit into the opening hours",
-	"not_a_slot_start": "works then, but no slot starts at this minute",
-	"taken":            "is taken by a booked appointment",
-	"held":             "is held by another client",
+	"inactive":         "cannot be booked: the appointment type or the specialist is deactivated",
+	"too_soon":         "cannot be booked: the time is inside the minimum notice, or in the past",
+	"too_far":          "cannot be booked: the time is beyond the horizon of the appointment type",
+	"override_closed":  "is away at that time, because of an override or a block",
+	"outside_hours":    "cannot be booked: the appointment does not fit into the opening hours",
+	"not_a_slot_start": "works at that time, but no slot starts at this minute",
+	"taken":            "already has an appointment at that time",
+	"held":             "cannot be booked: another client is holding the time",
 }
 
 // explainPath returns the path of the explain route, for HTTP and for the admin socket.
@@ -98,11 +98,11 @@ func askWhy(ctx context.Context, base, path string) (said explained, err error) 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
-		return said, fmt.Errorf("no answer from %s: %w. Is the server running, with the same --listen?", base, err)
+		return said, fmt.Errorf("no response from %s: %w. Is the server running, with the same --listen?", base, err)
 	}
 	defer answer.Body.Close()
 	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&said); err != nil {
-		return said, fmt.Errorf("the answer of %s cannot be read: %w", base, err)
+		return said, fmt.Errorf("the response from %s cannot be read: %w", base, err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		return said, errors.New(said.Detail)
@@ -117,7 +117,7 @@ func (e explained) print(w io.Writer) error {
 			sentence = "cannot be booked: " + s.Reason
 		}
 		if s.HeldUntil != "" {
-			sentence += ", until " + s.HeldUntil + " unless it is renewed"
+			sentence += ", until " + s.HeldUntil + " unless the hold is renewed"
 		}
 		if _, err := fmt.Fprintf(w, "%s %s\n", s.SpecialistID, sentence); err != nil {
 			return err

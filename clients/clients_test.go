@@ -1,5 +1,5 @@
 // Package clients_test generates both clients from the description of the API, installs them into empty projects as a
-// user does, and has each drive a real server. The clients are separate modules, which no package of the server
+// user does, and runs each against a real server. The clients are separate modules, which no package of the server
 // imports.
 package clients_test
 

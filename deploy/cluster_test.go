@@ -41,8 +41,8 @@ func portsInARow(t *testing.T, n int) int {
 	return 0
 }
 
-// TestClusterOnLoopback starts the servers that `make cluster` starts, and books through its load balancer while a
-// node is killed. Ctrl-C leaves nothing.
+// TestClusterOnLoopback starts the servers that `make cluster` starts, and books through its load balancer while a node
+// is killed. Ctrl-C ends all processes and leaves no files.
 func TestClusterOnLoopback(t *testing.T) {
 	clitest.Long(t, "two nodes, PostgreSQL, Redis and nginx")
 	postgres, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -98,7 +98,7 @@ func TestClusterOnLoopback(t *testing.T) {
 		}
 		q.Header.Set("Content-Type", "application/json")
 		q.Header.Set("Idempotency-Key", fmt.Sprintf("booking-of-the-test-%08d", n))
-		q.Header.Set("Authorization", "Bearer "+key[1]) // the public may not book so often from one address
+		q.Header.Set("Authorization", "Bearer "+key[1]) // the number of public bookings from one address is limited
 		r, err := http.DefaultClient.Do(q)
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestClusterOnLoopback(t *testing.T) {
 	book := func(n int) {
 		t.Helper()
 		r := ask(n)
-		// it was sent to the node while that was being killed; a page repeats it with its key
+		// The node was killed while it had the request. A page repeats such a request with its key.
 		if r.StatusCode == http.StatusBadGateway {
 			r.Body.Close()
 			r = ask(n)
@@ -144,7 +144,7 @@ func TestClusterOnLoopback(t *testing.T) {
 	}
 }
 
-// openClinic never closes.
+// openClinic is the file of a clinic that never closes.
 var openClinic = []byte(`{"clinic":{"name":"Harbour Clinic","timezone":"UTC","locale":"en"},
  "specialists":[{"id":"ada","name":"Dr Ada","timezone":"UTC","weeklyHours":[` + func() string {
 	var days []string
@@ -157,8 +157,8 @@ var openClinic = []byte(`{"clinic":{"name":"Harbour Clinic","timezone":"UTC","lo
  "appointmentTypes":[{"id":"checkup","name":"Check-up","durationMinutes":30,"slotStepMinutes":30,"cooldownMinutes":0,"horizonDays":60,
    "specialists":[{"specialistId":"ada","priority":1}]}]}`)
 
-// TestComposeFileIsConsistent, as far as that can be checked without a daemon: everything that a service names is
-// declared, the settings exist, and the balancer has the names of the nodes.
+// TestComposeFileIsConsistent checks compose.yaml without a container daemon. Everything that a service names is
+// declared, the settings exist, and the load balancer uses the names of the nodes.
 func TestComposeFileIsConsistent(t *testing.T) {
 	b, err := os.ReadFile("compose.yaml")
 	if err != nil {

@@ -88,7 +88,7 @@ func parseScrape(text string) series {
 	return found
 }
 
-// The parts of PromQL that are used here.
+// These are the parts of PromQL that read can parse.
 var (
 	functions = []string{"rate", "increase", "histogram_quantile"}
 	operators = []string{"sum", "max", "min", "avg", "count", "topk"}
@@ -98,7 +98,7 @@ var (
 
 var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[a-zA-Z_:][\w:]*|\d[\w.]*|\S`)
 
-// selector is a metric with the labels that are requested of it.
+// selector is a metric with its label matchers.
 type selector struct {
 	metric   string
 	matchers [][3]string // label, operator, value

@@ -25,21 +25,21 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// The proxies of docs/https.md, each configured as on that page, in front of a server.
+// These tests start the proxies of docs/https.md in front of a server. Each proxy has the configuration on that page.
 
 const proxiedName = "book.example.org"
 
-// proxy is one of them.
+// proxy is one of the proxies in docs/https.md.
 type proxy struct {
 	name, language string   // of its block in the manual
-	program        string   // a name, or a path if it is not on the usual path
-	comesWith      string   // the package
+	program        string   // a name, or a path if it is not in PATH
+	comesWith      string   // the package that contains it
 	edits          []string // of the block, as for strings.NewReplacer; each must occur
 	files          map[string]string
 	args           []string
-	logged         string // its log lines about a request for /v1/clinic; empty: it writes none
-	// quiet is how long the proxy waits for the next part of an answer, in the words of the block, and a replacement
-	// of 2 seconds; empty means forever.
+	logged         string // part of its log line for a request to /v1/clinic; empty if it writes no log
+	// quiet is the line of the block that limits how long the proxy waits for the next part of an answer. brief is the
+	// same line with 2 seconds. Empty means no limit.
 	quiet, brief string
 }
 
@@ -97,9 +97,9 @@ func documented(t *testing.T, language string) string {
 
 // front is a running proxy.
 type front struct {
-	address string // of loopback; it uses TLS there
+	address string // on loopback, with TLS
 	roots   *x509.CertPool
-	stop    func() (wrote string) // and everything that it has written
+	stop    func() (wrote string) // stops the proxy, and returns everything that it has written
 }
 
 // start starts the proxy in front of the server at an address. The test is skipped if the proxy is not installed.
@@ -202,7 +202,8 @@ func written(t *testing.T, dir string, given map[string]bool) string {
 	return all.String()
 }
 
-// certify writes a certificate for the name into a directory. Only the given client trusts it.
+// certify writes a self-signed certificate for proxiedName into a directory, and returns it. Only clients that have it
+// as a root trust it.
 func certify(t *testing.T, dir string) (certificate []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -232,7 +233,7 @@ func certify(t *testing.T, dir string) (certificate []byte) {
 
 func (f *front) tls() *tls.Config { return &tls.Config{ServerName: proxiedName, RootCAs: f.roots} }
 
-// visitor is a client with a loopback address, for which the name resolves to the proxy.
+// visitor returns a client with the loopback address from. For this client, the clinic's name resolves to the proxy.
 func (f *front) visitor(t *testing.T, from string) *http.Client {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}

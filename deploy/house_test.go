@@ -21,12 +21,12 @@ import (
 	"holdfast/web"
 )
 
-// house is a whole server with a queue, with some activity on it.
+// house is a complete server with a queue.
 type house struct {
 	t    testing.TB
 	url  string
 	db   *sqlite.Store
-	stop func() // and the answers to its requests
+	stop func() // stops the server, and waits for the answers to its requests
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
@@ -43,7 +43,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
-	lastCopy := func() (time.Time, bool) { return time.Now(), true } // there is a second node
+	lastCopy := func() (time.Time, bool) { return time.Now(), true } // there is a backup destination
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func (h *house) ask(method, path string, body any) (int, string) {
 	return reply.StatusCode, string(text)
 }
 
-// bustle makes a hold, a booking, and the same booking again, which is refused.
+// bustle books a time, tries to book it for another client, which is refused, and holds another time.
 func (h *house) bustle() {
 	h.t.Helper()
 	start := enginetest.Noon(time.UTC, 2)
@@ -125,8 +125,7 @@ func (h *house) bustle() {
 		"slotStartDate": start.Add(time.Hour).Format(time.RFC3339)})
 }
 
-// fail returns the answer to a request whose booking cannot be saved. No booking can succeed after
-// it.
+// fail closes the database and sends a booking, which cannot be saved. No booking can succeed afterwards.
 func (h *house) fail() {
 	h.t.Helper()
 	if err := h.db.Close(); err != nil {
@@ -149,7 +148,7 @@ func (h *house) scrape() string {
 	return text
 }
 
-// scrapes returns the metrics of a server that has served and failed.
+// scrapes returns the metrics of the server after bustle and fail.
 func (h *house) scrapes() string {
 	h.t.Helper()
 	h.bustle()

@@ -15,8 +15,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// tool finds a program of Debian's prometheus package, or prints a prominent message about what was
-// not tested.
+// tool returns the path of a program from Debian's prometheus package. If the program is missing, tool skips the test,
+// with a message about the part that is not tested.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	clitest.Long(t, "Prometheus is installed for it")
@@ -27,7 +27,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestPromtoolAcceptsRules: their syntax, and the scenarios in alerts_test.yml.
+// TestPromtoolAcceptsRules: promtool accepts the syntax of the rules, and the scenarios in alerts_test.yml pass.
 func TestPromtoolAcceptsRules(t *testing.T) {
 	promtool := tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
@@ -40,7 +40,7 @@ func TestPromtoolAcceptsRules(t *testing.T) {
 }
 
 // TestPrometheusAnswersQueries lets Prometheus scrape a live server and sends it every query of the dashboard and the
-// alerts. Queries about any server have an answer on this one.
+// alerts. Every query of the dashboard returns data, and no alert fires on this healthy server.
 func TestPrometheusAnswersQueries(t *testing.T) {
 	p := startPrometheus(t, tool(t, "prometheus"), newHouse(t))
 	for _, q := range dashboard(t) {
@@ -55,13 +55,13 @@ func TestPrometheusAnswersQueries(t *testing.T) {
 		n, err := p.query(q.expr)
 		if err != nil {
 			t.Errorf("the alerts, %s: %v\n\t%s", q.where, err, q.expr)
-		} else if n > 0 && q.where != "HoldfastBackupOld" { // of which this server has none
+		} else if n > 0 && q.where != "HoldfastBackupOld" { // this server has no backup
 			t.Errorf("the alert %s fires on a healthy server\n\t%s", q.where, q.expr)
 		}
 	}
 }
 
-// prometheus is one that scrapes a house.
+// prometheus is a running Prometheus that scrapes a house.
 type prometheus struct{ url string }
 
 // startPrometheus starts Prometheus, generates some activity on the house, and waits until
@@ -96,8 +96,8 @@ func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 	return p
 }
 
-// shown repeats query until there is a result, for a minute at most: if the last scrape took too long, there is none
-// for a moment.
+// shown repeats a query until there is a result, for at most a minute. There is none for a moment if the last scrape
+// took too long.
 func (p *prometheus) shown(expr string) (n int, err error) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if n, err = p.query(expr); err != nil || n > 0 || strings.Contains(expr, "> 0") || time.Now().After(end) {
@@ -106,7 +106,7 @@ func (p *prometheus) shown(expr string) (n int, err error) {
 	}
 }
 
-// until repeats the query until there is an answer, for two minutes.
+// until repeats a query until there is a result, for at most two minutes.
 func (p *prometheus) until(t *testing.T, expr string) {
 	t.Helper()
 	var err error

@@ -81,7 +81,7 @@ type streamed struct {
 	close func()
 }
 
-// stream opens one, up to the connected frame.
+// stream opens a live stream, and reads it up to the connected frame.
 func (j journey) stream(client string, headers ...string) *streamed {
 	j.t.Helper()
 	s, status := j.opening(client, headers...)
@@ -109,7 +109,7 @@ func (j journey) opening(client string, headers ...string) (*streamed, int) {
 	return s, answer.StatusCode
 }
 
-// each yields every line until the end, or until no line has arrived for this long.
+// each yields every line until the stream ends, or until no line has arrived for the duration patience.
 func (s *streamed) each(patience time.Duration) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for {
@@ -137,13 +137,14 @@ func (s *streamed) until(words string) {
 	s.t.Fatalf("the stream did not send %s", words)
 }
 
-// Data that must be in no log: a client, a key, the token and the name of a calendar, a search text.
+// unspeakable lists data that must not be in any log: a client, a key, the token and the name of a calendar, a search
+// text.
 var unspeakable = []string{"client-secret-", adminKey, "token-secret-1", "calendar-secret-1", "Winterbottom"}
 
-// clientEnded is in the scrape of a server when one reader of a stream has left.
+// clientEnded matches the metrics of a server after one client has closed its stream.
 var clientEnded = regexp.MustCompile(`(?m)^holdfast_streams_ended_total\{reason="client-[a-z]+"\} 1$`)
 
-// TestBehindAProxy runs the life of a clinic behind each of the proxies in the manual.
+// TestBehindAProxy sends the typical requests of a clinic through each proxy in the manual.
 func TestBehindAProxy(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.4:0"); err != nil {
 		t.Skipf("SKIPPED: its visitors come from 127.0.0.2 to 127.0.0.4, which only Linux has: %v", err)
@@ -195,8 +196,8 @@ func TestBehindAProxy(t *testing.T) {
 					slot(2)), ownPage...)
 			watching.until(`"type":"hold"`)
 
-			// An address has one stream here: the address that the proxy saw, whatever the client
-			// claims.
+			// In this test, each address may have one stream. The address is the one that the proxy saw, whatever the
+			// client claims.
 			patient.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "",
 				"X-Forwarded-For", "127.0.0.77", "Forwarded", "for=127.0.0.77")
 			leaving := other.stream("client-secret-0003", "X-Forwarded-For", "127.0.0.2", "X-Real-Ip", "127.0.0.2")
@@ -205,11 +206,11 @@ func TestBehindAProxy(t *testing.T) {
 			past.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For",
 				"127.0.0.6")
 
-			// When a page is closed, its stream ends here too.
+			// When a page is closed, its stream also ends at the server.
 			leaving.close()
 			for patience := time.After(time.Minute); !clientEnded.MatchString(h.scrape()); {
 				select {
-				case <-time.After(20 * time.Millisecond): // between two looks
+				case <-time.After(20 * time.Millisecond): // between two checks
 				case <-patience:
 					t.Fatal("a minute after its page was closed, a stream is still open behind the proxy")
 				}
@@ -256,7 +257,7 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 			}
 			f := p.start(t, strings.TrimPrefix(h.url, "http://"), brief...)
 			patient := journey{t, f.visitor(t, "127.0.0.1"), "https://" + proxiedName}
-			// its first answer takes longest, and the proxy's time limit applies to that too
+			// The first answer takes longest, and the proxy's time limit applies to it too.
 			patient.do("GET", "/v1/clinic", "")
 			for attempt := time.Now(); ; {
 				s, status := patient.opening("client-secret-0001")
@@ -277,8 +278,8 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 						return
 					}
 				}
-				// If the machine was busy with other work for so long, the proxy really had to
-				// wait.
+				// If the machine was so busy that the pings were late, the proxy was right to end the stream. The test
+				// then repeats the attempt.
 				if gap = max(gap, time.Since(last)); gap < patience/2 || time.Since(attempt) > time.Minute {
 					t.Fatalf("the stream ended %s after it was opened, with the last ping %s before", time.Since(opened),
 						time.Since(last))

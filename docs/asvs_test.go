@@ -67,7 +67,7 @@ func TestASVSMapIsComplete(t *testing.T) {
 	}
 }
 
-// testsOfOurs are the names of all tests of the tree.
+// testsOfOurs returns the names of all tests in the tree.
 func testsOfOurs(t *testing.T) map[string]bool {
 	t.Helper()
 	all := make(map[string]bool)

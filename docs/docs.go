@@ -100,7 +100,7 @@ var contentTypes = map[string]string{
 func unzip(packed []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		panic(err) // it was built in, and a test has read it
+		panic(err) // the file is embedded, and a test has read it
 	}
 	text, err := io.ReadAll(r)
 	if err != nil {

@@ -35,7 +35,7 @@ type bookableCase struct {
 	Patient, Others, Desk, Visit, AnyHours  *availability.Reason
 }
 
-// bookableCaller is one way to ask about a start.
+// bookableCaller is one way to ask whether a start can be booked.
 type bookableCaller struct {
 	name string
 	want func(*bookableCase) *availability.Reason // nil: this caller cannot ask about the case
@@ -79,7 +79,7 @@ func TestCallersAgreeWhatIsBookable(t *testing.T) {
 	}
 }
 
-// bookableCallers lists the callers. Those that write are last and free the start afterwards.
+// bookableCallers lists the callers. Those that write come last, and free the start time afterwards.
 func bookableCallers() []bookableCaller {
 	patient := func(x *bookableCase) *availability.Reason { return x.Patient }
 	others := func(x *bookableCase) *availability.Reason { return or(x.Others, x.Patient) }
@@ -98,7 +98,7 @@ func bookableCallers() []bookableCaller {
 		return or(x.Visit, desk(x))
 	}
 	spreadsheet := func(x *bookableCase) *availability.Reason {
-		if x.Room != "" || x.Zone != "" { // it has no room and no second occurrence
+		if x.Room != "" || x.Zone != "" { // a spreadsheet names no room, and no second occurrence of a time
 			return nil
 		}
 		return anyHours(x)

@@ -13,10 +13,10 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// In these tests the system clock is set. Waiting operations are neither hurried nor stuck, and a reminder follows
-// the new clock.
+// In these tests the system clock is changed. Waiting operations must run neither early nor late, and a reminder
+// follows the new clock.
 
-// settable is a wall clock that can be set, unlike the clock of the bubble.
+// settable is a wall clock that can be set, unlike the synctest clock.
 type settable struct{ by atomic.Int64 }
 
 func (s *settable) set(by time.Duration) { s.by.Add(int64(by)) }

@@ -16,7 +16,7 @@ import (
 	"holdfast/store"
 )
 
-// otherwise is a store whose answers differ from the data that the engine has written.
+// otherwise is a store that returns different data from what the engine has written.
 type otherwise struct {
 	store.Store
 	taken    func([]store.Taken) []store.Taken
@@ -46,7 +46,7 @@ func (o *otherwise) Closures(ctx context.Context) ([]store.Closure, error) {
 }
 
 func TestCompareFindsMissingAppointment(t *testing.T) {
-	first, specialists := enginetest.BookedClinic(t, 1, 2) // today, and a date that is read at any hour: tomorrow
+	first, specialists := enginetest.BookedClinic(t, 1, 2) // today and tomorrow: at any hour, one of the two is read
 	ctx, queue := t.Context(), enginetest.Queue(t)
 	db := &otherwise{Store: first.Store}
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue})

@@ -134,7 +134,7 @@ func (u poweredUpstream) SetAppointmentStatusCanceled(ctx context.Context, guid 
 
 // TestPowerCutAtEveryStep: the process dies right before or right after every step between the token and the recorded
 // result, and restarts. Every appointment here is at the upstream exactly once or is marked for review, and the
-// upstream has no appointment that is not booked here.
+// upstream has no appointment that was not booked here.
 func TestPowerCutAtEveryStep(t *testing.T) {
 	ok, limited, lost := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.LostApplied
 	for name, script := range map[string]struct {
@@ -206,8 +206,8 @@ func cancel(p *enginetest.TestPractice, id string) {
 	_, _ = p.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
-// cutAt runs a scenario with the power cut at one step, restarts and checks the outcome. happened reports whether
-// the scenario was long enough to be cut, review whether a person must review the booking.
+// cutAt runs a scenario, cuts the power at one step, restarts and checks the outcome. happened reports whether the
+// scenario was long enough to be cut, and review whether a person must review the booking.
 func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome,
 	run func(*enginetest.TestPractice)) (happened, review bool) {
 	source := &power{}

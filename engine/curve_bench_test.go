@@ -19,10 +19,10 @@ import (
 var mostSpecialists = flag.Int("specialists", 10,
 	"how many specialists BenchmarkCurveOfSpecialists goes up to: 10, 30, 100, 300, 1000")
 
-// BenchmarkCurveOfSpecialists measures a growing number of specialists whose calendars are nine tenths full. It lists
-// a week of one pooled type: the first time after a start, computed again as after every booking, and from the cache.
-// It books any free specialist, each booking at a different time. It measures the memory of the calendars, and the
-// start of an engine until its first answer.
+// BenchmarkCurveOfSpecialists measures a growing number of specialists whose calendars are 90% full. It lists a week of
+// one pooled type: right after startup, recomputed as after every booking, and from the cache. It books any free
+// specialist, each booking at a different time. It also measures the memory that the calendars use, and the time from
+// the start of an engine to its first response.
 func BenchmarkCurveOfSpecialists(b *testing.B) {
 	for _, n := range []int{10, 30, 100, 300, 1000} {
 		if n > max(*mostSpecialists, 10) {

@@ -1,5 +1,5 @@
-// Package engine wires together the packages that make Holdfast's decisions. Each decides about one subject. A
-// package imports only those to its right:
+// Package engine wires together the packages that make Holdfast's decisions. Each package covers one subject and
+// imports only those to its right:
 //
 //	agent ► practice ► outbound      agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
 //	absence ► waitlist      presence ► clinic      account ► clinic
@@ -26,20 +26,20 @@
 //	availability  pure functions: existing slots, free rooms, the assigned specialist
 //	record        the parts that all durable changes have in common: actor, audit entry, idempotency
 //
-// Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. None of them uses
-// SQL, HTTP or Redis directly: each gets a store.Store (durable state), a holds.Backend (live state) and a
-// store.Queue (outbound calls).
+// Engine has one field for each package, so package web gets one value and calls e.Booking.Book. No package uses SQL,
+// HTTP or Redis directly: each gets a store.Store (durable state), a holds.Backend (live state) and a store.Queue
+// (outbound calls).
 //
 // # One order
 //
-// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified
+// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, the verified
 // keys) and all events about it come only from the store's feed, in commit order (follow.go). Write returns after the
-// feed has been applied, so a caller finds its own change.
+// feed has been applied, so a caller sees its own change.
 //
 // # Errors
 //
-// Methods return the sentinels and typed errors of these packages, of package store and of package holds. Package web
-// has the only table that maps them to a status and a code.
+// Methods return the sentinels and typed errors of these packages, of package store and of package holds. Only package
+// web maps them to a status and a code, in one table.
 package engine
 
 import (
@@ -79,8 +79,8 @@ import (
 	"holdfast/store"
 )
 
-// Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees
-// which package answers. It is safe for concurrent use.
+// Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so a reader sees which
+// package does the work. It is safe for concurrent use.
 type Engine struct {
 	Keys     *token.Keys        // the keys that sign and seal; a rotation replaces them
 	Record   *record.Records    // the audit log, the answers to repeated requests
@@ -97,7 +97,7 @@ type Engine struct {
 	Message  *message.Messages   // emails and webhooks
 	Feed     *feed.Feeds         // calendar subscriptions
 	Practice *practice.Practice  // the practice-management system
-	Rule     *rule.Rule          // the clinic's program that is asked before a booking
+	Rule     *rule.Rule          // the booking rule: a program of the clinic that is called before each booking
 	Request  *request.Requests   // public bookings that need a confirmation
 	Waitlist *waitlist.Waitlist  // the waiting list and its offers
 	Absence  *absence.Absences   // new times for the patients of an absent specialist
@@ -129,37 +129,36 @@ type Options struct {
 	// settings.
 	BaseURL string
 
-	// Words has the texts for people in all languages. Default: those of the program.
+	// Words holds the texts shown to people, in all languages. Default: the built-in texts.
 	Words *words.Catalog
 
 	Presence presence.Options
 
-	// Queue has the pending outbound calls. Default: none, and the engine makes no outbound call.
+	// Queue stores the pending outbound calls. Default: none, and the engine makes no outbound calls.
 	Queue store.Queue
-	// Shared: other nodes use the same Store, Queue and Holds. Pace then spaces the calls of Upstream across all
-	// nodes.
+	// Shared is set if other nodes use the same Store, Queue and Holds. Pace then spaces the calls of Upstream across
+	// all nodes.
 	Shared bool
 	Pace   practice.Pace
-	// QueueRebuilt: the queue was created empty although the outbox may have rows. It is unknown which of them
-	// were attempted.
+	// QueueRebuilt is set if the queue was created empty although the outbox may contain rows. It is unknown which of
+	// these rows were attempted.
 	QueueRebuilt bool
-	// AfterRollback: the data may be older than the writes to the practice-management system.
+	// AfterRollback is set if the data may be older than the last writes to the practice-management system.
 	AfterRollback bool
-	// Outbound has the times and limits of outbound calls.
+	// Outbound sets the timing and limits of outbound calls.
 	Outbound outbound.Limits
-	// Practice has the times of calls of the practice-management system.
+	// Practice sets the timing of calls to the practice-management system.
 	Practice practice.Limits
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none.
 	Upstream practice.Upstream
-	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: a separate one.
+	// Pacer spaces the writes of Upstream; it must be the pacer that Upstream restarts. Default: a separate one.
 	Pacer *upstream.Pacer
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
 	AgentAllowLegacy bool
-	// AgentBound is how long an agent waits for the answer to a booking, MinAgentBound to MaxAgentBound. Default
-	// DefaultAgentBound. If it is shorter than the spacing of Pacer, the second of two consecutive bookings is
-	// queued.
+	// AgentBound is how long an agent waits for the response to a booking, MinAgentBound to MaxAgentBound. Default:
+	// DefaultAgentBound. If it is shorter than the Pacer's spacing, the second of two consecutive bookings is queued.
 	AgentBound time.Duration
-	// DebugReplies adds _debug to the answers for agents.
+	// DebugReplies adds _debug to the responses for agents.
 	DebugReplies bool
 	// Notices sends emails and webhooks about changes.
 	Notices message.Transport
@@ -167,10 +166,10 @@ type Options struct {
 	OpenID *openid.Client
 	// Fetcher reads specialists' external calendars. Default: one that connects to public addresses only.
 	Fetcher *notice.Fetcher
-	// Copies lists the copies of the data that erasing a person does not change. If nil, there are none.
+	// Copies lists the copies of the data that are unchanged when a person is erased. If nil, there are none.
 	Copies func() ([]person.Copy, error)
-	// OnFatal is called when the queue can no longer be written and the process should restart. If nil, the queue can
-	// recover without a restart.
+	// OnFatal is called when the queue is no longer writable and the process should restart. Nil means that the queue
+	// can recover without a restart.
 	OnFatal func(error)
 
 	// Retention is how long records are stored after their end.
@@ -232,8 +231,8 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// arrange constructs the packages, each after those that it imports. The hooks call packages that are constructed
-// later, so no package may call a hook before arrange returns.
+// arrange constructs the packages, each after the packages that it imports. The hooks call packages that are
+// constructed later, so no hook may be called before arrange returns.
 func arrange(o Options) (*Engine, error) {
 	e := &Engine{
 		Keys: token.NewKeys(o.Keyring), Record: record.New(o.Store), store: o.Store, holds: o.Holds, log: o.Logger,
@@ -346,7 +345,7 @@ func arrange(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// asks returns how the booking rule calls its program; nil if this server makes no calls.
+// asks returns the function that the booking rule uses to call its program, or nil if this server makes no calls.
 func asks(hooks *notice.Hooks) rule.Ask {
 	if hooks == nil {
 		return nil
@@ -358,8 +357,7 @@ func asks(hooks *notice.Hooks) rule.Ask {
 	}
 }
 
-// beforeErase returns a function that releases the times of the offers and requests that exist now but will not
-// exist after an erasure.
+// beforeErase returns a function that releases the times of the offers and requests that an erasure deletes.
 func (e *Engine) beforeErase(ctx context.Context) (release func(context.Context), err error) {
 	offered, err := e.store.OpenWaitlistOffers(ctx)
 	if err != nil {
@@ -375,12 +373,12 @@ func (e *Engine) beforeErase(ctx context.Context) (release func(context.Context)
 	}, nil
 }
 
-// deleteExpired deletes expired records of all packages, until ctx ends.
+// deleteExpired deletes expired records of all packages until ctx is cancelled.
 func (e *Engine) deleteExpired(ctx context.Context) {
 	keep := e.options.Retention
 	e.Record.RunExpiry(ctx, e.log, []record.Expiry{
 		{Of: "stored answers", Age: store.IdempotencyRetention, Delete: store.Tx.ForgetAnswers},
-		// A node whose clock is ahead must not delete a part of a change that another node can still undo.
+		// A node whose clock is ahead must not delete part of a change that another node can still undo.
 		{Of: "states for undo", Age: time.Minute, Delete: store.Tx.ForgetUndoStates},
 		{Of: "used booking tokens", Delete: store.Tx.ForgetNonces},
 		{Of: "agents' sessions", Age: agent.KeepSessions, Delete: store.Tx.ForgetAgentSessions},
@@ -395,13 +393,13 @@ func (e *Engine) deleteExpired(ctx context.Context) {
 	})
 }
 
-// Differences returns, as text, the differences between the database and this process's memory and queue. Requests
-// can run at the same time.
+// Differences returns, as text, the differences between the database and this process's in-memory state and queue. It
+// can run while requests are served.
 func (e *Engine) Differences(ctx context.Context) ([]string, error) {
 	return record.Differences(ctx, e.Clinic.Differences, e.Booking.Differences, e.Outbound.Differences)
 }
 
-// Run runs the background work until ctx ends, and returns when all of it has stopped.
+// Run runs the background work until ctx is cancelled, and returns when all of it has stopped.
 func (e *Engine) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, work := range e.work {
@@ -412,8 +410,7 @@ func (e *Engine) Run(ctx context.Context) {
 	e.Booking.CloseCache()
 }
 
-// Ready returns nil if the server can serve requests: the database, the live state and the queue, if there is one,
-// all answer.
+// Ready returns nil if the server can serve requests: the database, the live state and the queue (if any) all respond.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.store.Ping(ctx); err != nil {
 		return fmt.Errorf("database: %w", err)

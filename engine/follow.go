@@ -10,12 +10,11 @@ import (
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
-	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
-// Await returns when this node has applied the change with the number, of any node. Errors: the error of ctx,
+// Await returns when this node has applied the change with this number, whichever node made it. Errors: ctx.Err(),
 // store.ErrClosed.
 func (e *Engine) Await(ctx context.Context, number int64) error { return e.store.Await(ctx, number) }
 
@@ -46,12 +45,12 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 	return nil
 }
 
-// follow applies committed changes in commit order: to the schedule, the occupied time, the generations, the busy
-// bits, the verified keys and the events for the pages. No other function changes any of these. Write returns after
-// follow, so a caller finds its own change here. The store calls follow with one batch at a time.
+// follow applies committed changes in commit order: to the schedule, the occupied time, the generations, the busy bits,
+// the verified keys and the events for the pages. No other function changes any of these. Write returns after follow,
+// so a caller sees its own change here. The store calls follow with one batch at a time.
 //
-// The order within follow is fixed. A generation changes after the data that it names, so no older data is ever
-// cached under it. Events come last, so a page that receives an event finds the change.
+// The order within follow is fixed. A generation changes after the data it identifies, so older data is never cached
+// under it. Events come last, so a page that receives an event can already read the change.
 func (e *Engine) follow(changes []store.Change) {
 	ctx := context.Background()
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
@@ -85,9 +84,7 @@ func (e *Engine) follow(changes []store.Change) {
 	if closed != nil {
 		e.Booking.FollowClosures(ctx, closed)
 	}
-	if slices.ContainsFunc(changes, waitlist.Matters) {
-		e.Waitlist.Wake()
-	}
+	e.Waitlist.Follow(changes)
 	if slices.ContainsFunc(changes, ofCredential) {
 		e.Account.TellRevoked()
 	}
@@ -97,12 +94,12 @@ func ofCredential(c store.Change) bool {
 	return c.Noun == store.NounAPIKey || c.Noun == store.NounSignIn || c.Noun == store.NounUser
 }
 
-// followAgain is the pause before followHolds watches again after it lost the events of the live state.
+// followAgain is how long followHolds waits before it resubscribes after losing the live-state events.
 const followAgain = time.Second
 
-// followHolds passes the live events of other nodes to Booking and Presence, until ctx ends. So a client whose hold
-// has just expired can book with it at this node too, Booking sends each booking to the pages once, and Presence
-// counts again after another node has changed the set of online specialists. It begins with the live holds.
+// followHolds passes other nodes' live events to Booking and Presence until ctx is cancelled. So a client can also book
+// with a hold of another node that has just expired, Booking sends each booking to the pages once, and Presence
+// recounts after another node has changed the set of online specialists. followHolds starts with the live holds.
 func (e *Engine) followHolds(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.followEvents(ctx)
@@ -150,7 +147,7 @@ func (e *Engine) followEvents(ctx context.Context) error {
 	}
 }
 
-// publisher is the record.Publisher of all packages.
+// publisher is the record.Publisher that all packages use.
 type publisher struct {
 	holds holds.Backend
 	log   *slog.Logger

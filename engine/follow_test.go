@@ -19,12 +19,12 @@ import (
 	"holdfast/store"
 )
 
-// TestMemoryEqualsDatabaseAfterRaces races many changes of few appointments from a thousand seeds, so that several
+// TestMemoryEqualsDatabaseAfterRaces races many changes to a few appointments, with a thousand seeds, so that several
 // changes of one appointment share a commit. After each, the data in memory must equal the database: the taken time
 // byte for byte, a listing computed from it, and every busy bit.
 //
-// A version in which callers announced their changes in the order in which they woke up failed here at nearly every
-// seed.
+// An earlier version, in which callers announced their changes in the order in which they woke up, failed with nearly
+// every seed.
 func TestMemoryEqualsDatabaseAfterRaces(t *testing.T) {
 	const atOnce = 50 // seeds per clinic, each on its own day
 	seeds := uint64(1000)
@@ -153,8 +153,8 @@ func spell(taken []store.Taken) (s string) {
 	return s
 }
 
-// TestTakenTimeIsRefusedWithoutDatabase: once a specialist's time is in memory, the engine refuses a hold or booking
-// of a taken slot without reading the database, named or pooled.
+// TestTakenTimeIsRefusedWithoutDatabase: once a specialist's time is in memory, the engine refuses a hold or a booking
+// of a taken slot without reading the database. The request may name a specialist or accept any.
 func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	c, specialists := enginetest.BookedClinic(t, 2, 0)
 	ctx := context.Background()

@@ -21,8 +21,8 @@ func percentile(times []time.Duration, hundredths int) float64 {
 	return float64(times[min(len(times)-1, len(times)*hundredths/100)].Microseconds()) / 1000
 }
 
-// BenchmarkSeenAtAnotherNode measures the time from the answer of one node until another node has the change: for a
-// hold, until its watchers receive the event; for a booking, until its listing shows it. There is one at a time,
+// BenchmarkSeenAtAnotherNode measures the time from one node's response until another node has the change: for a hold,
+// until its watchers receive the event; for a booking, until its listing shows it. Changes are made one at a time,
 // every 5 ms.
 func BenchmarkSeenAtAnotherNode(b *testing.B) {
 	c := newNodes(b, 2, nil)
@@ -83,7 +83,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 }
 
 // BenchmarkBookOnNodes measures how many bookings per second n nodes create together for 32 callers. All nodes,
-// PostgreSQL and the callers share this machine's processors.
+// PostgreSQL and the callers share this machine's CPUs.
 func BenchmarkBookOnNodes(b *testing.B) {
 	for _, n := range []int{1, 2, 3, 4} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

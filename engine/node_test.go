@@ -34,7 +34,7 @@ import (
 // These tests run several nodes on one PostgreSQL and one Redis. Each task that must run once runs once, on any node,
 // and a node that stops leaves no task undone.
 
-// cluster is the PostgreSQL of all tests here. The first test that needs it starts it.
+// cluster is the PostgreSQL server that all tests here share. The first test that needs it starts it.
 var cluster = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
 
 // clusterWanted reports whether cluster was called.
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// node is one engine of several.
+// node is one of several engines.
 type node struct {
 	*engine.Engine
 	store *postgres.Store
@@ -72,7 +72,7 @@ type nodes struct {
 	start    time.Time // a slot start: noon, two days ahead
 }
 
-// newNodes opens n engines on one new database and one new Redis. change edits their shared setup; nil changes
+// newNodes opens n engines on one new database and one new Redis server. change edits their shared setup; nil changes
 // nothing.
 func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	t.Helper()
@@ -95,7 +95,7 @@ func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	return c
 }
 
-// migrate opens an empty database once, as the first node does. The tests work in copies of it.
+// migrate opens an empty database once, as the first node does. The tests use copies of it.
 func migrate(url string) error {
 	ctx := context.Background()
 	s, err := postgres.Open(ctx, postgres.Options{URL: url})
@@ -166,8 +166,8 @@ func (c *nodes) open() *node {
 	return n
 }
 
-// clinic creates a clinic with these specialists on the nodes, as enginetest.ClinicFile describes it. The upstream,
-// if any, has a column for each of them.
+// clinic creates a clinic with these specialists on the nodes, as enginetest.ClinicFile describes it. The upstream, if
+// any, has a column for each specialist.
 func (c *nodes) clinic(specialists ...string) {
 	c.t.Helper()
 	priorities := make(map[string]int)
@@ -229,7 +229,7 @@ func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appoint
 	return a
 }
 
-// TestStartKeepsOtherNodesOperations: a node that starts does not recover an operation that another node is
+// TestStartKeepsOtherNodesOperations: a node that is starting does not take over an operation that another node is
 // attempting.
 func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	c := newNodes(t, 1, nil)
@@ -285,7 +285,7 @@ func (n *node) settled(t testing.TB) bool {
 }
 
 // TestOperationOrderIgnoresClocks: a node whose clock is an hour ahead books, and another node cancels. The
-// cancellation is behind the booking on both nodes, and no clock changes the ids of the other node.
+// cancellation is queued behind the booking on both nodes, and no clock changes the ids of the other node.
 func TestOperationOrderIgnoresClocks(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step {
 		return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
@@ -359,8 +359,8 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 	}
 }
 
-// TestUnqueuedOutboxRowIsDelivered: a node that ends between the commit and the queue leaves an outbox row. The node
-// that attempts a later operation of the appointment finds the row and delivers it first.
+// TestUnqueuedOutboxRowIsDelivered: a node that stops between the commit and the queue write leaves an outbox row. The
+// node that attempts a later operation for the appointment finds the row and delivers it first.
 func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
@@ -396,8 +396,8 @@ func TestNodesSharePacer(t *testing.T) {
 		c.all[i%2].mustBook(t, i, c.start.Add(time.Duration(i)*30*time.Minute))
 	}
 	c.until(time.Minute, "all are written", func() bool { return c.upstream.Score().Appointments == 8 })
-	// The turns are 200 ms apart. A node may use its turn late on a busy machine, so two writes may be closer, but
-	// never the eight.
+	// The turns are 200 ms apart. On a busy machine a node may use its turn late, so two writes may be closer together,
+	// but never all eight.
 	if s, took := c.upstream.Score(), time.Since(began); took < 7*200*time.Millisecond || s.Writes != 8 {
 		t.Errorf("got %+v in %v; want 8 writes in at least 1.4 s", s, took)
 	}

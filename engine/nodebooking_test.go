@@ -24,7 +24,7 @@ import (
 
 // In these tests patients and the desk use two nodes, which behave like one clinic.
 
-// TestHoldExcludesAtAllNodes: the hold refuses other clients at every node, and every node receives its event.
+// TestHoldExcludesAtAllNodes: a hold excludes other clients at every node, and every node receives its event.
 func TestHoldExcludesAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -55,8 +55,8 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRepeatFindsItsOwnHold: a request without a client is in progress at one node, where it has its hold, and its
-// repeat reaches the other node. The hold of the first request does not refuse the repeat. It refuses other requests.
+// TestRepeatFindsItsOwnHold: a request without a client id is in progress at one node, where it has its hold, and its
+// repeat reaches the other node. The first request's hold blocks other requests, but not the repeat.
 func TestRepeatFindsItsOwnHold(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -152,7 +152,7 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 }
 
 // TestBookingIsUnlistedAtAllNodes: a node that has received a booking does not list its time, and a node's listing
-// has its own changes of the schedule.
+// includes its own schedule changes.
 func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -189,8 +189,8 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRevocationReachesAllNodes: revoking a key at one node notifies the others, so that they end the streams
-// that were opened with it.
+// TestRevocationReachesAllNodes: revoking a key at one node notifies the others, so they close the streams that were
+// opened with it.
 func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -234,8 +234,8 @@ func bookings(t *testing.T) int {
 }
 
 // TestNodesNeverDoubleBook: both nodes receive bookings of types of 15, 30 and 45 minutes at random times, with and
-// without holds, many of them concurrently. The appointments never overlap. The database's own check confirms that by
-// another method.
+// without holds, many of them concurrently. The appointments never overlap. The database's own check confirms this
+// independently.
 func TestNodesNeverDoubleBook(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	file := enginetest.ClinicFile(map[string]int{"ada": 1, "bob": 1})
@@ -296,7 +296,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 	t.Logf("%d booked, %d refused", booked.Load(), refused.Load())
 }
 
-// behind is the store of a node whose feed can be stopped.
+// behind is the store of a node whose feed can be paused.
 type behind struct {
 	store.Store
 	feed  sync.RWMutex // locked for writing while the feed is stopped
@@ -316,8 +316,8 @@ func (b *behind) Taken(ctx context.Context, specialistIDs []string, from, to tim
 	return b.Store.Taken(ctx, specialistIDs, from, to)
 }
 
-// TestNodeBehindFeedHoldsNoBookedTime: a node has a day in memory and has not received the booking of another node.
-// It refuses the time without reading the database, and no page receives a hold.
+// TestNodeBehindFeedHoldsNoBookedTime: a node has a day in memory but has not received another node's booking. It
+// refuses the time without reading the database, and no page receives a hold.
 func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	var stores []*behind
 	c := newNodes(t, 2, func(c *nodes) {
@@ -339,7 +339,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Close()
-	second.stop() // after a refusal the engine compares with the database in the background; not here
+	second.stop() // otherwise the engine would compare with the database in the background after a refusal
 	slow.feed.Lock()
 	first.mustBook(t, 2, c.start)
 	before := slow.reads.Load()
@@ -370,8 +370,8 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	}
 }
 
-// TestLeftoverBusyBitIsCleared: a bit that outlived its appointment refuses one claim. Then the engine compares it
-// with the database.
+// TestLeftoverBusyBitIsCleared: a busy bit whose appointment no longer exists refuses one claim. Then the engine
+// compares the bit with the database and clears it.
 func TestLeftoverBusyBitIsCleared(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")

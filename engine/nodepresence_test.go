@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestSweepRunsOnOneNode: a specialist without heartbeats goes offline once, whichever node sweeps. A specialist with
-// heartbeats at one node stays online at all nodes.
+// TestSweepRunsOnOneNode: a specialist without heartbeats goes offline once, whichever node sweeps. A specialist who
+// sends heartbeats to one node stays online at all nodes.
 func TestSweepRunsOnOneNode(t *testing.T) {
 	c := newNodes(t, 3, func(c *nodes) {
 		c.options = func(o *engine.Options) {
@@ -86,9 +86,9 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 	}
 }
 
-// TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count for 10 s, or until another node takes a
-// specialist online or offline. If both changes arrive within 9 s, the second reason applied. If the machine is too
-// busy for that, the test makes more attempts, because a slow one proves nothing.
+// TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count for 10 s, or until another node takes a specialist
+// online or offline. If both changes arrive within 9 s, the second reason applies. If the machine is too busy for that,
+// the test tries again, because a slow attempt proves nothing.
 func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")

@@ -16,12 +16,11 @@ import (
 	"holdfast/store"
 )
 
-// figures matches English ordinal numbers and times. The format of the invented language takes them from the English
-// one.
+// figures matches English ordinal numbers and times. The invented language's format derives its own from them.
 var figures = regexp.MustCompile(`\d+(st|nd|rd|th)|\b(AM|PM)\b`)
 
 // TestNewLanguageReachesEveryText adds an invented language, which takes one folder and one registration. Emails and
-// the texts of agents then contain no word of another language.
+// agent texts then contain no word of any other language.
 func TestNewLanguageReachesEveryText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		catalog := wordstest.Catalog(t, os.DirFS("words"))

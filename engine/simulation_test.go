@@ -27,11 +27,11 @@ var (
 	simulationSeed = flag.Uint64("seed", 1, "the seed of TestSimulation")
 )
 
-// TestSimulation proves that each booking has one upstream appointment, never two. Agents book all day. One fifth of
-// the writes has an unknown outcome of every kind, the upstream accepts five writes a minute and refuses the rest,
-// and look-ups fail too. Bookings are moved and cancelled, and the server is restarted several times. In the end
-// every accepted booking is upstream once, no appointment there was reported as failed, and no two writes were closer
-// together than ten seconds.
+// TestSimulation proves that each booking has one upstream appointment, never two. Agents book all day. A fifth of the
+// writes end with an unknown outcome, of every possible kind. The upstream accepts five writes a minute and rejects the
+// rest, and look-ups fail too. Bookings are moved and cancelled, and the server is restarted several times. In the end,
+// every accepted booking exists upstream exactly once. No upstream appointment was reported as failed, and no two
+// writes were less than ten seconds apart.
 func TestSimulation(t *testing.T) {
 	bookings := 1000
 	if !clitest.InFull() {
@@ -55,7 +55,7 @@ func TestSimulation(t *testing.T) {
 			b := p.WishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute))
 			b.ChildName = fmt.Sprintf("Child %d", n)
 			s.book(b)
-			// Fewer than the upstream accepts, but in bursts.
+			// On average, these are fewer calls than the upstream accepts, but they come in bursts.
 			if n%10 == 9 {
 				time.Sleep(time.Duration(rnd.IntN(320)) * time.Second)
 			} else {
@@ -155,7 +155,7 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 // place is the patient, chair and start of an upstream appointment.
 type place struct {
 	patient, column string
-	// on the clinic's wall clock, the only time that the upstream has: one hour a year occurs twice
+	// in the clinic's local time, the only time that the upstream stores: one hour a year occurs twice
 	start string
 }
 

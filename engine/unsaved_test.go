@@ -21,7 +21,7 @@ import (
 // An outcome that the queue cannot store is not lost: the operation leaves `processing` with the true outcome as soon
 // as the queue can store again, and the operations behind it follow.
 
-// fullQueue refuses every write while it is full, as a queue on a full disk does.
+// fullQueue refuses every write while it is full, like a queue on a full disk.
 type fullQueue struct {
 	store.Queue
 	full *atomic.Bool
@@ -96,8 +96,9 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 	}
 }
 
-// showsStuckDelivery fails unless the figure of the alert HoldfastDeliveryStuck is over its limit. The limit itself
-// must be longer than the longest call (15 s) with the lease of a lost node (15 s), and the next look of the others (5 s).
+// showsStuckDelivery fails unless the metric behind the alert HoldfastDeliveryStuck is over its limit. The limit itself
+// must be longer than the longest call (15 s) plus the lease of a lost node (15 s) and the time until other nodes next
+// check (5 s).
 func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
 	t.Helper()
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yml")
@@ -124,8 +125,8 @@ func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
 	}
 }
 
-// TestPostgresRestartLeavesNoOperationProcessing: PostgreSQL ends while writes to the practice-management system are
-// in flight, and starts again. Every outcome is stored, and the cancellations behind them follow.
+// TestPostgresRestartLeavesNoOperationProcessing: PostgreSQL stops while writes to the practice-management system are
+// in flight, and then restarts. Every outcome is stored, and the cancellations behind them follow.
 func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 	server, err := postgrestest.Start("fsync=on")
 	if err != nil {
@@ -160,7 +161,7 @@ func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 	if err := server.Run(); err != nil {
 		t.Fatal(err)
 	}
-	// Another node takes an operation over after its longest call and a lease, so a minute is not generous.
+	// Another node takes over an operation after the longest call plus a lease, so a minute is not generous.
 	c.until(5*time.Minute, "no operation is processing and the outbox is empty", func() bool {
 		counts, err := n.queue.Counts(t.Context())
 		left, leftErr := n.store.Outbox(t.Context(), "", 1)

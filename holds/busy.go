@@ -16,23 +16,23 @@ type Booked struct {
 
 // Busy receives the booked time of specialists. Claim refuses that time with ErrTaken.
 //
-// A backend that reads the appointments from the database does nothing here. The other backends have one bit per
+// A backend that reads the appointments from the database does nothing here. The other backends store one bit per
 // BusyTick, specialist and UTC day. Only ticks wholly inside a slot are set, so a set bit always means a conflict. A
 // clear bit proves nothing, and the database decides.
 type Busy interface {
-	// FollowBusy applies one committed change: it clears the ticks of freed and sets the ticks of taken, in one step.
-	// Either can be zero. change is the number of the change in the order of all commits. If several nodes share the
-	// bits, a backend ignores a change that is older than the last one of the same specialist and day.
+	// FollowBusy applies one committed change: in one step, it clears the ticks of freed and sets the ticks of taken.
+	// Either can be zero. change is the position of the change in the commit order. If several nodes share the bits, a
+	// backend ignores a change that is older than the last one for the same specialist and day.
 	//
-	// Change 0 is an appointment that the caller has read from the store. Only a backend in the caller's own process
-	// applies it.
+	// Change 0 stands for an appointment that the caller has read from the store. Only a backend in the caller's own
+	// process applies it.
 	//
-	// FollowBusy does not wait for a network. The next Claim and the next Confirm of the same backend wait until it
-	// is applied, so no node gives a hold on time that another node has booked.
+	// FollowBusy does not wait for the network. The next Claim and the next Confirm of the same backend wait until it
+	// is applied, so no node grants a hold on time that another node has booked.
 	FollowBusy(ctx context.Context, change int64, freed, taken Booked) error
 
 	// ClearBusy clears every tick that overlaps [from, to), because the database has no appointment there. It does not
-	// wait for a network either.
+	// wait for the network either.
 	ClearBusy(ctx context.Context, specialistID string, from, to time.Time) error
 }
 
@@ -76,7 +76,7 @@ func (c *Claim) Moves() []Ticks {
 	return own
 }
 
-// Days calls do for each UTC day of the run, with the number of the day since 1970 and the run of ticks within it.
+// Days calls do for each UTC day of the run, with the day number since 1970 and the run of ticks within that day.
 func (t Ticks) Days(do func(day int64, within Ticks)) {
 	for t.First < t.End {
 		day := floor(t.First, BusyTicksOfDay)

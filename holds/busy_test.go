@@ -9,8 +9,8 @@ import (
 )
 
 // TestTicksNeverRefuseFreeTime compares the runs of ticks with each tick's own times, before and after 1970. A tick is
-// inside an interval if all of it is, and touches it if a part of it is. So a booked tick that a claim touches is
-// always a conflict.
+// inside an interval if the whole tick is inside it, and touches the interval if any part of the tick does. So a booked
+// tick that a claim touches is always a conflict.
 func TestTicksNeverRefuseFreeTime(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -37,7 +37,7 @@ func TestTicksNeverRefuseFreeTime(t *testing.T) {
 	}
 }
 
-// TestTicksAreCutAtMidnight: Days gives each UTC day its own run, and all of the ticks together.
+// TestTicksAreCutAtMidnight: Days splits a run by UTC day, and the parts together contain every tick.
 func TestTicksAreCutAtMidnight(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int64{0, 1, 287, 288, -1, -288, -289, 20_600*288 + 286} {

@@ -10,7 +10,7 @@ const (
 	EventHeartbeat EventKind = "heartbeat" // a hold was extended; for its owner only
 	EventRelease   EventKind = "release"
 	EventConfirm   EventKind = "confirm"
-	// a booking of the feed whose EventConfirm did not arrive; its type on the wire is "confirm"
+	// a booking from the feed whose EventConfirm did not arrive; its type on the wire is "confirm"
 	EventBooked       EventKind = "booked"
 	EventCancel       EventKind = "cancel"
 	EventSelect       EventKind = "select"
@@ -19,7 +19,7 @@ const (
 	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason is which of the two
 	EventSession      EventKind = "session"      // an on-demand session changed: SessionID, its status in Reason
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
-	// Owner opened the live stream ConnectionID, on any node; for the hubs only
+	// Owner opened the live stream ConnectionID, on any node; used only by the hubs
 	EventStream EventKind = "stream"
 )
 
@@ -56,11 +56,11 @@ type Event struct {
 	Span
 	Resources IDs       // of the hold
 	ExpiresAt time.Time // of the hold, if there is one
-	// MaxExpiresAt of the hold is for the nodes only. It is zero if the backend is a single process.
+	// The hold's MaxExpiresAt is used only between nodes. It is zero if the backend is a single process.
 	MaxExpiresAt time.Time
 	Owner        Owner // the owner of the hold, selection, appointment or session
 	Reason       Reason
-	// AppointmentTypeIDs is set on EventAvailability that concerns only these types.
+	// AppointmentTypeIDs is set on an EventAvailability that concerns only these types.
 	AppointmentTypeIDs []string
 	AppointmentID      string // for EventAppointment
 	Version            int64  // of the appointment

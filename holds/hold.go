@@ -52,7 +52,7 @@ func (ids IDs) List() []string { return strings.Fields(string(ids)) }
 type Hold struct {
 	ID string // UUIDv7; it grants no access by itself
 	Span
-	// the resources that it takes in addition to its specialist: one of each group of its claim's Needs
+	// the resources that it takes in addition to its specialist: one from each group in its claim's Needs
 	Resources    IDs
 	Owner        Owner
 	ExpiresAt    time.Time // the hold expires at this instant unless it is extended; UTC
@@ -64,12 +64,12 @@ type Hold struct {
 // MaxRestarts is how often Extend can restart the maximum lifetime of a hold (WCAG 2.2.1: at least ten extensions).
 const MaxRestarts = 10
 
-// Claim asks for a hold.
+// Claim requests a hold.
 type Claim struct {
 	Span  // Seat is ignored; see Seats
 	Owner Owner
 	Seats []int // the seats that are not booked, in the order to try; {0} unless the type is a group session
-	// groups of resources that are not booked, in the order to try; the hold takes one of each group
+	// groups of resources that are not booked, in the order to try; the hold takes one from each group
 	Needs    [][]string
 	TTL      time.Duration // > 0
 	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
@@ -96,7 +96,7 @@ func (c *Claim) Unmeetable() bool {
 	return len(c.Seats) == 0 || slices.ContainsFunc(c.Needs, func(group []string) bool { return len(group) == 0 })
 }
 
-// Remains is a hold that another backend takes over, with its remaining time.
+// Remains is a hold, with its remaining time, that another backend takes over.
 type Remains struct {
 	Hold
 	LapsesAt time.Time     // when it would expire without a pin; UTC
@@ -105,18 +105,18 @@ type Remains struct {
 
 // Restorer is a Backend that can take over the holds, selections and presence of another Backend.
 type Restorer interface {
-	// Restore adds a hold with its remaining time, its restarts and its pin. It returns the hold in the form that
-	// this backend has, under the same id if the backend supports that. If a live hold has that id, Restore updates
-	// it. If the same owner has another hold on the same slot, Restore releases that hold with ReasonReleased.
-	// *HeldError: the hold of another client conflicts. Restore does not check booked time.
+	// Restore adds a hold with its remaining time, its restarts and its pin. It returns the hold in the form that this
+	// backend has, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If
+	// the same owner has another hold on the same slot, Restore releases that hold with ReasonReleased. It returns a
+	// *HeldError if another client's hold conflicts. Restore does not check booked time.
 	Restore(ctx context.Context, r Remains) (Hold, error)
 
 	// RestoreSelection is like Select, with the remaining time of a selection.
 	RestoreSelection(ctx context.Context, s Selection) error
 
-	// RestorePresent sets the presence of a specialist to that of another backend. If this backend has a later
-	// heartbeat, it stays, and so does the load. As in Seed, a Present can be Online and Deactivated. If it is only
-	// Deactivated and the specialist was online in this backend, Activate brings them online again.
+	// RestorePresent sets a specialist's presence to the one in another backend. If this backend has a later heartbeat,
+	// that heartbeat and the load stay. As in Seed, a Present can be Online and Deactivated. If it is only Deactivated
+	// and the specialist was online in this backend, Activate brings them online again.
 	RestorePresent(ctx context.Context, p Present) error
 }
 
@@ -137,8 +137,8 @@ type ManyRestorer interface {
 
 // Table is the table of holds.
 //
-// Each call is one atomic step. From its ExpiresAt on, a hold does not exist for any call, even if its release event
-// has not been published yet. Correctness never depends on a sweeper.
+// Each call is one atomic step. From its ExpiresAt on, no call sees the hold, even if its release event has not been
+// published yet. Correctness never depends on a sweeper.
 type Table interface {
 	// Claim reserves the span for one client.
 	//
@@ -153,15 +153,15 @@ type Table interface {
 	// client.
 	//
 	// ErrTaken means that the time is booked, by a change that Busy received or by an appointment in the database.
-	// Displace does not change that. Appointments in Moving are ignored. Claim reports a conflict with a hold first,
-	// and ErrTaken before a quota. A refused claim publishes no event. A repeat returns its existing hold, booked or
-	// not.
+	// Displace does not change that. Appointments in Moving are ignored. Claim checks for conflicting holds first, then
+	// for booked time, then the quota. A refused claim publishes no event. A repeat returns its existing hold, booked
+	// or not.
 	//
 	// With Displace, Claim releases the conflicting unpinned holds with ReasonDisplaced, in the same step. A pinned
 	// hold still refuses the claim. Claim prefers a seat without a hold over a seat whose hold it would have to
 	// displace. A refused claim displaces no hold.
 	//
-	// ErrUnavailable can be a *LostError: then the hold may exist.
+	// ErrUnavailable can be a *LostError: then the hold might exist.
 	//
 	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first one that no
 	// other hold has, of any specialist, and no resource twice. Claim takes the specialist and a resource of every
@@ -173,16 +173,16 @@ type Table interface {
 	Claim(ctx context.Context, c Claim) (Hold, error)
 
 	// Extend sets a hold to expire ttl from now, never past its MaxExpiresAt and never earlier than before. With
-	// restart, it first sets MaxExpiresAt to MaxLife from now; ErrRestarts after MaxRestarts restarts. It returns
-	// ErrNotFound if the hold is unknown or has expired. Other errors: ErrNotOwner.
+	// restart, it first sets MaxExpiresAt to MaxLife from now, or returns ErrRestarts after MaxRestarts restarts. It
+	// returns ErrNotFound if the hold is unknown or has expired, and ErrNotOwner if it belongs to another client.
 	Extend(ctx context.Context, id string, owner Owner, ttl time.Duration, restart bool) (Hold, error)
 
 	// Pin prevents a hold from expiring for at least the given time, while its booking is being written. MaxExpiresAt
 	// does not limit a pin. Errors: ErrNotFound, ErrNotOwner.
 	Pin(ctx context.Context, id string, owner Owner, atLeast time.Duration) (Hold, error)
 
-	// Unpin ends a pin. The hold then expires when it would have expired without the pin, or after grace if that
-	// instant has passed. Errors: ErrNotFound, ErrNotOwner.
+	// Unpin ends a pin. The hold then expires when it would have expired without the pin, or after grace if that time
+	// has passed. Errors: ErrNotFound, ErrNotOwner.
 	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
 	// Transfer assigns a hold to another owner in one step, so that no claim takes its time in between. The hold
@@ -190,15 +190,15 @@ type Table interface {
 	// Transfer publishes EventHeartbeat for the new owner. It checks no quota. Errors: ErrNotFound, ErrNotOwner.
 	Transfer(ctx context.Context, id string, owner, to Owner, ttl, maxLife time.Duration) (Hold, error)
 
-	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports
-	// whether the hold existed. Errors: ErrNotOwner.
+	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports whether
+	// the hold existed. Error: ErrNotOwner.
 	Confirm(ctx context.Context, id string, owner Owner) (bool, error)
 
-	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the
-	// hold existed. Errors: ErrNotOwner.
+	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the hold
+	// existed. Error: ErrNotOwner.
 	Release(ctx context.Context, id string, owner Owner, reason Reason) (bool, error)
 
-	// Hold returns one live hold. Errors: ErrNotFound.
+	// Hold returns one live hold. Error: ErrNotFound.
 	Hold(ctx context.Context, id string) (Hold, error)
 
 	// List returns the live holds of these specialists or resources, each once, ordered by specialist, slot start and
@@ -216,8 +216,8 @@ type Table interface {
 
 	// Watch subscribes to the events of these specialists and resources, or to all events if none are given. An event
 	// that names no specialist goes to every watch. The watch receives every event that is published after Watch
-	// returns. So a caller that watches first and lists second misses nothing. It recognizes an event that the list
-	// already contains by the id of the hold. Errors: ErrClosed.
+	// returns. So a caller that watches first and then lists misses nothing. It can tell by the hold's id that the list
+	// already includes an event. Error: ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }
 
@@ -225,7 +225,7 @@ type Table interface {
 // behind, and Next then returns ErrSlow. Other watchers are not affected. Only one goroutine at a time may use a Watch.
 type Watch interface {
 	// Next waits for events and appends them to buf[:0], in order, each exactly once. It returns ErrSlow if events were
-	// lost, ErrClosed if the backend was closed, or the error of ctx.
+	// lost, ErrClosed if the backend was closed, or ctx's error.
 	Next(ctx context.Context, buf []Event) ([]Event, error)
 
 	// Close ends the subscription. It is idempotent.

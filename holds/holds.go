@@ -1,18 +1,18 @@
 // Package holds is the contract of the live state: short exclusive claims on a specialist's time, the slots that
 // clients are looking at, the specialists who are online, and the time that is booked.
 //
-// It imports only the standard library and contains the types and the contract. No data in it survives a restart, and
-// none is needed for safety: the database refuses a double booking by itself. The contract provides courtesy (a slot
+// It imports only the standard library and contains the types and the contract. Live state does not survive a restart,
+// and safety does not depend on it: the database itself refuses a double booking. Live state provides courtesy (a slot
 // is not offered to others while a patient fills in the form for it) and speed.
 //
-// Each Backend has a directory below this one: memory for a single process, redis and postgres for a cluster,
-// failover and home for combinations of two backends. Each one is tested with one call of package holdstest.
+// Each Backend has a directory below this one: memory for a single process, redis and postgres for a cluster, failover
+// and home for combinations of two backends. Each one is tested with a single call to package holdstest.
 //
 // # Time
 //
-// The backend's own clock decides when a hold or selection expires. In memory that is the monotonic clock, so a step
-// of the wall clock neither frees nor prolongs a hold. The instants in Hold are for display and for the wire format,
-// in UTC.
+// The backend's own clock decides when a hold or selection expires. In memory that is the monotonic clock, so a jump of
+// the wall clock neither frees nor prolongs a hold. The instants in Hold are for display and for the wire format, in
+// UTC.
 //
 // # Secrets
 //
@@ -26,20 +26,20 @@ import (
 	"time"
 )
 
-// Backend is the storage of all live state. It is safe for concurrent use.
+// Backend stores all live state. It is safe for concurrent use.
 type Backend interface {
 	Table
 	Selections
 	Presence
 	Busy
 
-	// Mode returns the storage in use now: "memory", "redis", "postgres", or "fallback".
+	// Mode returns the storage currently in use: "memory", "redis", "postgres" or "fallback".
 	Mode() string
 
-	// Ping returns nil if the backend can be used now.
+	// Ping returns nil if the backend is usable now.
 	Ping(ctx context.Context) error
 
-	// Stats counts the live state, for the operators of the server.
+	// Stats counts the live state, for the server's operators.
 	Stats(ctx context.Context) (Stats, error)
 
 	// Close ends every Watch with ErrClosed, stops the backend's goroutines and waits for them. It is idempotent.
@@ -55,7 +55,7 @@ type Stats struct {
 	Watches    int
 }
 
-// Server has the gauges of a backend's server.
+// Server contains the metrics of a backend's server.
 type Server struct {
 	UsedMemory       int64   // bytes
 	ConnectedClients int     // of all nodes
@@ -64,7 +64,7 @@ type Server struct {
 
 // Served is a Backend that runs on a separate server.
 type Served interface {
-	// Server reads the gauges from the server. Error: ErrUnavailable.
+	// Server reads the metrics from the server. Error: ErrUnavailable.
 	Server(ctx context.Context) (Server, error)
 }
 
@@ -77,13 +77,13 @@ var (
 	ErrQuota = errors.New("too many holds for one client")
 	// ErrTaken means that the time is booked.
 	ErrTaken = errors.New("the time is booked")
-	// ErrRestarts means that the hold's maximum lifetime was restarted as often as allowed.
+	// ErrRestarts means that the hold's maximum lifetime has been restarted as often as allowed.
 	ErrRestarts = errors.New("the hold cannot be renewed again")
 	// ErrSlow means that this watcher fell behind and was cut off. It must watch and list again.
 	ErrSlow = errors.New("watcher too slow, events were lost")
 	// ErrClosed means that the backend was closed.
 	ErrClosed = errors.New("live state closed")
-	// ErrUnavailable means that the backend could not be reached. The outcome of the call is unknown.
+	// ErrUnavailable means that the backend could not be reached. The call's outcome is unknown.
 	ErrUnavailable = errors.New("live state unavailable")
 	// ErrDeactivated means that the specialist is deactivated and cannot be online.
 	ErrDeactivated = errors.New("specialist deactivated")
@@ -91,8 +91,8 @@ var (
 	ErrOffline = errors.New("specialist not online")
 )
 
-// LostError is an ErrUnavailable of a claim that may have succeeded anyway: its answer was lost. A caller that
-// switches to another backend can find out from it which hold may remain in this one.
+// LostError is the ErrUnavailable of a claim that may have succeeded anyway, because its response was lost. A caller
+// that switches to another backend learns from it which hold might remain in this one.
 type LostError struct {
 	ID  string // of the hold, if there is a new one
 	Err error  // wraps ErrUnavailable
@@ -102,7 +102,7 @@ func (e *LostError) Error() string { return e.Err.Error() }
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// HeldError reports that holds of other clients conflict with a claim.
+// HeldError reports that other clients' holds conflict with a claim.
 type HeldError struct {
 	Until time.Time // the latest instant at which one of them expires if it is not renewed; UTC
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// ErrMoved means that the backend is not the home of live state in the epoch of this call. Nothing was done.
+// ErrMoved means that, in the epoch of this call, live state is not stored in this backend. Nothing was done.
 var ErrMoved = errors.New("live state has moved")
 
-// Decision records where the live state of all nodes is stored. Every change of home starts a new epoch, with a
-// higher number.
+// Decision records where the live state of all nodes is stored. That place is the home. Every change of home starts a
+// new epoch, with a higher number.
 type Decision struct {
 	Epoch uint64
 	Home  string // the Mode of its backend: "redis" or "postgres"
 	Open  bool   // the state is there, and the home accepts changes
-	// Before and Source are set while Open is false: the epoch and the home in which the state was last open.
+	// Before and Source are set while Open is false. They are the epoch and the home in which the state was last open.
 	Before uint64
 	Source string
 }
 
-// Member is one node, as the other nodes see it.
+// Member is one node as the other nodes see it.
 type Member struct {
 	Node    string
 	Beat    int64  // counts the renewals of its lease
@@ -29,19 +29,19 @@ type Member struct {
 	Reaches bool   // it can use Redis
 }
 
-// Decisions is where the nodes jointly decide on the home of live state: one row in their database, and one row for
-// each node. Each call is one atomic step. It returns ErrUnavailable if the outcome of the call is unknown.
+// Decisions is where the nodes jointly decide where live state is stored. It is one row in their database, and one row
+// per node. Each call is one atomic step. It returns ErrUnavailable if the call's outcome is unknown.
 type Decisions interface {
 	// Lease renews the lease of a node, stores what the node reports about itself, and returns the decision. fresh
 	// reports that the node had no lease before.
 	Lease(ctx context.Context, m Member) (d Decision, fresh bool, err error)
 
 	// Move decides on a new home, which is closed until it has the state. It has no effect if from is no longer the
-	// current epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new
-	// epoch is later than both from and above. Move returns the decision that applies now.
+	// current epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new epoch
+	// is higher than both from and above. Move returns the decision that applies now.
 	Move(ctx context.Context, from, above uint64, home string) (Decision, error)
 
-	// Open opens a home that has the state. It has no effect unless epoch is the current one.
+	// Open opens a home once it has the state. It has no effect unless epoch is the current epoch.
 	Open(ctx context.Context, epoch uint64) (Decision, error)
 
 	// Members lists the nodes. Forget removes a node that has not renewed its lease since that beat.
@@ -56,7 +56,7 @@ type Decisions interface {
 // Snapshot is all live state at one instant.
 type Snapshot struct {
 	At time.Time // by the clock of the server that has the state
-	// by this process's clock, before the request was sent, so that a slow answer does not extend a hold
+	// by this process's clock, before the request was sent, so that a slow response does not extend a hold
 	Asked      time.Time
 	Holds      []Remains
 	Selections []Selection
@@ -91,16 +91,16 @@ func (s Snapshot) Local() Snapshot {
 type Origin int
 
 const (
-	// Sealed is the complete state, read when the previous home no longer accepted changes. It replaces the contents
-	// of the new home.
+	// Sealed is the complete state, read after the previous home stopped accepting changes. It replaces the contents of
+	// the new home.
 	Sealed Origin = iota
-	// Remembered contains what one node remembers of a home that cannot be read. It is added to the data that other
-	// nodes remember; of one specialist, the latest heartbeat counts. Once the home has a sealed snapshot, it is
-	// refused with ErrMoved.
+	// Remembered is what one node remembers of a home that cannot be read. It is added to what other nodes remember;
+	// for each specialist, the latest heartbeat counts. Once the home has a sealed snapshot, it refuses this one with
+	// ErrMoved.
 	Remembered
 )
 
-// Homely is a Backend that can be the home of live state for several nodes.
+// Homely is a Backend in which several nodes can store their live state.
 type Homely interface {
 	Backend
 
@@ -108,7 +108,7 @@ type Homely interface {
 	// epoch. It returns false for a server that was restarted, emptied or replaced by its replica.
 	Whole(ctx context.Context, epoch uint64) (bool, error)
 
-	// Enter makes every later change of this process under an epoch. A change returns ErrMoved unless the home is
+	// Enter makes this process perform every later change under an epoch. A change returns ErrMoved unless the home is
 	// open under exactly that epoch, and whole. Before the first Enter there is no such check.
 	Enter(epoch uint64)
 
@@ -120,7 +120,7 @@ type Homely interface {
 	Fill(ctx context.Context, epoch uint64, s Snapshot, from Origin) ([]Restored, error)
 }
 
-// Sealer is a home outside the database in which the nodes decide.
+// Sealer is a home outside the database that the nodes use for their decisions.
 type Sealer interface {
 	Homely
 
@@ -128,7 +128,7 @@ type Sealer interface {
 	// under it. After the database was restored from a backup, this epoch is later than the decision there.
 	LatestEpoch(ctx context.Context) (epoch uint64, open bool, err error)
 
-	// Seal makes the home refuse every change, of all processes, under the epochs before this one. It reports whether
-	// the home still has everything that it had under the previous epoch. It returns ErrMoved if the epoch is over.
+	// Seal makes the home refuse every change, from any process, under an epoch before this one. It reports whether the
+	// home still has everything that it had under the previous epoch. It returns ErrMoved if the epoch is over.
 	Seal(ctx context.Context, before, epoch uint64) (whole bool, err error)
 }

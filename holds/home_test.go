@@ -8,8 +8,8 @@ import (
 	"holdfast/holds"
 )
 
-// TestLocalKeepsRemainingTime: the server's clock is an hour ahead. Local converts every instant to this process's
-// clock, leaves zero instants zero, and does not change the original snapshot.
+// TestLocalKeepsRemainingTime: the server's clock is an hour ahead. Local converts every time to this process's clock,
+// leaves zero times zero, and does not change the original snapshot.
 func TestLocalKeepsRemainingTime(t *testing.T) {
 	t.Parallel()
 	asked := nine

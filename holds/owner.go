@@ -8,14 +8,14 @@ import (
 )
 
 // ClientID is an opaque secret of 16 to 128 characters that a browser tab or an agent session creates for itself. The
-// engine converts it to an Owner on arrival and passes only owners on.
+// engine converts it to an Owner on arrival and passes on only owners.
 type ClientID string
 
 // Owner identifies the client. Live state, database, events and logs store only the Owner, never the client id. It
 // cannot be used to act for the client. The zero Owner means no client.
 type Owner [16]byte
 
-// Owner returns the first 16 bytes of the client's SHA-256; the zero Owner for no client.
+// Owner returns the first 16 bytes of the client id's SHA-256 hash, or the zero Owner for no client.
 func (c ClientID) Owner() (o Owner) {
 	if c != "" {
 		sum := sha256.Sum256([]byte(c))
@@ -24,7 +24,7 @@ func (c ClientID) Owner() (o Owner) {
 	return o
 }
 
-// IsZero reports whether the owner means no client.
+// IsZero reports whether the owner stands for no client.
 func (o Owner) IsZero() bool { return o == Owner{} }
 
 // Is reports whether the two owners are the same client. It is false for the zero Owner. It takes the same time for

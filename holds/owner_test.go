@@ -8,7 +8,8 @@ import (
 	"holdfast/holds"
 )
 
-// TestOwnerHidesClient: an owner is the first half of the client's hash, and only its own stored form is read back.
+// TestOwnerHidesClient: an owner is the first half of the client id's hash, and only the owner's own stored form can be
+// read back.
 func TestOwnerHidesClient(t *testing.T) {
 	t.Parallel()
 	const client = holds.ClientID("a-secret-of-a-browser-tab")

@@ -15,14 +15,14 @@ type Present struct {
 	Max          int       // the maximum number of sessions at a time
 }
 
-// Apart is a Presence that may be served from the memory of one process. Alone reports whether it is now. It then
+// Apart is a Presence that can be served from the memory of one process. Alone reports whether it currently is. It then
 // lacks the changes that reached other processes.
 type Apart interface{ Alone() bool }
 
 // Presence records which specialists can take a patient now. It is the fast copy; the store has the durable one. It
-// publishes nothing by itself: the caller that changes both copies publishes EventPresence once both are changed.
+// publishes nothing by itself: the caller that changes both copies publishes EventPresence once both have changed.
 type Presence interface {
-	// Online marks the specialist online with a heartbeat of now and this capacity. It reports whether that is a
+	// Online marks the specialist online with this capacity and a current heartbeat. It reports whether that is a
 	// change. Error: ErrDeactivated.
 	Online(ctx context.Context, specialistID string, max int) (changed bool, err error)
 
@@ -35,10 +35,10 @@ type Presence interface {
 	// deactivated, or has sent a heartbeat since.
 	OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error)
 
-	// Deactivate hides the specialist from every answer and refuses Online and Beat until Activate restores them.
-	// Online and deactivated are two sets: a specialist can be reached who is in the first and not in the second. A
-	// specialist whom Activate brings back online has a heartbeat of now. Both are idempotent and report whether they
-	// changed anything.
+	// Deactivate hides the specialist from every list and refuses Online and Beat until Activate restores them. Online
+	// and deactivated are two sets: specialists in the first but not in the second can be reached. A specialist whom
+	// Activate brings back online gets a current heartbeat. Both are idempotent and report whether they changed
+	// anything.
 	Deactivate(ctx context.Context, specialistID string) (changed bool, err error)
 	Activate(ctx context.Context, specialistID string) (changed bool, err error)
 
@@ -59,8 +59,8 @@ type Presence interface {
 	Present(ctx context.Context, specialistID string) (Present, error)
 
 	// Available lists the specialists who are online, are not deactivated, have a load below their capacity, and, if
-	// staleAfter > 0, have a heartbeat younger than staleAfter. The order is by load, then id; the result has at most
-	// limit entries (0 = all).
+	// staleAfter > 0, have sent a heartbeat within staleAfter. They are sorted by load, then id. At most limit
+	// specialists are returned (0 = all).
 	Available(ctx context.Context, staleAfter time.Duration, limit int) ([]Present, error)
 
 	// Everyone lists all specialists who are online and not deactivated, by id.
@@ -69,8 +69,8 @@ type Presence interface {
 	// Count returns the number of specialists that Available would list, without listing them.
 	Count(ctx context.Context, staleAfter time.Duration) (int, error)
 
-	// Seed adds the presence in the durable mirror. It never changes an existing heartbeat and never takes a
-	// specialist offline who is online here. Only here a Present may be Online and Deactivated: Activate brings them
-	// back online.
+	// Seed adds the presence from the durable mirror. It never changes an existing heartbeat and never takes offline a
+	// specialist who is online here. Only in this call can a Present be both Online and Deactivated: Activate brings
+	// them back online.
 	Seed(ctx context.Context, all []Present) error
 }

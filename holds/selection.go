@@ -8,7 +8,7 @@ import (
 // SelectionTTL is the lifetime of a selection that is not renewed.
 const SelectionTTL = 10 * time.Second
 
-// Selection records that a client is looking at a slot. It excludes no other client.
+// Selection records that a client is looking at a slot. It does not exclude other clients.
 type Selection struct {
 	Span
 	Owner     Owner
@@ -17,8 +17,8 @@ type Selection struct {
 
 // Selections records which slots clients are looking at. A client has at most one selection.
 type Selections interface {
-	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client was not on it already. If
-	// the client had another slot selected, Select first ends that selection, with EventDeselect.
+	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client had not already selected
+	// it. If the client had another slot selected, Select first ends that selection, with EventDeselect.
 	Select(ctx context.Context, owner Owner, s Span) (Selection, error)
 
 	// Deselect ends the client's selection with EventDeselect and reports whether there was one.

@@ -12,7 +12,7 @@ var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 func minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
-// span returns ada's span in minutes from nine, with its buffers.
+// span returns a span of ada's time in minutes from nine, with its buffers.
 func span(kind string, start, end, before, after, seat int) holds.Span {
 	return holds.Span{
 		AppointmentTypeID: kind, SpecialistID: "ada", Seat: seat,
@@ -21,8 +21,8 @@ func span(kind string, start, end, before, after, seat int) holds.Span {
 	}
 }
 
-// TestConflictsKeepsLargerBuffer compares Conflicts with the guarantee in words: the gap between two appointments of
-// a specialist is at least the larger of the after-buffer of the first and the before-buffer of the second.
+// TestConflictsKeepsLargerBuffer compares Conflicts with the guarantee as worded: the gap between two appointments of a
+// specialist is at least the larger of the after-buffer of the first and the before-buffer of the second.
 func TestConflictsKeepsLargerBuffer(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -97,8 +97,7 @@ func TestExcludesComparesResources(t *testing.T) {
 	}
 }
 
-// TestClaimIsUnmeetableWithoutChoice: a claim without a seat, or with a group that has no free resource, cannot
-// succeed.
+// TestClaimIsUnmeetableWithoutChoice: a claim cannot succeed without a seat, or with a group that has no free resource.
 func TestClaimIsUnmeetableWithoutChoice(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// AgentSession is the result of identifying one patient for one API key of an agent: the patient, and until when the
-// key may book for them. Names identify the session: opaque strings of at most 100 bytes, in which the caller has
-// hashed everything about a person. The session contains no token.
+// AgentSession is the result of identifying one patient for one API key of an agent. It has the patient and the time
+// until which the key may book for them. Names identify the session. A name is an opaque string of at most 100 bytes,
+// in which the caller has hashed everything about a person. The session contains no token.
 type AgentSession struct {
 	PatientID string    // upstream patient GUID, lower case; empty if there is none, or none yet
 	Patient   Patient   `column:"patient_,inline"` // as the agent sent it, without notes; empty if it sent none
-	Open      bool      // adding the patient upstream was started, and its outcome is unknown
+	Open      bool      // a request to add the patient upstream was started; its outcome is unknown
 	At        time.Time // when it was recorded
-	ExpiresAt time.Time // the key may book for the patient until then
+	ExpiresAt time.Time // the key may book for the patient until this time
 }
 
 // AgentSessionReader reads agents' sessions.
 type AgentSessionReader interface {
-	// AgentSession returns the latest session that has one of these names and was recorded after an instant. Errors:
-	// ErrNotFound.
+	// AgentSession returns the latest session that has one of these names and was recorded after the given instant.
+	// Errors: ErrNotFound.
 	AgentSession(ctx context.Context, after time.Time, names ...string) (AgentSession, error)
 }
 
 // AgentSessionWriter records agents' sessions.
 type AgentSessionWriter interface {
-	// PutAgentSession records s under each of these names and replaces the session that has the name.
+	// PutAgentSession records s under each of these names and replaces any session that already has the name.
 	PutAgentSession(ctx context.Context, s AgentSession, names ...string) error
 	// ForgetAgentSessions removes up to limit sessions recorded before the instant and returns how many.
 	ForgetAgentSessions(ctx context.Context, before time.Time, limit int) (int, error)

@@ -41,7 +41,7 @@ type APIKeyReader interface {
 type APIKeyWriter interface {
 	// InsertAPIKey adds a key. Errors: ErrDuplicate.
 	InsertAPIKey(ctx context.Context, k APIKey) error
-	// RevokeAPIKey revokes a key. It is idempotent: a second call does not change the first instant. Errors:
+	// RevokeAPIKey revokes a key. It is idempotent: a second call does not change the instant of the first. Errors:
 	// ErrNotFound.
 	RevokeAPIKey(ctx context.Context, id string, at time.Time) error
 	// TouchAPIKey records a use.

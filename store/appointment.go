@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status of an appointment. What happens at the desk is Attendance.
+// Status is the state of an appointment. Attendance records what happens at the desk.
 type Status string
 
 const (
@@ -16,7 +16,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Attendance is what happened at the desk. It moves freely in any direction.
+// Attendance records what happened at the desk. It can change from any value to any other.
 type Attendance string
 
 const (
@@ -27,7 +27,7 @@ const (
 	NoShow     Attendance = "no_show"
 )
 
-// Source is who created an appointment.
+// Source is the kind of client that created an appointment.
 type Source string
 
 const (
@@ -42,7 +42,7 @@ type UpstreamState string
 
 const (
 	UpstreamNone      UpstreamState = "none"      // no upstream is configured, or the appointment is not sent to it
-	UpstreamPending   UpstreamState = "pending"   // accepted here, not yet written to the upstream
+	UpstreamPending   UpstreamState = "pending"   // accepted by this server, not yet written to the upstream
 	UpstreamConfirmed UpstreamState = "confirmed" // written to the upstream, as UpstreamID
 	UpstreamFailed    UpstreamState = "failed"    // no further attempt; staff have been notified
 	UpstreamReview    UpstreamState = "needs_review"
@@ -65,9 +65,9 @@ type Appointment struct {
 	ID                string
 	AppointmentTypeID string
 	SpecialistID      string
-	Owner             string `column:"client_id"` // the client that booked, as holds.Owner spells it; empty for staff
+	Owner             string `column:"client_id"` // the client that booked, as a holds.Owner; empty for staff
 	Seat              int    // 0 ≤ Seat < the type's capacity
-	Overbook          bool   // outside the guarantee, by a member of staff with a reason
+	Overbook          bool   // the guarantee does not apply; staff booked it, with a reason
 	OverbookReason    string
 	Status            Status
 	Attendance        Attendance
@@ -77,32 +77,32 @@ type Appointment struct {
 	BusyEnd           time.Time
 	Patient           Patient `column:"patient_,inline"`
 	Intake            Intake  // the patient's answers to the booking form
-	// Resources are the ids of the rooms and devices that it also takes, from the start of its slot to the end, with
-	// its buffers: one of each group that its type needed when it was booked. An overbooked appointment takes none.
+	// Resources are the ids of the rooms and devices that the appointment also takes, for its slot and its buffers. It
+	// takes one of each group that its type needed at the time of booking. An overbooked appointment takes none.
 	Resources         []string
 	Place             string // id of the clinic's place at the time of booking; empty means no place
 	Locale            string // the language for messages to the patient, such as "de"; empty means the clinic's
 	Source            Source
 	UpstreamState     UpstreamState
 	UpstreamID        string
-	UpstreamPatientID string    // the upstream's patient GUID, when an agent booked
+	UpstreamPatientID string    // the upstream's patient GUID, if an agent booked
 	ManageEpoch       int64     // counts the manage links issued; a link of an older epoch does not work
-	SeriesID          string    // the series with which it was booked; empty means none
-	VisitID           string    // the group visit that it is part of (several people one after the other); empty: none
-	ArrivedAt         time.Time `column:",null"` // when the patient arrived at the desk; zero: not yet, or not recorded
+	SeriesID          string    // the series in which it was booked; empty means none
+	VisitID           string    // the group visit that it is part of (several people in sequence); empty means none
+	ArrivedAt         time.Time `column:",null"` // when the patient arrived; zero if not yet, or not recorded
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
 	CancelledAt       time.Time `column:",null"` // zero unless cancelled
 	CancelReason      string
-	Version           int64 // 1 when inserted, one more with every update
+	Version           int64 // 1 after the insert; each update adds 1
 }
 
 // Taken is the part of a confirmed appointment that availability and the guarantee need.
 type Taken struct {
 	AppointmentID     string
 	AppointmentTypeID string
-	SpecialistID      string // or the resource, in the taken time of a resource
-	Resources         IDs    // that it also takes; only in a Change
+	SpecialistID      string // the resource, if this is the taken time of a resource
+	Resources         IDs    // the resources that it also takes; set only in a Change
 	Seat              int
 	Overbook          bool
 	SlotStart         time.Time
@@ -111,7 +111,7 @@ type Taken struct {
 	BusyEnd           time.Time
 }
 
-// IDs are some ids, joined with spaces so that a struct with IDs is comparable.
+// IDs is a list of ids, joined with spaces so that a struct that contains it is comparable.
 type IDs string
 
 // IDsOf joins ids.
@@ -124,13 +124,13 @@ func (ids IDs) List() []string { return strings.Fields(string(ids)) }
 type AppointmentFilter struct {
 	From, To     time.Time // slot overlaps [From, To); a zero bound is open
 	SpecialistID string
-	ResourceID   string // confirmed and takes this resource
+	ResourceID   string // only confirmed appointments that take this resource
 	Owner        string
 	Status       Status
-	Query        string // part of a name, an email address or a phone number; the database folds case and accents
+	Query        string // part of a name, an email address or a phone number; see SearchTerms
 	Upstream     UpstreamState
-	SeriesID     string // of one series
-	VisitID      string // of one visit
+	SeriesID     string // only appointments of this series
+	VisitID      string // only appointments of this visit
 	// UpstreamPatient is the patient's id in the practice-management system, in upper or lower case.
 	UpstreamPatient string
 	Cursor          string // as returned by the previous call
@@ -142,8 +142,8 @@ type AppointmentReader interface {
 	// Appointment returns one appointment. Errors: ErrNotFound.
 	Appointment(ctx context.Context, id string) (Appointment, error)
 
-	// Appointments lists by slot start, then id. next is empty on the last page. ErrInvalid: this method did not
-	// create the cursor.
+	// Appointments lists by slot start, then id. next is empty on the last page. It returns ErrInvalid if this method
+	// did not create the cursor.
 	Appointments(ctx context.Context, f AppointmentFilter) (list []Appointment, next string, err error)
 
 	// Taken returns the confirmed appointments, overbooks included, of these specialists and resources whose slot or
@@ -155,13 +155,13 @@ type AppointmentReader interface {
 	// AppointmentFilter.Limit does.
 	BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]Appointment, error)
 
-	// LatestWebBooking returns this owner's latest web booking of this type that is still confirmed, if it was
-	// created at or after since. It returns ErrNotFound if there is none. The engine derives the cooldown from it.
+	// LatestWebBooking returns this owner's latest web booking of this type that is still confirmed and was created at
+	// or after since. It returns ErrNotFound if there is none. The engine uses it for the cooldown.
 	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (WebBooking, error)
 }
 
 // FirstIDOf returns a lower bound of the ids of appointments booked at or after an instant. Ids sort by their time of
-// creation, and an appointment from a request has the id of the request, which waits for at most seven days.
+// creation. An appointment from a request has the id of the request, which can be up to seven days older.
 func FirstIDOf(t time.Time) string {
 	ms := max(0, t.Add(-(7*24+1)*time.Hour).UnixMilli())
 	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)
@@ -177,16 +177,19 @@ type WebBooking struct {
 type AppointmentWriter interface {
 	// InsertAppointment adds a. The caller sets CreatedAt, UpdatedAt and Version; Version must be 1.
 	//
-	// ErrSlotTaken: the guarantee. Two confirmed, non-overbook appointments of one specialist never overlap, buffers
-	// included, unless they are different seats of the same group session. Two appointments that take the same
-	// resource never overlap. It returns ErrDuplicate if the id exists, and ErrInvalid if the seat is outside the
-	// capacity; the type, the specialist or a resource is unknown; the specialist is a resource; a resource is named
-	// twice; an overbook takes a resource; the interval is empty or reversed.
+	// It returns ErrSlotTaken if the guarantee refuses a: two confirmed, non-overbook appointments of one specialist
+	// never overlap, buffers included, unless they are different seats of the same group session. Two appointments that
+	// take the same resource never overlap.
+	//
+	// It returns ErrDuplicate if the id exists. It returns ErrInvalid if the seat is outside the capacity; the type,
+	// the specialist or a resource is unknown; the specialist is a resource; a resource is named twice; an overbook
+	// takes a resource; or the interval is empty or reversed.
 	InsertAppointment(ctx context.Context, a Appointment) error
 
-	// UpdateAppointment replaces every column of the row with a's id and version, and stores a.Version+1. A move is
-	// one update of the same row, so it may overlap its own old time. It returns ErrVersion if the row has another
-	// version. It returns ErrNotFound if there is no such row. ErrSlotTaken and ErrInvalid as in InsertAppointment.
+	// UpdateAppointment replaces every column of the row that has a's id and version, and stores a.Version+1. A move is
+	// one update of the same row, so the new time may overlap the old one. It returns ErrVersion if the row has another
+	// version, and ErrNotFound if there is no such row. It returns ErrSlotTaken and ErrInvalid as InsertAppointment
+	// does.
 	UpdateAppointment(ctx context.Context, a Appointment) error
 }
 

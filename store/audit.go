@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// AuditEntry records who changed what, and why. Entries are only added, each as a link of the audit chain (chain.go).
+// AuditEntry records who changed what, and why. Entries are only ever added. Each entry is a link of the audit chain
+// (chain.go).
 type AuditEntry struct {
 	ID      string // UUIDv7, so that ids sort by time
 	At      time.Time
@@ -16,7 +17,7 @@ type AuditEntry struct {
 	Action  string // such as "appointment.created", "override.deleted"
 	Subject string // such as "appointment:<id>"
 	Reason  string
-	Before  json.RawMessage // nil if there was nothing before
+	Before  json.RawMessage // nil if the subject did not exist before
 	After   json.RawMessage
 }
 
@@ -31,7 +32,7 @@ type AuditFilter struct {
 	From, To time.Time
 	Actor    string
 	Action   string   // a whole action, or a prefix ending in "."
-	Subjects []string // entries about one of these subjects; nil means about any. An empty list selects no entry
+	Subjects []string // entries about one of these subjects; nil means any subject, and an empty list selects none
 	// Words has one list of alternatives for each word of a search. An entry must contain at least one alternative of
 	// each list (AuditEntry.HasWords).
 	Words  [][]string
@@ -39,12 +40,13 @@ type AuditFilter struct {
 	Limit  int // 1..500; 0 means 100
 }
 
-// MaxAuditScan is the number of entries that one call of Audit with Words reads at most.
+// MaxAuditScan is the maximum number of entries that one call of Audit with Words reads.
 const MaxAuditScan = 20_000
 
 // HasWords reports whether an entry contains at least one alternative of each list of words. It ignores case and
 // repeated spaces. It searches this text: subject, actor, action, reason, before and after, with a space between two of
-// them. So the alternative ":ada " finds entries about or by an id, and `"ada"` those with a value.
+// them. So the alternative ":ada " finds entries whose subject or actor has the id ada, and `"ada"` finds entries with
+// that value.
 func (e *AuditEntry) HasWords(words [][]string) bool {
 	if len(words) == 0 {
 		return true
@@ -59,7 +61,7 @@ func (e *AuditEntry) HasWords(words [][]string) bool {
 	return true
 }
 
-// fold is Fold, and replaces the spaces at both ends by one space instead of none.
+// fold folds s as Fold does, but keeps one space at the end if s ends with a space.
 func fold(s string) string {
 	folded := Fold(s)
 	if strings.HasSuffix(s, " ") {
@@ -78,6 +80,6 @@ type AuditReader interface {
 
 // AuditWriter adds entries.
 type AuditWriter interface {
-	// AppendAudit adds an entry and its link. ErrDuplicate: an entry with this id and instant exists.
+	// AppendAudit adds an entry and its link. It returns ErrDuplicate if an entry with this id and instant exists.
 	AppendAudit(ctx context.Context, e AuditEntry) error
 }

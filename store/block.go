@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Block is an interval in which a specialist takes no bookings: a meeting, an afternoon away. Appointments in it stay
-// booked. Blocks are independent: removing one does not change the others. The audit log records who created a block,
-// and when.
+// Block is an interval in which a specialist takes no bookings, such as a meeting. Appointments in it stay booked.
+// Blocks are independent: removing one does not change the others. The audit log records who created a block, and when.
 type Block struct {
 	ID           string
 	SpecialistID string
 	Start        time.Time `column:"start_at"` // [Start, End), of any length
 	End          time.Time `column:"end_at"`
 	Reason       string    // for the staff, never for patients
-	SetID        string    // shared by the blocks created with one form; empty means none
+	SetID        string    // shared by blocks that were created together; empty means none
 	Source       BlockSource
 }
 
@@ -23,7 +22,7 @@ type BlockSource string
 
 const (
 	BlockDesk BlockSource = "" // the desk created it
-	// from the specialist's external calendar, which also determines when it is removed
+	// from the specialist's external calendar; PutBusyBlocks creates and removes it
 	BlockCalendar BlockSource = "calendar"
 )
 

@@ -9,8 +9,8 @@ import (
 // there, no slot can be booked here. Its events become blocks of the specialist whose Source is BlockCalendar.
 type BusyCalendar struct {
 	SpecialistID string
-	Address      string    // sealed: any holder can read the calendar
-	SetAt        time.Time // when the address was set; it distinguishes one address from the next
+	Address      string    // sealed, because anyone who has it can read the calendar
+	SetAt        time.Time // when the address was set; each new address gets a new value
 	AskedAt      time.Time `column:",null"` // when any process last requested it; zero means never
 	ReadAt       time.Time `column:",null"` // when the calendar was last read in full; zero means never
 	Failure      string    // a code for the failure of the last request; empty means it succeeded
@@ -41,12 +41,12 @@ type BusyCalendarWriter interface {
 	PutBusyBlocks(ctx context.Context, specialistID string, blocks []Block) (changed bool, err error)
 }
 
-// CompareBlocks compares existing and wanted blocks by their times. It returns the existing blocks that are not
-// wanted and the wanted blocks that do not exist. Of two blocks for the same time it wants only one.
+// CompareBlocks compares existing and wanted blocks by their times. It returns the existing blocks that are not wanted,
+// and the wanted blocks that do not exist. It wants at most one block for each time.
 func CompareBlocks(there, wanted []Block) (gone, come []Block) {
 	type span struct{ start, end int64 }
 	of := func(b *Block) span { return span{b.Start.UnixMilli(), b.End.UnixMilli()} }
-	open := make(map[span]bool, len(wanted)) // the value reports whether it exists
+	open := make(map[span]bool, len(wanted)) // the value is true if a block with this span exists
 	for i := range wanted {
 		open[of(&wanted[i])] = false
 	}

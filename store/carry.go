@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Row is one row of a table in transit: nil, int64 (a boolean is 0 or 1), string or []byte for each requested column,
-// in order.
+// Row is one row of a table that is being copied. For each requested column, in order, it has nil, an int64 (a boolean
+// is 0 or 1), a string or a []byte.
 type Row []any
 
 // CarriedTable is a table of the durable record, under the name that it has in every backend. Its rows are ordered by
@@ -65,7 +65,7 @@ var Carried = []CarriedTable{
 }
 
 // Carrier is a database during the move of a clinic: no other program reads or writes it until Close. Inserted rows
-// become a clinic when Commit has returned. Before that, the database has no rows, or the part of a clinic that
+// form a clinic only after Commit has returned. Before that, the database has no rows, or the part of a clinic that
 // Keep made durable.
 type Carrier interface {
 	// ID returns the database's own id, which moves with the clinic.
@@ -74,15 +74,15 @@ type Carrier interface {
 	// Columns lists the columns of a table. "row_number" is the insertion order of the rows, in tables that have it.
 	Columns(ctx context.Context, table string) ([]string, error)
 
-	// Rows passes all rows of a table to each, in the order of its key, byte by byte. If each returns an error, Rows
-	// stops and returns it.
+	// Rows passes all rows of a table to each, in the order of its key. Keys are compared byte by byte. If each returns
+	// an error, Rows stops and returns it.
 	Rows(ctx context.Context, table CarriedTable, columns []string, each func(Row) error) error
 
 	// Insert adds rows to a table. If the table is Begun, they replace its existing rows. A row must follow the
 	// rows that it references. Insert checks the guarantee.
 	Insert(ctx context.Context, table CarriedTable, columns []string, rows []Row) error
 
-	// Raise sets a number of the row with this id.
+	// Raise sets a numeric column of the row with this id.
 	Raise(ctx context.Context, table, id, column string, to int64) error
 
 	// LastChange returns the number of the last change. SetLastChange sets it, so that the next change gets a later
@@ -95,7 +95,7 @@ type Carrier interface {
 	Keep(ctx context.Context, id string) error
 	Unfinished(ctx context.Context) (id string, err error)
 
-	// Clear removes the part of a clinic.
+	// Clear removes the part of a clinic that Keep made durable.
 	Clear(ctx context.Context) error
 
 	// Commit makes all inserted rows durable, as a complete clinic.
@@ -105,19 +105,20 @@ type Carrier interface {
 	Close() error
 }
 
-// carriedAtOnce is how many rows one Insert adds.
+// carriedAtOnce is the maximum number of rows that one Insert adds.
 const carriedAtOnce = 500
 
-// Carry copies a clinic into an empty database and compares every row of both before it commits. It also compares the
-// rows of an interrupted Carry of the same clinic and does not write them again. Carry writes rows in the order of
-// their key and keeps a bounded number at a time, so an unfinished table has the first of them. Carry calls told for
-// every table, with the number of its rows and how many of them already existed.
+// Carry copies a clinic into an empty database and compares every row of both before it commits. If an earlier Carry of
+// the same clinic was interrupted, Carry compares the rows that already exist and does not write them again. Carry
+// writes the rows of a table in the order of their key and calls Keep after each batch, so a partly copied table
+// contains its first rows. Carry calls told for every table, with the number of its rows and how many of them already
+// existed.
 //
-// If the target has a part of another clinic, or an outdated part of this one, Carry first removes it: no server ever
-// opened it.
+// If the target has a part of another clinic, or an outdated part of this one, Carry first removes that part. This is
+// safe, because no server has opened it.
 //
 // It returns ErrDuplicate if the target is neither empty nor a part of a clinic. It returns ErrInvalid if the target
-// cannot take a row, or it differs.
+// refuses a row, or if the two databases differ after the copy.
 func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, there int)) error {
 	id, err := from.ID(ctx)
 	if err != nil {
@@ -150,8 +151,9 @@ func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, 
 	return to.Commit(ctx)
 }
 
-// partOf counts the target's rows of the clinic with this id, by table, and compares them with the source. If they
-// differ, it removes them. It does not count tables that are Begun: Carry writes their rows again.
+// partOf counts the rows that the target already has of the clinic with this id, by table, and compares them with the
+// source. If they differ, it removes them. It does not count the rows of tables that are Begun, because Carry writes
+// those rows again.
 func partOf(ctx context.Context, id string, from, to Carrier) (map[string]int, error) {
 	part, err := to.Unfinished(ctx)
 	if err != nil {
@@ -212,7 +214,8 @@ func columnsOf(ctx context.Context, from, to Carrier, table string) ([]string, e
 	return columns, nil
 }
 
-// carryTable inserts the rows of a table after the first `there`, which the target already has, and keeps each batch.
+// carryTable inserts the rows of a table, without the first `there` rows, which the target already has. It calls Keep
+// after each batch.
 func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id string, there int) (rows int, err error) {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
@@ -249,9 +252,9 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id st
 	return rows, nil
 }
 
-// raiseCapacity sets a carried type to the largest capacity that it ever had. A seat that was booked before the
-// capacity was lowered is valid in the source, but an insert would refuse it. lowerCapacities restores the current
-// capacity.
+// raiseCapacity sets the capacity in a row of appointment_types to the largest one that the type ever had. A seat that
+// was booked before the capacity was lowered is valid in the source, but an insert would refuse it. lowerCapacities
+// restores the current capacity.
 func raiseCapacity(table CarriedTable, columns []string, r Row) {
 	if table.Name == "appointment_types" {
 		r[slices.Index(columns, "capacity")] = r[slices.Index(columns, "largest_capacity")]
@@ -268,7 +271,8 @@ func lowerCapacities(ctx context.Context, from, to Carrier) error {
 	})
 }
 
-// Compare compares two clinics row by row. ErrInvalid names the first table that differs, and how.
+// Compare compares two clinics row by row. It returns an ErrInvalid that names the first table that differs, and how it
+// differs.
 func Compare(ctx context.Context, from, to Carrier) error {
 	for _, table := range Carried {
 		if err := compareTable(ctx, from, to, table, false); err != nil {
@@ -286,7 +290,7 @@ func Compare(ctx context.Context, from, to Carrier) error {
 	return err
 }
 
-// compareTable compares all rows of a table. With part, it compares only the rows that the target has.
+// compareTable compares all rows of a table. If part is true, it compares only the rows that the target has.
 func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, part bool) error {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
@@ -310,7 +314,7 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, par
 		read.Add(1)
 		o, ok := other()
 		if !ok && (part || unread != nil) {
-			return errEnough // or reading the target failed
+			return errEnough // the target has no more rows, or reading it failed
 		}
 		if part {
 			raiseCapacity(table, columns, r)

@@ -9,13 +9,13 @@ import (
 	"fmt"
 )
 
-// The audit chain. Every audit entry is a link of it, and so is every erasure of an entry's texts. The links are
-// numbered from 1 in the order of their commits. The hash of each link covers the hash of the link before, so an
-// entry that is later changed, removed, inserted or moved breaks the chain at that position. decisions/0036 explains
-// the design.
+// The audit chain. Every audit entry is a link of the chain, and so is every erasure of an entry's texts. The links are
+// numbered from 1 in the order of their commits. The hash of each link covers the hash of the link before, so an entry
+// that is later changed, removed, inserted or moved breaks the chain at that position. decisions/0036 explains the
+// design.
 //
-// All numbers are 8 bytes, the most significant first. A text is the number of its bytes and then its bytes (UTF-8,
-// as they are stored).
+// All numbers are 8 bytes, the most significant first. A text is encoded as the number of its bytes, followed by its
+// bytes (UTF-8, as stored).
 //
 //	hash   = SHA-256(previous hash (32 bytes; zeros before the first link) ‖ position ‖ link)
 //	link   = "entry" ‖ id ‖ at in Unix milliseconds ‖ actor ‖ action ‖ subject ‖ digest (32 bytes), or
@@ -24,7 +24,7 @@ import (
 //
 // The words in quotes are texts too, and so is the salt: 16 random bytes for each entry. An erasure removes an
 // entry's reason, before, after and salt, and adds a link that records it. The digest stays, and with it the entry's
-// hash. Without the salt, a reader cannot try names until one matches the digest.
+// hash. Without the salt, a reader cannot find the erased texts by computing the digests of guesses.
 
 // ChainHead is a position in the audit chain with the hash of its link. The zero value is before the first link.
 type ChainHead struct {
@@ -34,8 +34,8 @@ type ChainHead struct {
 
 // ChainReader reads the audit chain.
 type ChainReader interface {
-	// ChainLink returns the link at a position. Position 0 is the last link; the zero value if there is none yet. It
-	// returns ErrNotFound if the chain has no link at that position.
+	// ChainLink returns the link at a position. For position 0 it returns the last link, or the zero value if the chain
+	// is empty. It returns ErrNotFound if the chain has no link at that position.
 	ChainLink(ctx context.Context, position int64) (ChainHead, error)
 }
 
@@ -100,7 +100,7 @@ type ChainErasure struct {
 // all entries in the order of their positions, and then the head.
 type ChainCheck struct {
 	last     ChainHead
-	erasures map[int64]ChainErasure // by position, those not walked yet
+	erasures map[int64]ChainErasure // by position; only those that are not checked yet
 	erased   map[int64]bool         // entries, by position
 	broken   error
 }
@@ -119,11 +119,11 @@ func (c *ChainCheck) Entry(e *ChainedEntry) {
 	switch blank := e.Reason == "" && e.Before == nil && e.After == nil && len(e.Salt) == 0; {
 	case c.broken != nil:
 	case e.Position < 1:
-		c.breaks("entry %s was added beside it", e.ID)
+		c.breaks("entry %s is not part of the chain", e.ID)
 	case e.Position <= c.last.Position:
-		c.breaks("entry %s claims link %d, which is another's", e.ID, e.Position)
+		c.breaks("entry %s claims link %d, which belongs to another entry", e.ID, e.Position)
 	case e.Position > c.last.Position+1:
-		c.breaks("link %d is missing: the next that is there is %d, entry %s", c.last.Position+1, e.Position, e.ID)
+		c.breaks("link %d is missing: the next one present is %d, entry %s", c.last.Position+1, e.Position, e.ID)
 	case !bytes.Equal(c.follow(EntryLink(&e.AuditEntry, e.Digest)), e.Hash):
 		c.breaks("link %d, entry %s, was altered", e.Position, e.ID)
 	case c.erased[e.Position] && !blank:
@@ -165,7 +165,7 @@ func (c *ChainCheck) End(head ChainHead) error {
 	case head.Position > c.last.Position:
 		c.breaks("link %d is missing: the chain was %d links long", c.last.Position+1, head.Position)
 	case head != c.last:
-		c.breaks("link %d is not the one that was written last", c.last.Position)
+		c.breaks("link %d is not the link that was written last", c.last.Position)
 	}
 	return c.broken
 }

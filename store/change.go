@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrBehind means that the requested changes are deleted. Read everything again, and follow from the last change.
+// ErrBehind means that the requested changes have been deleted. Read everything again, and follow from the last change.
 var ErrBehind = errors.New("the requested changes are no longer stored")
 
 // Feed delivers committed changes in commit order. Every in-memory copy of the durable record is updated only from
@@ -15,19 +15,19 @@ type Feed interface {
 	// LastChange returns the number of the last committed change; 0 if there was none.
 	LastChange() int64
 
-	// Await returns once the followers of this process have the change with the number, whichever process committed
-	// it. If they already have it, Await returns immediately. Use it for a client that comes to this node with the
-	// answer of another node. Errors: the error of ctx; ErrClosed.
+	// Await returns once the followers of this process have received the change with this number. Any process may have
+	// committed it. If they already have the change, Await returns immediately. Use it for a client that received a
+	// response from another node and now calls this node. Errors: the error of ctx; ErrClosed.
 	Await(ctx context.Context, number int64) error
 
-	// Changes calls each with every change committed after the one with the given number, in commit order, each
-	// exactly once and never two calls at a time, until ctx ends. It returns once the follower is registered; the
-	// changes between after and the registration come in one call before it returns. It returns ErrBehind if they have
-	// been deleted. Then read LastChange, read everything again, and follow from there.
+	// Changes calls each with every change whose number is greater than after, in commit order and exactly once, until
+	// ctx ends. The calls do not overlap. Changes returns once the follower is registered. Before it returns, it passes
+	// the changes that are already committed to each, in one call. It returns ErrBehind if some of them have been
+	// deleted. Then read LastChange, read everything again, and follow from there.
 	//
-	// Write returns only after each has been called with the changes of that Write, so a caller finds its own
-	// change in memory. each must therefore be quick. It may read, but it must not call Write or Changes: they
-	// would wait for each, a deadlock.
+	// Write returns only after each has been called with the changes of that Write, so a caller finds its own change in
+	// memory. Therefore each must be quick. It may read, but it must not call Write or Changes: that would be a
+	// deadlock.
 	Changes(ctx context.Context, after int64, each func([]Change)) error
 }
 
@@ -37,16 +37,16 @@ type Change struct {
 	Noun   Noun  // what changed
 	ID     string
 
-	// Before is the time that an appointment took, and After the time that it takes now; nil if it was or is
-	// not confirmed. Before alone means a cancellation, and After alone a booking. If the two are equal,
-	// another field has changed.
+	// Before is the time that an appointment took before the change, and After the time that it takes now. Each is nil
+	// if the appointment was not confirmed then. If only Before is set, the appointment was cancelled. If only After is
+	// set, it was booked. If the two are equal, another field has changed.
 	Before, After *Taken
 
 	Stands  Taken  // of an appointment: its time after the change, confirmed or not
 	What    Kind   // of an appointment: the kind of change
 	Version int64  // of the appointment or session, after the change
 	Owner   string // of the appointment or session; empty for staff
-	// of a session: the specialist, if there is one; of a closure: the specialist; of a sign-in: the user
+	// of a session or a closure: the specialist, if there is one; of a sign-in: the user
 	Assigned string
 	Session  SessionAt // of a session
 }
@@ -64,7 +64,7 @@ const (
 	NounAppointment     Noun = "appointment"
 	NounClinic          Noun = "clinic" // also its settings
 	NounAppointmentType Noun = "appointment_type"
-	// its row, weekly hours, overrides or blocks: everything that its calendar is computed from
+	// the row, weekly hours, overrides or blocks: everything from which the calendar is computed
 	NounSpecialist Noun = "specialist"
 	NounUser       Noun = "user"
 	NounSignIn     Noun = "sign_in" // a sign-in that ended; without an ID, several sign-ins of one user
@@ -87,7 +87,7 @@ const (
 	KindUpdated     Kind = "updated"
 )
 
-// Takes returns the time that a takes of a specialist; nil unless a is confirmed.
+// Takes returns the specialist's time that a takes, or nil if a is not confirmed.
 func (a *Appointment) Takes() *Taken {
 	if a.Status != Confirmed {
 		return nil
@@ -104,7 +104,7 @@ func (a *Appointment) stands() Taken {
 	}
 }
 
-// ChangeOf returns the change from before (nil if there was nothing) to after.
+// ChangeOf returns the change of an appointment from before to after. before is nil for a new appointment.
 func ChangeOf(before, after *Appointment) Change {
 	c := Change{
 		Noun: NounAppointment, ID: after.ID, After: after.Takes(), Stands: after.stands(), What: kindOf(before, after),
@@ -116,7 +116,7 @@ func ChangeOf(before, after *Appointment) Change {
 	return c
 }
 
-// ChangeOfSession returns the change after which an on-demand session is s.
+// ChangeOfSession returns the change of an on-demand session whose state after the change is s.
 func ChangeOfSession(s *Session) Change {
 	return Change{
 		Noun: NounSession, ID: s.ID, Version: s.Version, Owner: s.Owner, Assigned: s.SpecialistID,
@@ -140,7 +140,7 @@ func kindOf(before, after *Appointment) Kind {
 	return KindUpdated
 }
 
-// Moved reports whether the change affects the taken time.
+// Moved reports whether the change affects the time that the appointment takes.
 func (c *Change) Moved() bool { return !c.Before.equal(c.After) }
 
 func (t *Taken) equal(o *Taken) bool {

@@ -23,8 +23,8 @@ type ClosureReader interface {
 
 // ClosureWriter changes the closures.
 type ClosureWriter interface {
-	// PutClosure inserts or replaces by id. It returns ErrInvalid if it does not end after its start, or it names no
-	// specialist.
+	// PutClosure inserts or replaces by id. It returns ErrInvalid if c does not end after its start, or its specialist
+	// does not exist.
 	PutClosure(ctx context.Context, c Closure) error
 
 	// DeleteClosure removes one closure. It is idempotent.

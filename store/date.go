@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Date is a local calendar date. It is not an instant: only a zone makes it one.
+// Date is a local calendar date. It is not an instant, because it has no time zone.
 type Date struct {
 	Year  int
 	Month time.Month
@@ -22,7 +22,7 @@ func DateOf(t time.Time) Date {
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || len(s) != len(time.DateOnly) {
-		return Date{}, fmt.Errorf("%q is not a date like 2026-11-23", s)
+		return Date{}, fmt.Errorf("%q is not a date such as 2026-11-23", s)
 	}
 	return DateOf(t), nil
 }
@@ -69,7 +69,7 @@ type TimeOfDay int
 
 // ParseTimeOfDay reads "15:04" from 00:00 to 24:00.
 func ParseTimeOfDay(s string) (TimeOfDay, error) {
-	bad := fmt.Errorf("%q is not a time like 09:00 (00:00 to 24:00)", s)
+	bad := fmt.Errorf("%q is not a time such as 09:00 (00:00 to 24:00)", s)
 	if len(s) != 5 || s[2] != ':' {
 		return 0, bad
 	}
@@ -120,5 +120,5 @@ func (w *Weekday) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a weekday like monday", b)
+	return fmt.Errorf("%q is not a weekday such as monday", b)
 }

@@ -59,12 +59,12 @@ func TestDateArithmetic(t *testing.T) {
 				monday.DaysUntil(got), got.Before(monday), want)
 		}
 	}
-	if _, err := ParseDate("2026-11-31"); err == nil || err.Error() != `"2026-11-31" is not a date like 2026-11-23` {
+	if _, err := ParseDate("2026-11-31"); err == nil || err.Error() != `"2026-11-31" is not a date such as 2026-11-23` {
 		t.Errorf("the error is %v, want it to contain the value and the expected format", err)
 	}
 }
 
-// A date is read in only one format, and the result is a date that exists.
+// FuzzParseDate checks that ParseDate accepts only one format, and returns only dates that exist.
 func FuzzParseDate(f *testing.F) {
 	for _, s := range []string{"2026-11-23", "2028-02-29", "2026-02-29", "0000-01-01", "", "2026-11-23T00:00:00Z",
 		"2026-11-2\x00"} {
@@ -91,7 +91,7 @@ func FuzzParseDate(f *testing.F) {
 	})
 }
 
-// A time of day is read in only one format and is between 00:00 and 24:00.
+// FuzzParseTimeOfDay checks that ParseTimeOfDay accepts only one format, and times from 00:00 to 24:00.
 func FuzzParseTimeOfDay(f *testing.F) {
 	for _, s := range []string{"00:00", "09:30", "24:00", "24:01", "23:60", "9:30", "", "0٩:00", "09:30:00"} {
 		f.Add(s)

@@ -7,7 +7,7 @@ import (
 
 // Delivery is the outcome of one notice about one appointment.
 type Delivery struct {
-	OperationID   string // the operation that carries it
+	OperationID   string // the operation that delivers it
 	AppointmentID string
 	Channel       string // email, webhook, upstream
 	Notice        string // such as "confirmation", "appointment.created"
@@ -19,7 +19,7 @@ type Delivery struct {
 // DeliveryReader reads deliveries.
 type DeliveryReader interface {
 	// Deliveries lists the deliveries of one appointment in the order in which they were first put. The database
-	// maintains that order: neither the ids of the operations nor the clocks of the nodes matter.
+	// numbers the deliveries, so neither the ids of the operations nor the clocks of the nodes affect the order.
 	Deliveries(ctx context.Context, appointmentID string) ([]Delivery, error)
 }
 

@@ -8,8 +8,8 @@ import (
 // IdempotencyRetention is how long the store keeps an answer.
 const IdempotencyRetention = 24 * time.Hour
 
-// IdempotencyRecord is the answer to a successful write, stored so that a repeat gets it again. It commits with that
-// write.
+// IdempotencyRecord is the answer to a successful write. It commits with that write. If the client repeats the request,
+// it gets the stored answer.
 type IdempotencyRecord struct {
 	Scope       string   // hash of the credential or client, and the route
 	Key         string   // as the caller sent it
@@ -27,9 +27,9 @@ type IdempotencyReader interface {
 
 // IdempotencyWriter stores answers.
 type IdempotencyWriter interface {
-	// Remember stores r. It replaces a record of the same scope and key that is past IdempotencyRetention at
-	// r.CreatedAt. ErrDuplicate: a live record exists. Another request was answered first, and this write must not
-	// take place.
+	// Remember stores r. It replaces a record of the same scope and key that is older than IdempotencyRetention at
+	// r.CreatedAt. It returns ErrDuplicate if a newer record exists: another request was answered first, and this write
+	// must not take place.
 	Remember(ctx context.Context, r IdempotencyRecord) error
 
 	// ForgetAnswers removes up to limit records created before the instant and returns how many.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DurationBounds are the upper bounds of the buckets of Durations. Longer durations are counted too.
+// DurationBounds has the upper bounds of the buckets of Durations. Durations also counts longer ones.
 var DurationBounds = [...]time.Duration{
 	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond,
 	25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond,
@@ -35,8 +35,7 @@ type DurationCounts struct {
 	Sum    time.Duration
 }
 
-// Counts returns the counts. A concurrent Observe may be included in one number and not yet in
-// another.
+// Counts returns the counts. A concurrent Observe may be in one of the numbers and not yet in another.
 func (d *Durations) Counts() (c DurationCounts) {
 	for i := range d.buckets {
 		c.Count += d.buckets[i].Load()
@@ -48,15 +47,15 @@ func (d *Durations) Counts() (c DurationCounts) {
 	return c
 }
 
-// Measurements are a backend's measurements of itself since it was opened.
+// Measurements holds what a backend has measured since it was opened.
 type Measurements struct {
 	Writes   DurationCounts // Write, from the call to its answer: the wait for a turn, the transaction and its commit
 	Commits  DurationCounts // the commit of each batch, until it is durable
-	Bytes    int64          // of the database, without its log; 0 if unknown
-	LogBytes int64          // of the write-ahead log
+	Bytes    int64          // size of the database, without its log; 0 if unknown
+	LogBytes int64          // size of the write-ahead log
 }
 
-// Measured is a Store that measures itself. It is optional: a caller must work without it.
+// Measured is an optional interface of a Store that measures itself. A caller must work without it.
 type Measured interface {
 	// Measurements reads memory and the file system only: it never waits for a write.
 	Measurements() Measurements

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestDurationsCountByBound checks that a duration counts at its own bound and at every larger one.
+// TestDurationsCountByBound checks that a duration counts at the smallest bound that is not less than it, and at every
+// larger bound.
 func TestDurationsCountByBound(t *testing.T) {
 	var d Durations
 	for _, took := range []time.Duration{0, 500 * time.Microsecond, 501 * time.Microsecond, 10 * time.Second,

@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Migration is one numbered SQL file of a backend. Never edit a released one: the database stores its checksum.
+// Migration is one numbered SQL file of a backend. Never edit a released migration: the database stores its checksum.
 type Migration struct {
 	Version  int // 1 for the first
 	Name     string
@@ -50,8 +50,8 @@ func ReadMigrations(files fs.FS) ([]Migration, error) {
 	return all, nil
 }
 
-// LogMigrations logs in one line which of the known migrations an open has applied. Nothing is logged if there was
-// none.
+// LogMigrations logs in one line which of the known migrations were applied when the database was opened. It logs
+// nothing if there were none.
 func LogMigrations(log *slog.Logger, known, applied []Migration) {
 	switch {
 	case len(applied) == 0:

@@ -9,7 +9,7 @@ import (
 func TestMigrationsAreNumberedInSequence(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
-		says  string // empty: it is accepted
+		says  string // a part of the error; empty means that the files are accepted
 	}{
 		"in order":       {[]string{"0002_more.sql", "0001_first.sql"}, ""},
 		"none":           {nil, ""},

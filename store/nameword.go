@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// NameWords returns the words of a name, folded: case, accents, ß or ss, and the two ways to write an umlaut do not
-// matter.
+// NameWords returns the words of a name, folded: words that differ only in case, accents, ß or ss, or the spelling of
+// an umlaut become equal.
 func NameWords(name string) (words [][]rune) {
 	var word []rune
 	flush := func() {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// NonceUse is the use of a single-use booking token. It commits with the appointment booked with it. Other things
-// that work only once, or have stopped working, are uses without an appointment: a sign-in at an identity
-// provider, and the revoked address of an appointment's calendar.
+// NonceUse is the use of a single-use booking token. It commits with the appointment booked with the token. A use
+// without an appointment records something else that works only once or no longer works: a sign-in at an identity
+// provider, or the revoked address of an appointment's calendar.
 type NonceUse struct {
 	Nonce         string
 	PatientID     string // upstream patient GUID, lower case
 	AppointmentID string
-	ExpiresAt     time.Time // when the token expires; the row can be removed then
+	ExpiresAt     time.Time // when the token expires; after that, the row can be removed
 }
 
 // NonceReader reads uses.

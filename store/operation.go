@@ -32,7 +32,7 @@ const (
 	OperationFailed     OperationStatus = "failed"
 )
 
-// Final reports whether the operation changes no further without an intervention.
+// Final reports whether an operation in this state does not change any more, unless a person intervenes.
 func (s OperationStatus) Final() bool { return s == OperationCompleted || s == OperationFailed }
 
 // Kinds returns all kinds.
@@ -40,15 +40,15 @@ func Kinds() []OperationKind {
 	return []OperationKind{UpstreamBook, UpstreamCancel, UpstreamReschedule, UpstreamComment, Webhook, Email, SMS}
 }
 
-// Operation is one outbound call that must arrive once.
+// Operation is one outbound call that must be delivered once.
 type Operation struct {
 	ID            string // "op-<unix ms>-<6 of a-z0-9>"
 	Kind          OperationKind
-	AppointmentID string // empty for a notice about no single appointment
+	AppointmentID string // empty for a notice that is not about a single appointment
 	Status        OperationStatus
 	NeedsReview   bool // failed, and a person must find out whether the call took effect
-	// Unknown: the last attempt was sent and its outcome never arrived. The next attempt looks up the outcome before
-	// it repeats the call.
+	// Unknown means that the last attempt was sent and its outcome never arrived. The next attempt looks up the outcome
+	// before it repeats the call.
 	Unknown       bool
 	Attempts      int
 	Lookups       int // failed attempts to look up an unknown outcome
@@ -58,17 +58,17 @@ type Operation struct {
 	AttemptedAt   time.Time `column:",null"` // when the last attempt began; recorded before the request was sent
 	FinishedAt    time.Time `column:",null"`
 	Deadline      time.Time `column:",null"` // no attempt begins after it; zero = none
-	StartTime     time.Time `column:",null"` // the appointment's slot start, so that people recognize it
+	StartTime     time.Time `column:",null"` // the appointment's slot start, so that a person recognizes the operation
 	LastError     string    // readable text; never personal data or secrets
 	Result        string    // the remote server's id for the result, such as an appointment GUID
-	// Payload is one JSON value, or empty. A queue stores the value: its spacing and the order of its keys may
-	// change.
+	// Payload is one JSON value, or empty. A queue may store the value in another form: spaces and the order of keys
+	// may change.
 	Payload json.RawMessage
 }
 
-// Validate returns nil if every queue can store op; otherwise an error that wraps ErrInvalid and names the field. The
-// id and the appointment id are ids (the latter may be empty), the kind is 1 to 64 characters of [a-z0-9._-], the
-// status is one of the four, and the payload is empty or one JSON value.
+// Validate returns nil if every queue can store op. Otherwise it returns an error that wraps ErrInvalid and names the
+// field. The id is 1 to 64 characters of [A-Za-z0-9_-], and so is the appointment id unless it is empty. The kind is 1
+// to 64 characters of [a-z0-9._-], the status is one of the four, and the payload is empty or one JSON value.
 func (op Operation) Validate() error {
 	switch {
 	case !operationID(op.ID):
@@ -87,7 +87,7 @@ func (op Operation) Validate() error {
 	return nil
 }
 
-// Messages returns the kinds that people read. Only these can be Scheduled.
+// Messages returns the kinds of operations that send a message to a person. Only these can be Scheduled.
 func Messages() []OperationKind { return []OperationKind{Email, SMS} }
 
 // IsMessage reports whether k is one of Messages.
@@ -148,46 +148,46 @@ type Activity struct {
 // Queue is the durable list of operations. It is safe for concurrent use. Every change is durable when the call
 // returns. The queue is never the only copy of an unfinished operation: the outbox has it too.
 //
-// As in Store.Write, ctx bounds only the wait for a turn. The call waits for the outcome of a change that has
-// started, so a cancelled caller never loses an operation that it took. Every change can also return ErrOverloaded,
-// ErrFull, ErrUnavailable or ErrClosed. Every read can also return the last two.
+// As in Store.Write, ctx limits only the wait for a turn. The call waits for the outcome of a change that has started,
+// so a cancelled caller never loses an operation that it took. Every change can also return ErrOverloaded, ErrFull,
+// ErrUnavailable or ErrClosed. Every read can also return the last two.
 type Queue interface {
-	// Add stores operations, all or none. It leaves an operation whose id exists unchanged, so Add is idempotent. It
-	// returns ErrInvalid if an operation does not pass Validate.
+	// Add stores operations, all or none. It does not change an operation whose id already exists, so Add is
+	// idempotent. It returns ErrInvalid if an operation does not pass Validate.
 	Add(ctx context.Context, ops ...Operation) error
 
-	// Take moves the pending operation with the earliest NextAttemptAt ≤ now among kinds (all if none are given) to
-	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of the operations due at the same
-	// instant, the lowest id comes first. Each of several concurrent callers gets a different operation. It returns
-	// ErrNotFound if no operation is due.
+	// Take selects, of the pending operations of these kinds (all if none are given) with NextAttemptAt ≤ now, the one
+	// with the earliest NextAttemptAt. It sets the operation to processing, adds one to Attempts, sets AttemptedAt to
+	// now, and returns the operation. Of the operations due at the same instant, the lowest id comes first. Each of
+	// several concurrent callers gets a different operation. It returns ErrNotFound if no operation is due.
 	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
 
-	// Change replaces the operation with op's id, in any state. Errors: ErrNotFound. ErrInvalid: op does not pass
-	// Validate. In a queue that several nodes share, ErrVersion: another node is attempting the operation, and only
-	// that node can change it.
+	// Change replaces the operation with op's id, in any state. It returns ErrNotFound if there is no such operation,
+	// and ErrInvalid if op does not pass Validate. A queue that several nodes share returns ErrVersion while another
+	// node attempts the operation: only that node can change it.
 	Change(ctx context.Context, op Operation, event, detail string) error
 
 	// Operation returns one operation. Errors: ErrNotFound.
 	Operation(ctx context.Context, id string) (Operation, error)
 
-	// Operations lists by id, byte by byte. With Kinds or Due it examines at most 5,000 operations, so the list may
-	// be short.
+	// Operations lists by id, compared byte by byte. With Kinds or Due, it examines at most 5,000 operations, so the
+	// list may have fewer than f.Limit even if there are more.
 	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
 
-	// Counts counts the operations of these kinds (all if none are given). It does not read them: its cost does not
-	// grow with their number.
+	// Counts counts the operations of these kinds (all if none are given). It does not read the operations, so its cost
+	// does not grow with their number.
 	Counts(ctx context.Context, kinds ...OperationKind) (OperationCounts, error)
 
 	// Scheduled counts the operations of these kinds (all if none are given) that are Scheduled after now. It reads
-	// their keys, and the operations due within 12 hours.
+	// their keys, and those operations that are due within 12 hours.
 	Scheduled(ctx context.Context, now time.Time, kinds ...OperationKind) (int, error)
 
 	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given). It
 	// returns ErrNotFound if there are none. Its cost does not grow with their number.
 	NextDue(ctx context.Context, kinds ...OperationKind) (time.Time, error)
 
-	// Recover moves every processing operation back to pending with Unknown set, due immediately, and returns how
-	// many. The server calls it once at start, before the first Take.
+	// Recover moves every processing operation back to pending with Unknown set, due immediately, and returns their
+	// number. The server calls it once at start, before the first Take.
 	Recover(ctx context.Context, now time.Time) (int, error)
 
 	// Remove deletes one operation. It is idempotent. The operation's activity stays.
@@ -198,13 +198,13 @@ type Queue interface {
 	Prune(ctx context.Context, before time.Time) (int, error)
 
 	// Erase permanently empties the payload of these operations, in any state: no later Change restores it. Unknown
-	// ids are ignored. A queue in a file of its own also overwrites the data in it that was replaced or deleted
+	// ids are ignored. A queue that has its own file also overwrites all data in that file that was replaced or deleted
 	// earlier.
 	Erase(ctx context.Context, ids ...string) error
 
-	// Activity lists the events of one operation, oldest first; none for an unknown id. Add, Take, Recover, Remove
-	// and Erase write "added", "attempted", "recovered", "removed" and "erased". Change writes the event that the
-	// caller passes.
+	// Activity lists the events of one operation, oldest first. The list is empty for an unknown id. Add, Take,
+	// Recover, Remove and Erase write "added", "attempted", "recovered", "removed" and "erased". Change writes the
+	// event that the caller passes.
 	Activity(ctx context.Context, id string) ([]Activity, error)
 
 	// Ping returns nil if the queue can be read. Close waits for the writes already accepted.

@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// The published retry rule of the practice-management system: 20, 40, 80, 160 seconds, then always 300.
+// TestBackoffFollowsDocumentedRule checks the published retry rule of the practice-management system: 20, 40, 80 and
+// 160 seconds, then always 300.
 func TestBackoffFollowsDocumentedRule(t *testing.T) {
 	for _, c := range []struct {
 		base    time.Duration
@@ -25,7 +26,7 @@ func TestBackoffFollowsDocumentedRule(t *testing.T) {
 		{10 * time.Second, 5, 300 * time.Second},
 		{10 * time.Second, 6, 300 * time.Second},
 		{10 * time.Second, 10, 300 * time.Second},
-		{10 * time.Second, 1 << 40, 300 * time.Second}, // no overflow, and no loop of that length
+		{10 * time.Second, 1 << 40, 300 * time.Second}, // no overflow, and no loop with that many rounds
 		{50 * time.Millisecond, 1, 100 * time.Millisecond},
 		{50 * time.Millisecond, 12, 204800 * time.Millisecond},
 		{50 * time.Millisecond, 13, 300 * time.Second},
@@ -54,7 +55,7 @@ func TestValidateRefusesInvalidOperation(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		edit  func(*store.Operation)
-		names string // the text that the message must contain; empty = it is accepted
+		names string // a part of the error; empty means that the operation is accepted
 	}{
 		{"the smallest there is", func(*store.Operation) {}, ""},
 		{"an appointment and a payload", func(op *store.Operation) {

@@ -12,7 +12,7 @@ type OverlapError struct {
 	ID           string    // of the specialist or the resource
 	At           time.Time // the start of the overlap
 	Appointments [2]string // their ids
-	Words        [2]string // the two as readable text
+	Words        [2]string // the two appointments as readable text
 }
 
 func (e *OverlapError) Error() string {

@@ -12,14 +12,14 @@ import (
 type TypePage struct {
 	// id of one of the clinic's groups; empty means none
 	Group string `json:"group,omitempty"`
-	// on the board and the page; if empty, by the type's position in the list
+	// color on the board and the page; if empty, it depends on the type's position in the list
 	Color string `json:"color,omitempty"`
 	Price string `json:"price,omitempty"` // as displayed, such as "from 40 €"
 	// only staff and programs with an admin key can book it
 	DeskOnly bool `json:"deskOnly,omitempty"`
 	// online patients must confirm that this is their first visit
 	NewPatientsOnly bool `json:"newPatientsOnly,omitempty"`
-	// by language; an empty text falls back to the untranslated one
+	// by language; if a text is empty, the untranslated one is used
 	Texts map[string]TypeText `json:"texts,omitempty"`
 	// for patients who book online, in this order
 	Questions []Question `json:"questions,omitempty"`
@@ -30,7 +30,7 @@ type TypePage struct {
 	// the cancellation text of the page and emails
 	CancelText string `json:"cancelText,omitempty"`
 	Remote     bool   `json:"remote,omitempty"` // takes place without a visit to the clinic
-	// of a remote type; {appointment} in it is the appointment's id
+	// link of a remote type, in which {appointment} is replaced by the appointment's id
 	VideoLink string `json:"videoLink,omitempty"`
 }
 
@@ -80,7 +80,8 @@ type SpecialistPage struct {
 	Feed  CalendarFeed      `json:"feed,omitzero"`
 }
 
-// CalendarFeed is the address at which a calendar program reads a specialist's appointments. The zero value: no feed.
+// CalendarFeed is the address at which a calendar program reads a specialist's appointments. The zero value means no
+// feed.
 type CalendarFeed struct {
 	Hash   string    `json:"hash,omitempty"`  // SHA-256 of the secret part of the address, in hex
 	Names  bool      `json:"names,omitempty"` // the feed contains patient names
@@ -90,10 +91,10 @@ type CalendarFeed struct {
 // Intake holds a patient's answers on the booking form, apart from their contact details. It is personal data: an
 // erasure blanks it. A backend stores it whole, as one text.
 type Intake struct {
-	// when they agreed to the clinic's text; if zero, they were not asked
+	// when the patient agreed to the clinic's text; if zero, the patient was not asked
 	ConsentedAt time.Time `json:"consentedAt,omitzero"`
-	NewPatient  bool      `json:"newPatient,omitempty"` // they stated that this is their first visit
-	SMS         bool      `json:"sms,omitempty"`        // they agreed to text messages to their telephone number
+	NewPatient  bool      `json:"newPatient,omitempty"` // the patient stated that this is their first visit
+	SMS         bool      `json:"sms,omitempty"`        // the patient agreed to text messages to their phone number
 	Answers     []Answer  `json:"answers,omitempty"`
 }
 

@@ -12,8 +12,8 @@ type Person struct {
 	Email string // compared without case
 	Phone string // compared by its digits
 	Owner string
-	// Of lists the person with the spellings of their appointments. An identity belongs to the person if it Is one
-	// of these. People who only share an address, a number or a browser are not included: families share those.
+	// Of lists the identities of the person, as their appointments spell them. An identity belongs to the person if it
+	// Is one of these. People who only share an address, a number or a browser are not included: families share those.
 	Of []Identity
 }
 
@@ -56,16 +56,17 @@ type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time). It also
 	// blanks the person's traces in outbox payloads (except webhooks, see Traces.InOperation), idempotency answers,
 	// audit entries and sessions. It deletes the person's booking requests, waiting-list entries, notes, links, agent
-	// sessions and states for undo; it does not count the last two. at is now. A store in files of its own also
-	// removes the blanked data from its files before it returns, and later retries the files that it could not clean.
-	// In a database server, no query finds the data any more; the server's operator is responsible for its files.
+	// sessions and states for undo. Erased does not count the last two. at is the current time. A store that has its
+	// own files also removes the blanked data from its files before it returns, and later retries the files that it
+	// could not clean. In a database server, no query finds the data any more; the server's operator is responsible for
+	// its files.
 	//
 	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the
 	// appointments last: repeating an interrupted erasure finds everything that is left. last runs in the final
-	// transaction, with the counts, so that a record of the erasure commits with its end. The rules of Store.Write
-	// apply to last.
+	// transaction and receives the counts, so that a record of the erasure commits with its last step. The rules of
+	// Store.Write apply to last.
 	//
-	// It returns ErrInvalid if p does not identify a person in exactly one way. ctx bounds the steps up to the final
+	// It returns ErrInvalid if p does not identify a person in exactly one way. ctx limits all steps except the final
 	// one.
 	Erase(ctx context.Context, p Person, at time.Time, last func(Tx, Erased) error) (Erased, error)
 }
@@ -98,9 +99,9 @@ func (i *Identity) Is(o *Identity) bool {
 	return number != "" && number == Digits(o.Phone)
 }
 
-// IsOneOf reports whether i is the person to be erased: by the address or number of p, or because it Is one of known
-// or p.Of, or equals one. If p.Of is given and i has a date of birth, p.Of must contain that date: without a date, a
-// name and a number could belong to a mother and her daughter.
+// IsOneOf reports whether i is the person to be erased: it has the address or number of p, or it Is or equals one of
+// known or p.Of. If p.Of is given and i has a date of birth, p.Of must contain that date: without a date, a name and a
+// number could belong to a mother and her daughter.
 func (i *Identity) IsOneOf(p Person, known []Identity) bool {
 	if len(p.Of) > 0 && i.BirthDate != "" &&
 		!slices.ContainsFunc(p.Of, func(k Identity) bool { return k.BirthDate == i.BirthDate }) {
@@ -144,9 +145,9 @@ func (f *FoundPerson) Add(appointmentID string, start time.Time) {
 // PersonNote is a note by the desk about a person.
 type PersonNote struct {
 	ID        string
-	Of        Identity `column:",inline"` // as in the appointment at which the desk wrote it
+	Of        Identity `column:",inline"` // as in the appointment for which the desk wrote the note
 	Text      string   `column:"note"`
-	Author    string   // in the spelling of an audit entry's actor
+	Author    string   // in the format of AuditEntry.Actor
 	CreatedAt time.Time
 }
 
@@ -159,31 +160,32 @@ type PersonLink struct {
 	CreatedAt time.Time
 }
 
-// PersonReader reads data about people.
+// PersonReader reads what the store has about people.
 type PersonReader interface {
-	// Patients calls each with the patient of every appointment, in no particular order and without erased patients:
-	// of one specialist, or of all if specialistID is empty. It reads the whole table.
+	// Patients calls each with the patient of every appointment, in no particular order and without erased patients. It
+	// returns those of one specialist, or of all if specialistID is empty. It reads the whole table.
 	Patients(ctx context.Context, specialistID string, each func(PatientAt)) error
 
 	// FindPeople calls each with every spelling of a person that q matches, in the order of FoundPerson.Compare, until
-	// each returns false: the spellings in the appointments of one specialist, or of all if specialistID is empty. It
-	// counts only those appointments. It returns the same people as a scan of Patients with q.Match. It reads
-	// one moment of the database: the index, and the appointments that are not in the index yet (PeopleIndexed).
+	// each returns false. It searches and counts the appointments of one specialist, or of all if specialistID is
+	// empty. It returns the same people as a scan of Patients with q.Match. It reads one snapshot of the database: the
+	// index, and the appointments that are not in the index yet (PeopleIndexed).
 	FindPeople(ctx context.Context, q PersonQuery, specialistID string, each func(FoundPerson) bool) error
 
-	// AppointmentsNamed lists the appointments of people with a name, folded, by start and id: of one specialist, or of
-	// all if specialistID is empty. It returns at most limit of them. Like FindPeople, it uses the index.
+	// AppointmentsNamed lists at most limit appointments of people with this name, by start and id. name is folded. It
+	// lists those of one specialist, or of all if specialistID is empty. Like FindPeople, it uses the index.
 	AppointmentsNamed(ctx context.Context, name, specialistID string, limit int) ([]Appointment, error)
 
-	// PeopleIndexed returns how many of the inserted appointments are in the index of people, and how many are not yet.
-	// Both are upper bounds.
+	// PeopleIndexed returns how many appointments are in the index of people, and how many are not yet. Both numbers
+	// are upper bounds.
 	PeopleIndexed(ctx context.Context) (indexed, rest int64, err error)
 
-	// PersonNotes lists the notes about people with a name, folded, by creation. PersonNote: ErrNotFound.
+	// PersonNotes lists the notes about people with this name, by creation. name is folded. PersonNote returns one
+	// note, or ErrNotFound.
 	PersonNotes(ctx context.Context, name string) ([]PersonNote, error)
 	PersonNote(ctx context.Context, id string) (PersonNote, error)
 
-	// PersonLinks lists the links that have a name, folded, on either side, by creation.
+	// PersonLinks lists the links that have this name on either side, by creation. name is folded.
 	PersonLinks(ctx context.Context, name string) ([]PersonLink, error)
 }
 
@@ -194,7 +196,7 @@ type PersonWriter interface {
 	// same transaction.
 	IndexPeople(ctx context.Context, limit int) error
 
-	// InsertPersonNote and InsertPersonLink add one row. ErrDuplicate: its id exists.
+	// InsertPersonNote and InsertPersonLink add one row. They return ErrDuplicate if its id exists.
 	InsertPersonNote(ctx context.Context, n PersonNote) error
 	InsertPersonLink(ctx context.Context, l PersonLink) error
 

@@ -9,12 +9,13 @@ import (
 )
 
 // This file defines the keys of the index of people, for both databases (docs/decisions/0108-people-by-index.md). The
-// index finds every person that a PersonQuery matches, and some that it does not; PersonQuery.Match decides.
+// index finds every person that a PersonQuery matches, and also some people that it does not match. PersonQuery.Match
+// then decides.
 //
 // A person has terms and keys. A term is shared by many people: a word of a name, the letters of an email address
-// before the @, or its domain. The index lists the people of a term by recency. A term also has keys, by which a
-// mistyped word or a part of a word finds it. A key of a person is nearly unique: a date of birth, the end of a phone
-// number, the reversed part of an email address before the @.
+// before the @, or its domain. The index lists the people of a term by recency. A term also has keys, so that a
+// mistyped word or a part of a word finds the term. A key of a person is nearly unique: a date of birth, the end of a
+// phone number, the reversed part of an email address before the @.
 
 // recency is the unit of Recency.
 const recency = 7 * 24 * time.Hour
@@ -23,7 +24,7 @@ const recency = 7 * 24 * time.Hour
 // their appointments.
 func Recency(start time.Time) int64 { return start.UnixMilli() / recency.Milliseconds() }
 
-// RecencyBegins returns an instant such that every appointment of this recency or a later one starts at it or later.
+// RecencyBegins returns an instant before which no appointment of this recency, or of a later one, starts.
 func RecencyBegins(of int64) time.Time {
 	if of <= 0 {
 		of-- // the week 0 begins before 1970, because Recency rounds towards 0
@@ -85,13 +86,13 @@ func (i *Identity) Keys() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Keys of a term. A word of more than exactWord letters is found with one error, and one of at least long letters with
-// two.
+// Keys of a term. A word of more than exactWord letters is found with one error, and a word of at least long letters
+// with two errors.
 //
 // If two words differ by k errors, both become equal when k letters of each are removed. So if a word has at most k
 // errors against the beginning of a name, the word and the name have a common key: the first letters of both, with k
-// of them removed. The keys of one error have three letters, of the first four; those of two errors have four
-// letters, of the first six.
+// of them removed. The keys for one error have three of the first four letters. The keys for two errors have four of
+// the first six letters.
 const (
 	exactWord = 3 // the longest word that must match exactly
 	long      = 7 // the shortest word with two errors
@@ -129,16 +130,16 @@ func TermKeys(term string) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// KeyRange is the keys from From to To, both included.
+// KeyRange is a range of keys from From to To, both included.
 type KeyRange struct{ From, To string }
 
-// beginning is the range of all keys that begin with a text.
+// beginning returns the range of all keys that begin with a text.
 func beginning(text string) KeyRange { return KeyRange{text, text + "\U0010FFFF"} }
 
-// equal is the range of one key.
+// equal returns the range that has only this key.
 func equal(key string) KeyRange { return KeyRange{key, key} }
 
-// WordRanges returns the keys of all terms that a word of a query can match: of names, and of email addresses.
+// WordRanges returns the keys of all terms that a word of a query can match, for names and for email addresses.
 func WordRanges(word []rune) (names, emails []KeyRange) {
 	emails = []KeyRange{beginning(ending + string(word))}
 	switch {
@@ -168,7 +169,8 @@ func TermErrors(word []rune, term string) int {
 	return -1
 }
 
-// DomainRange returns the keys of the terms of all email addresses with a part, if the part begins with its only @.
+// DomainRange returns the keys of the terms of all email addresses that contain exact. It reports false if exact does
+// not begin with an @.
 func DomainRange(exact string) (KeyRange, bool) { return beginning(exact), exact[0] == '@' }
 
 // Ranges returns the keys of all people who match the query's date of birth, phone number, or part of an email
@@ -195,8 +197,8 @@ func (q *PersonQuery) Ranges() (ranges []KeyRange, ok bool) {
 	return nil, false
 }
 
-// without returns the texts of size letters that remain of a word without some of its letters. A shorter word remains
-// whole.
+// without returns each text of size letters that remains when some letters of the word are removed. It returns a
+// shorter word unchanged.
 func without(word []rune, size int) (texts []string) {
 	if len(word) <= size {
 		return []string{string(word)}
@@ -208,7 +210,7 @@ func without(word []rune, size int) (texts []string) {
 	return slices.Compact(texts)
 }
 
-// letterRuns returns the longest runs of letters as NameWords has them, without folding them.
+// letterRuns splits a text into its runs of letters: a to z, and every character from U+00C0. It does not fold them.
 func letterRuns(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && r < 0xc0 })
 }

@@ -11,7 +11,7 @@ type PersonQuery struct {
 	Words  [][]rune // of a name, folded (NameWords)
 	Exact  []string // with an @: a part of an email address, folded
 	Number string   // digits of a phone number, without leading zeros: at least three, or empty
-	Birth  []string // a date of birth in each order in which it can be read
+	Birth  []string // all dates of birth that the text can mean
 }
 
 // IsEmpty reports whether the query has no part to search for.
@@ -21,12 +21,12 @@ func (q *PersonQuery) IsEmpty() bool {
 
 const maxWord, maxWords = 24, 6
 
-// A number of the query with at most maxPrefix more digits in front matches a stored number of at least minNumber
-// digits.
+// A query's number may be a stored number with at most maxPrefix more digits in front, if the stored number has at
+// least minNumber digits.
 const minNumber, maxPrefix = 7, 4
 
 // ParsePersonQuery parses the text that a user searches for: any part of a name, a phone number, an email address or a
-// date of birth, or several of these together. A year of two digits is in the past of now.
+// date of birth, or several of these together. A year of two digits means a year before now.
 func ParsePersonQuery(text string, now time.Time) (q PersonQuery) {
 	text = Text(text)
 	var digits strings.Builder
@@ -63,8 +63,8 @@ func ParsePersonQuery(text string, now time.Time) (q PersonQuery) {
 	return q
 }
 
-// subscriber returns a phone number without leading zeros. Two notations of a number, with 00 or a plus and the
-// country code, or with the national zero, have the same ending.
+// subscriber returns a phone number without leading zeros. A number can be written with 00 or a plus and the country
+// code, or with the national zero. Both forms then end in the same digits.
 func subscriber(digits string) string { return strings.TrimLeft(digits, "0") }
 
 // datesOf parses a date as ISO, as day and month, and as month and day.
@@ -124,8 +124,8 @@ func (q *PersonQuery) Match(i *Identity) (score int, ok bool) {
 	return score, true
 }
 
-// called reports whether the digits are part of the person's number. A number with the country code matches a stored
-// one with a national zero, because their ends are equal.
+// called reports whether the query's digits are part of the person's number. A number with the country code matches a
+// stored one with a national zero, because their ends are equal.
 func (q *PersonQuery) called(i *Identity) bool {
 	kept := subscriber(Digits(i.Phone))
 	if kept == "" {
@@ -140,8 +140,8 @@ func (q *PersonQuery) called(i *Identity) bool {
 }
 
 // begins returns the number of typos by which a word differs from the beginning of a name: an extra, missing or wrong
-// letter, or two transposed ones (the restricted Damerau–Levenshtein distance). 0 is equal, -1 too many. Short words
-// must match exactly.
+// letter, or two transposed ones (the restricted Damerau–Levenshtein distance). It returns -1 if there are too many.
+// Short words must match exactly.
 func begins(word, name []rune) int {
 	most := 0
 	switch n := len(word); {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// PresenceMirror is the durable copy of one specialist's presence. The live state is in package holds; after a
-// restart the server seeds it from the mirror.
+// PresenceMirror is the durable copy of one specialist's presence. The live state is in package holds; after a restart,
+// the server restores it from the mirror.
 type PresenceMirror struct {
 	SpecialistID    string
-	Online          bool      `column:"is_online"` // unchanged while Deactivated, so that activating restores it
+	Online          bool      `column:"is_online"` // stays while Deactivated, so that activation restores it
 	Deactivated     bool      `column:"is_deactivated"`
 	LastOnlineAt    time.Time `column:",null"`
 	LastOfflineAt   time.Time `column:",null"`
@@ -41,6 +41,6 @@ type PresenceWriter interface {
 	// AppendPresence adds to the log.
 	AppendPresence(ctx context.Context, c PresenceChange) error
 	// ForgetPresence removes up to limit log entries from before the instant, in the order in which they were
-	// written, and returns how many. It stops at the first entry that is not from before.
+	// written, and returns how many. It stops at the first entry that is not older than the instant.
 	ForgetPresence(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -2,20 +2,20 @@ package store
 
 import "context"
 
-// Measure returns how much of a step is done, and how much the whole step is, in any one unit. A total of 0 is
+// Measure returns how much of a step is done and the total of the step, both in the same unit. A total of 0 means
 // unknown. It is safe for concurrent use, and may be called after the step has ended.
 type Measure func() (done, total int64)
 
 type watcherKey struct{}
 
-// WithProgress returns a context under which long operations report their steps to begun, such as a backup or a
-// check. Each call of begun ends the previous step.
+// WithProgress returns a context under which long operations, such as a backup or a check, report their steps to begun.
+// Each call of begun ends the previous step.
 func WithProgress(ctx context.Context, begun func(step string, m Measure)) context.Context {
 	return context.WithValue(ctx, watcherKey{}, begun)
 }
 
-// BeginStep reports that a step of a long operation begins. A nil m means that its size is unknown. An empty step shows
-// nothing, such as while a person types.
+// BeginStep reports that a step of a long operation begins. A nil m means that its size is unknown. An empty step means
+// that there is nothing to show, for example while a person types.
 func BeginStep(ctx context.Context, step string, m Measure) {
 	if begun, ok := ctx.Value(watcherKey{}).(func(string, Measure)); ok {
 		begun(step, m)

@@ -15,7 +15,7 @@ type AppointmentCount struct {
 	Lead       time.Duration // the sum of the times from booking to start
 }
 
-// ReportReader counts rows for reports. No answer has data of a patient.
+// ReportReader counts rows for reports. Its results contain no patient data.
 type ReportReader interface {
 	// AppointmentCounts counts the appointments that start in [from, to), overbooked ones included.
 	AppointmentCounts(ctx context.Context, from, to, now time.Time) ([]AppointmentCount, error)

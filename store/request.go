@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// BookingRequest is a public booking that is not confirmed yet: by the link in its email, or by the desk. Confirming
-// it replaces the request with an appointment of the same id.
+// BookingRequest is a public booking that is not confirmed yet. The patient confirms it with the link in its email, or
+// the desk approves it. Then an appointment with the same id replaces the request.
 type BookingRequest struct {
 	ID                string // of the appointment it becomes
 	AppointmentTypeID string
 	SpecialistID      string
-	Owner             string `column:"client_id"` // the client that created it, as holds.Owner spells it
-	HoldOwner         string // the owner of the hold on its time, in the same spelling; no client has this owner
+	Owner             string `column:"client_id"` // the client that created it, as a holds.Owner
+	HoldOwner         string // the owner of the hold on its time, also a holds.Owner; no client has this owner
 	Status            RequestStatus
 	SlotStart         time.Time
 	SlotEnd           time.Time
 	Patient           Patient `column:"patient_,inline"`
 	Intake            Intake
-	Approval          bool   // the desk decides about it, not the link in its email
+	Approval          bool   // the desk decides about it, not the patient with the link in the email
 	Locale            string // the language for messages to the patient; empty means the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // when it expires
-	// WantedStart is the time that the patient asked for, if the desk proposed another one, which is then SlotStart.
-	// The zero time means that the desk proposed nothing.
+	// WantedStart is the time that the patient asked for, if the desk proposed another one. SlotStart is then the
+	// proposed time. The zero value means that the desk proposed no other time.
 	WantedStart time.Time `column:",null"`
 }
 
@@ -45,26 +45,26 @@ type RequestReader interface {
 
 // RequestWriter changes booking requests.
 type RequestWriter interface {
-	// InsertBookingRequest adds r. ErrDuplicate: its id exists.
+	// InsertBookingRequest adds r. It returns ErrDuplicate if its id exists.
 	InsertBookingRequest(ctx context.Context, r BookingRequest) error
 	// DeclineBookingRequest sets an open request to declined. It returns ErrNotFound if no open request has the id.
 	DeclineBookingRequest(ctx context.Context, id string) error
-	// ProposeBookingRequest gives an open request the time, the specialist, the hold, the approval and the expiry of r.
-	// It returns ErrNotFound if no open request has the id of r and the hold owner.
+	// ProposeBookingRequest sets the time, the specialist, the hold, the approval and the expiry of an open request to
+	// those of r. It returns ErrNotFound if no open request has the id of r and this holdOwner.
 	ProposeBookingRequest(ctx context.Context, r BookingRequest, holdOwner string) error
-	// DeleteBookingRequest removes an open request. It returns ErrNotFound if no open request has the id and the hold
-	// owner.
+	// DeleteBookingRequest removes an open request. It returns ErrNotFound if no open request has this id and
+	// holdOwner.
 	DeleteBookingRequest(ctx context.Context, id, holdOwner string) error
-	// ForgetBookingRequests removes up to limit requests that expired before the instant, open or declined, and
-	// returns how many: of those for approval, or of all others.
+	// ForgetBookingRequests removes up to limit requests that expired before the instant, open or declined, and returns
+	// how many. If approval is true, it removes only requests for approval, otherwise only the others.
 	ForgetBookingRequests(ctx context.Context, approval bool, before time.Time, limit int) (int, error)
 }
 
 // TallyReader counts events, such as the bookings from one network. A key is an opaque string of at most 100 bytes,
 // in which the caller has hashed everything about a person or an address.
 type TallyReader interface {
-	// Tally counts the events of a key after an instant and returns the instant of the first of them; if zero, there
-	// are none.
+	// Tally counts the events of a key after an instant and returns the instant of the first of them, or the zero time
+	// if there are none.
 	Tally(ctx context.Context, key string, after time.Time) (n int, first time.Time, err error)
 }
 

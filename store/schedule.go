@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Clinic is the clinic itself. There is exactly one.
+// Clinic holds the clinic's own data. There is exactly one.
 type Clinic struct {
 	Name     string
 	Timezone string // IANA name; the zone of pooled listings and agents
@@ -66,7 +66,7 @@ type Specialist struct {
 	ID                     string
 	Kind                   SpecialistKind
 	Name                   string
-	Timezone               string // IANA name; weekly hours and overrides are wall clock there
+	Timezone               string // IANA name; the zone of the weekly hours and overrides
 	Active                 bool
 	Email                  string
 	MaxSessions            int // on-demand sessions at a time; 0 = none
@@ -108,11 +108,11 @@ type Schedule struct {
 	Specialists      []Specialist              // by Position, then id
 	WeeklyHours      map[string][]WeeklyWindow // by specialist id; ordered by weekday (Monday first), then start
 	Overrides        map[string][]Override     // by specialist id; ordered by date
-	// by specialist id; ordered by start, then id; those that ended within BlockMemory or have not ended
+	// by specialist id; ordered by start, then id; without blocks that ended more than BlockMemory ago
 	Blocks map[string][]Block
 
-	// Archived rows, to which only appointments still refer, by id: the types without their Specialists, the
-	// specialists without their Picture.
+	// Archived rows, to which only appointments still refer, by id. The types have no Specialists, and the specialists
+	// have no PictureDigest.
 	ArchivedTypes       []AppointmentType
 	ArchivedSpecialists []Specialist
 }
@@ -128,8 +128,8 @@ type ScheduleReader interface {
 type ScheduleWriter interface {
 	PutClinic(ctx context.Context, c Clinic) error
 
-	// PutAppointmentType inserts or replaces by id, its Specialists included, and restores an archived one.
-	// ErrInvalid: an assignment names an unknown specialist. The caller checks the ids in Needs.
+	// PutAppointmentType inserts or replaces by id, its Specialists included, and restores an archived one. It returns
+	// ErrInvalid if an assignment names an unknown specialist. The caller checks the ids in Needs.
 	PutAppointmentType(ctx context.Context, t AppointmentType) error
 
 	// ArchiveAppointmentType removes a type from every listing. Its appointments stay. Errors: ErrNotFound.

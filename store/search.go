@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// This file has the rules that all backends share, so that every backend gives the same answer: how people are
-// searched, and what the cursor of a list is.
+// This file has the rules that all backends share, so that every backend returns the same results: how a search finds
+// people, and the format of a list's cursor.
 
-// SearchText returns the text of a patient in which AppointmentFilter.Query searches and by which Erase finds people:
-// one line each for the name, the address and the digits of the phone number. It is empty for the zero Patient.
+// SearchText returns the text of a patient that AppointmentFilter.Query and Erase search: one line each for the name,
+// the email address and the digits of the phone number. It is empty for the zero Patient.
 func SearchText(p Patient) string {
 	if p == (Patient{}) {
 		return ""
@@ -32,7 +32,8 @@ func SearchTerms(query string) (text, number string) {
 	return text, number
 }
 
-// Fold makes two spellings of one name equal. It ignores case and repeated spaces, but not accents.
+// Fold returns s in lower case and with single spaces, so that two spellings of one name are equal. It does not change
+// accents.
 func Fold(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
 
 // Digits returns the digits of s.

@@ -20,12 +20,12 @@ const (
 // Session is one on-demand consultation.
 type Session struct {
 	ID           string
-	Owner        string `column:"client_id"` // the client that requested it, as holds.Owner spells it
+	Owner        string `column:"client_id"` // the client that requested it, as a holds.Owner
 	SpecialistID string `column:",null"`     // empty until accepted
 	Status       SessionStatus
 	Outcome      string
 
-	AppointmentTypeID string // empty means the client did not say
+	AppointmentTypeID string // empty if the client named none
 	Reason            string // the patient's words, cleared when the session is over, like the next two
 	PatientName       string
 	PatientPhone      string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Spent is how long one request has waited for the store, for the log of slow requests. It is safe for concurrent
+// Spent measures how long one request has waited for the store, for the log of slow requests. It is safe for concurrent
 // use.
 type Spent struct{ writing, reading atomic.Int64 }
 

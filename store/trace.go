@@ -29,13 +29,13 @@ func (p Person) Validate() error {
 	case len(p.Of) > 0:
 		return nil
 	case p.Owner == "" && Fold(p.Email) == "" && Digits(p.Phone) == "":
-		return fmt.Errorf("%w: that is neither an email address nor a phone number", ErrInvalid)
+		return fmt.Errorf("%w: the value is neither an email address nor a phone number", ErrInvalid)
 	}
 	return nil
 }
 
 // Traces recognises data about a person who is to be erased: texts that contain the id of one of their appointments,
-// the id of the owner, or the address or number itself.
+// their owner, or their address or number.
 type Traces struct {
 	ids    map[string]bool // of appointments and owners
 	owners []string

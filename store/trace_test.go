@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestErasureKeepsMessagesToOthers: the unsent message about several appointments is kept if one of them is another
-// person's. The queue sends it, without the erased person.
+// TestErasureKeepsMessagesToOthers checks that an unsent message about several appointments stays if one of them
+// belongs to another person.
 func TestErasureKeepsMessagesToOthers(t *testing.T) {
 	t.Parallel()
 	traces := store.TracesOf(store.Person{})

@@ -9,8 +9,8 @@ import (
 // data of the patient, but the reason of an overbook is free text.
 type UndoState struct {
 	AppointmentID string
-	// Version is the version that the change gave to the appointment. While the appointment has it, the change is its
-	// last one. So neither instants nor clocks decide which change an undo reverts.
+	// Version is the version that the change gave to the appointment. While the appointment still has this version, the
+	// change is its latest one. So an undo does not depend on any clock to find the change that it reverts.
 	Version   int64
 	ChangeID  string // the same for all appointments that changed together
 	Actor     string // who made the change
@@ -34,14 +34,14 @@ type UndoReader interface {
 	// UndoState returns the state before the change that gave an appointment this version. It returns ErrNotFound if
 	// that change cannot be undone, or the row was deleted.
 	UndoState(ctx context.Context, appointmentID string, version int64) (UndoState, error)
-	// UndoStates lists the states before one change by slot start, then appointment: one for each appointment that the
-	// change applied to.
+	// UndoStates lists the states before one change, by slot start, then appointment. There is one for each appointment
+	// that the change applied to.
 	UndoStates(ctx context.Context, changeID string) ([]UndoState, error)
 }
 
 // UndoWriter records states before changes. PersonEraser deletes those of an erased person's appointments.
 type UndoWriter interface {
-	// InsertUndoState adds u. It returns ErrDuplicate if the appointment and the version have one. It returns
+	// InsertUndoState adds u. It returns ErrDuplicate if there is a state for this appointment and version. It returns
 	// ErrInvalid if there is no such appointment.
 	InsertUndoState(ctx context.Context, u UndoState) error
 	// ForgetUndoStates deletes up to limit states that expired before the instant, and returns how many.

@@ -57,7 +57,8 @@ type UserReader interface {
 	User(ctx context.Context, id string) (User, error)
 	// UserByEmail returns one user by their lower-case address. Errors: ErrNotFound.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// UserByIdentity returns the user with this identity. ErrNotFound, also for an empty identity.
+	// UserByIdentity returns the user with this identity. It returns ErrNotFound if there is none, or if identity is
+	// empty.
 	UserByIdentity(ctx context.Context, identity string) (User, error)
 	// SignInByHash returns a sign-in and its user, expired or not. Errors: ErrNotFound.
 	SignInByHash(ctx context.Context, hash [32]byte) (SignIn, User, error)
@@ -77,8 +78,8 @@ type UserWriter interface {
 	TouchSignIn(ctx context.Context, id string, seen, expires time.Time) error
 	// DeleteSignIn ends one sign-in. It is idempotent.
 	DeleteSignIn(ctx context.Context, id string) error
-	// DeleteSignIns ends all sign-ins of one user except the one with the id in except (which may be empty), and
-	// returns how many.
+	// DeleteSignIns ends all sign-ins of one user, except the one whose id is except, and returns how many. An empty
+	// except ends all.
 	DeleteSignIns(ctx context.Context, userID, except string) (int, error)
 	// ForgetSignIns removes up to limit sign-ins that expired before the instant and returns how many.
 	ForgetSignIns(ctx context.Context, before time.Time, limit int) (int, error)

@@ -9,13 +9,13 @@ import (
 type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
-	Owner             string `column:"client_id"` // the client that created it, as a holds.Owner; empty: the desk
+	Owner             string `column:"client_id"` // the client that created it, as a holds.Owner; empty means the desk
 	AppointmentID     string // the confirmed appointment for which the patient wants an earlier time; empty means none
-	// AbsenceID is the block of the absence that displaces AppointmentID. The entry then is not on the waiting list:
-	// it records what the patient was asked, and its offer is the proposed time. If empty, an entry of the waiting
-	// list.
+	// AbsenceID is the block of the absence that displaces AppointmentID. Such an entry is not on the waiting list: it
+	// records what the patient was asked, and its offer is the proposed time. If AbsenceID is empty, the entry is on
+	// the waiting list.
 	AbsenceID string
-	Displaced Displaced // with AbsenceID
+	Displaced Displaced // set if AbsenceID is
 	Wish      WaitlistWish
 	Status    WaitlistStatus
 	Patient   Patient `column:"patient_,inline"`
@@ -37,7 +37,7 @@ type Displaced struct {
 type DisplacedBy string
 
 const (
-	DisplacedMove DisplacedBy = "move" // the desk moved it at once
+	DisplacedMove DisplacedBy = "move" // the desk moved the appointment immediately
 	DisplacedAsk  DisplacedBy = "ask"  // the patient is asked whether the proposed time suits
 	DisplacedCall DisplacedBy = "call" // the desk calls the patient
 )
@@ -60,8 +60,8 @@ func (d *Displaced) From(a *Appointment) bool {
 type WaitlistWish struct {
 	SpecialistIDs []string  `json:"specialistIds,omitempty"` // any of them; empty means all
 	Weekdays      []Weekday `json:"weekdays,omitempty"`      // empty means any
-	Earliest      TimeOfDay `json:"earliest,omitempty"`      // of the start
-	Latest        TimeOfDay `json:"latest,omitempty"`        // the start is before it; zero: 24:00
+	Earliest      TimeOfDay `json:"earliest,omitempty"`      // earliest start
+	Latest        TimeOfDay `json:"latest,omitempty"`        // the start must be before it; zero means 24:00
 	From          Date      `json:"from"`
 	To            Date      `json:"to"` // the last day
 	// SlotStart is the start of the only group session that the patient waits for; zero means any suitable time.
@@ -86,7 +86,7 @@ type WaitlistOffer struct {
 	AppointmentTypeID string
 	SpecialistID      string
 	Seat              int
-	HoldOwner         string // the owner of the hold on its time, as holds.Owner spells it; no client has this owner
+	HoldOwner         string // the owner of the hold on its time, as a holds.Owner; no client has this owner
 	Status            OfferStatus
 	SlotStart         time.Time
 	SlotEnd           time.Time
@@ -110,13 +110,13 @@ const (
 type WaitlistReader interface {
 	// WaitlistEntry returns one entry in any status. Errors: ErrNotFound.
 	WaitlistEntry(ctx context.Context, id string) (WaitlistEntry, error)
-	// WaitlistEntries lists the unconfirmed and waiting entries of the waiting list, those without an absence, in the
-	// order of their creation, then id.
+	// WaitlistEntries lists the unconfirmed and waiting entries that have no absence, in the order of their creation,
+	// then id.
 	WaitlistEntries(ctx context.Context) ([]WaitlistEntry, error)
 	// EndedWaitlistEntries lists up to limit ended entries of the waiting list, the latest first.
 	EndedWaitlistEntries(ctx context.Context, limit int) ([]WaitlistEntry, error)
-	// DisplacedEntries lists the entries of an absence, or of all absences if absenceID is empty, of an appointment, or
-	// of all appointments if appointmentID is empty, in the order of their creation, then id.
+	// DisplacedEntries lists the entries of an absence and of an appointment, in the order of their creation, then id.
+	// An empty absenceID selects all absences, and an empty appointmentID all appointments.
 	DisplacedEntries(ctx context.Context, absenceID, appointmentID string) ([]WaitlistEntry, error)
 
 	// WaitlistOffer returns one offer in any status. Errors: ErrNotFound.
@@ -130,7 +130,7 @@ type WaitlistReader interface {
 
 // WaitlistWriter changes the waiting list.
 type WaitlistWriter interface {
-	// InsertWaitlistEntry adds e. ErrDuplicate: its id exists.
+	// InsertWaitlistEntry adds e. It returns ErrDuplicate if its id exists.
 	InsertWaitlistEntry(ctx context.Context, e WaitlistEntry) error
 	// MoveWaitlistEntry moves an entry from one status to another. It returns ErrNotFound if no entry has the id and
 	// that status.

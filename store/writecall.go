@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// WriteCall is one call of Store.Write in the queue of a backend's writer. The caller waits for it; the writer starts,
-// runs and answers it.
+// WriteCall is one call of Store.Write in the queue of a backend's writer. The caller calls Wait. The writer calls
+// Start, Run and Answer.
 type WriteCall struct {
 	fn       func(Tx) error
 	state    atomic.Int32
@@ -29,7 +29,7 @@ const (
 	callAbandoned
 )
 
-// ErrWriteEnded reports that a function given to Write ended its goroutine, as t.FailNow does.
+// ErrWriteEnded means that a function given to Write ended its goroutine, as t.FailNow does.
 var ErrWriteEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", ErrUnavailable)
 
 var errPanicked = errors.New("the function panicked")
@@ -39,8 +39,8 @@ func NewWriteCall(fn func(Tx) error) *WriteCall {
 	return &WriteCall{fn: fn, answered: make(chan struct{})}
 }
 
-// Wait returns the outcome. ctx bounds only the wait for a turn. If the function panicked, or ended its goroutine, Wait
-// does the same.
+// Wait returns the outcome. ctx limits only the wait for a turn. If the function panicked, Wait panics with the same
+// value. If the function ended its goroutine, Wait ends the caller's goroutine.
 func (c *WriteCall) Wait(ctx context.Context) error {
 	select {
 	case <-c.answered:
@@ -59,10 +59,11 @@ func (c *WriteCall) Wait(ctx context.Context) error {
 	return c.Err
 }
 
-// Start reports whether the caller still waits. From then on it waits for the outcome.
+// Start reports whether the caller still waits. If so, the caller then waits for the outcome, even if its context ends.
 func (c *WriteCall) Start() bool { return c.state.CompareAndSwap(callWaiting, callStarted) }
 
-// Run calls the function. A panic is an error, which Wait raises again unless a later Run replaces the outcome.
+// Run calls the function and returns an error if it panics. Wait raises the panic again, unless a later Run replaces
+// the outcome.
 func (c *WriteCall) Run(tx Tx, log *slog.Logger) (err error) {
 	c.panicked = nil
 	defer func() {
@@ -75,8 +76,8 @@ func (c *WriteCall) Run(tx Tx, log *slog.Logger) (err error) {
 	return c.fn(tx)
 }
 
-// Exited notes that the function ended its goroutine.
+// Exited records that the function ended its goroutine.
 func (c *WriteCall) Exited() { c.exited = true }
 
-// Answer ends the wait of the caller with Err.
+// Answer ends the wait of the caller. Wait then returns Err.
 func (c *WriteCall) Answer() { close(c.answered) }

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// awayBody is the time in which a specialist is absent.
+// awayBody is the time range in which a specialist is absent.
 type awayBody struct {
 	SpecialistID string `json:"specialistId"`
 	Start        string `json:"start"`
@@ -89,10 +89,11 @@ type absenceResultJSON struct {
 	AppointmentID string `json:"appointmentId"`
 	By            string `json:"by"`
 	Error         string `json:"error,omitempty"`  // a code of docs/errors.md
-	Reason        string `json:"reason,omitempty"` // of the error
+	Reason        string `json:"reason,omitempty"` // the reason field of that error
 }
 
-// createAbsence blocks the time of an absence, and moves, asks or lists its patients.
+// createAbsence blocks the time of an absence and treats each appointment in it as chosen: it moves the appointment,
+// emails the patient a proposed time, or lists the patient for a call.
 func (s *Server) createAbsence(c *call, b *absenceBody) error {
 	m := &c.wrong
 	r := absence.Request{Away: b.away(m), Hold: time.Duration(b.HoldHours) * time.Hour, Actor: c.caller.actor}
@@ -182,7 +183,7 @@ func (s *Server) absenceOf(x *absence.Absence) absenceJSON {
 	return said
 }
 
-// listAbsences lists the absences that have not ended more than a day ago.
+// listAbsences lists the future and current absences, and those that ended within the last 24 hours.
 func (s *Server) listAbsences(c *call) error {
 	list, err := s.engine.Absence.List(c.ctx())
 	return answerList(c, "absences", list, err, s.absenceOf)
@@ -272,7 +273,8 @@ func (s *Server) declineProposal(c *call) error {
 	})
 }
 
-// proposalProblem is the error of a proposal that has ended. The texts of the waiting list do not fit it.
+// proposalProblem converts the errors of a proposal that has ended, because the texts for waiting-list offers do not
+// fit a proposal. It returns other errors unchanged.
 func proposalProblem(err error) error {
 	var ended *waitlist.EndedError
 	switch {

@@ -2,8 +2,8 @@ package web_test
 
 import "testing"
 
-// TestAbsenceProposesTimes: the desk plans an absence and records it. The manage link shows the proposed time,
-// accepts and declines it. The list of the absence shows the outcome for each appointment.
+// TestAbsenceProposesTimes: the desk plans an absence and records it. The manage link shows the proposed time, and the
+// patient accepts or declines it with the link. The desk's list shows the outcome for each appointment.
 func TestAbsenceProposesTimes(t *testing.T) {
 	h := newHouse(t)
 	var ids []string
@@ -42,7 +42,7 @@ func TestAbsenceProposesTimes(t *testing.T) {
 			t.Errorf("result %d: got the reason %v, want %v", i, got, want)
 		}
 	}
-	h.do("GET", "/v1/appointments/"+ids[0], nil, links[0]).problem(401, "unauthorized") // it was moved
+	h.do("GET", "/v1/appointments/"+ids[0], nil, links[0]).problem(401, "unauthorized") // a move invalidates the link
 	page := h.do("GET", "/v1/appointments/"+ids[1], nil, links[1]).want(200)
 	if page.text("proposal", "slotStartDate") != choices[1]["slotStartDate"] ||
 		page.text("proposal", "status") != "open" {

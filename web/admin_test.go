@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // These tests check the clinic's settings: what an admin can change, and what the public sees of them.
@@ -25,7 +27,7 @@ func TestClinicNeedsAdmin(t *testing.T) {
 			body = c.body
 		}
 		h.do(c.method, c.path, body).problem(401, "unauthorized")
-		// A caller without permission does not learn the problems of the body either.
+		// A caller without permission does not get the errors of the body either.
 		h.do(c.method, c.path, "{").problem(401, "unauthorized")
 	}
 }
@@ -224,6 +226,8 @@ func TestExportRoundTripsImport(t *testing.T) {
 	}{
 		{`{"clinic":{"name":"X","timezone":"Mars"}}`, 422, "validation_failed", "clinic.timezone"},
 		{`{"clinics":{}}`, 400, "malformed_body", "clinics"},
+		{`{"clinic":{"name":"X","timezone":"UTC","settings":{"webhooks":[{"id":"crm","url":"https://crm.example.org/"}]}}}`, 422, "validation_failed", `"clinic.settings.webhooks"`},
+		{`{"clinic":{"name":"X","timezone":"UTC","settings":{"bookingRule":{"url":"https://rules.example.org/"}}}}`, 422, "validation_failed", `"clinic.settings.bookingRule"`},
 		{`{"specialists":[{"id":"x","name":"X","weekly":[]}]}`, 400, "malformed_body", "specialists[0].weekly"},
 		{`{"specialists":[{"id":"x","name":"X","weeklyHours":[{"weekday":"funday","start":"09:00","end":"10:00"}]}]}`, 422, "validation_failed", "specialists[0].weeklyHours[0].weekday"},
 		{`{"specialists":[{"id":"x","name":"X","overrides":[{"date":"2026-02-30","closed":true}]}]}`, 422, "validation_failed", "specialists[0].overrides[0].date"},
@@ -242,6 +246,33 @@ func TestExportRoundTripsImport(t *testing.T) {
 	}
 	if again := h.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != exported.raw {
 		t.Error("a refused import changed the clinic")
+	}
+}
+
+// TestImportKeepsWebhooksAndRule: a clinic file never contains webhooks and the booking rule, so the import of a clinic's
+// own export keeps those that the clinic has.
+func TestImportKeepsWebhooksAndRule(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": "https://crm.example.org/"}},
+		"bookingRule": map[string]any{"url": "https://rules.example.org/"}}, asAdmin).want(200)
+	before := h.do("GET", "/v1/settings", nil, asAdmin).want(200)
+	file := h.do("GET", "/v1/export", nil, asAdmin).want(200)
+	if strings.Contains(file.raw, "webhooks") || strings.Contains(file.raw, "bookingRule") {
+		t.Errorf("the export contains webhooks or the booking rule: %s", file.raw)
+	}
+	if plan := h.do("POST", "/v1/import/plan", file.raw, asAdmin).want(200); plan.get("import", "clinic") != "same" {
+		t.Errorf("the plan for the clinic's own export is %s, want same", plan.raw)
+	}
+	for range 2 {
+		h.do("POST", "/v1/import", file.raw, asAdmin).want(200)
+	}
+	if after := h.do("GET", "/v1/settings", nil, asAdmin).want(200); after.raw != before.raw {
+		t.Errorf("the import changed the settings from %s to %s", before.raw, after.raw)
+	}
+	other := newHouse(t)
+	other.do("POST", "/v1/import", file.raw, asAdmin).want(200)
+	if again := other.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != file.raw {
+		t.Errorf("another clinic exports %s after the import of %s", again.raw, file.raw)
 	}
 }
 
@@ -267,4 +298,58 @@ func TestErasePerson(t *testing.T) {
 	if strings.Contains(fmt.Sprint(string(raw)), "example.org") {
 		t.Errorf("the person is still in the database: %s", raw)
 	}
+}
+
+// TestListsSurviveDeletion: a list of types or specialists that is read while the last entry is deleted is answered.
+func TestListsSurviveDeletion(t *testing.T) {
+	h := newHouse(t)
+	done := make(chan struct{})
+	var reads sync.WaitGroup
+	for _, path := range []string{"/v1/appointment-types", "/v1/specialists", "/v1/schedule"} {
+		reads.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					h.do("GET", path, nil, asAdmin).want(200)
+				}
+			}
+		})
+	}
+	for range 100 {
+		h.do("POST", "/v1/appointment-types", map[string]any{"id": "zumba", "name": "Zumba"}, asAdmin).want(201)
+		h.do("POST", "/v1/specialists", map[string]any{"id": "zoe", "name": "Dr Zoe", "timezone": "UTC"}, asAdmin).want(201)
+		h.do("DELETE", "/v1/specialists/zoe", nil, asAdmin).want(200)
+		h.do("DELETE", "/v1/appointment-types/zumba", nil, asAdmin).want(200)
+	}
+	close(done)
+	reads.Wait()
+}
+
+// TestSearchesSurviveDeletion: a search over several types or specialists is answered, even if one of them is deleted
+// during the search.
+func TestSearchesSurviveDeletion(t *testing.T) {
+	h := newHouse(t)
+	done := make(chan struct{})
+	var reads sync.WaitGroup
+	for _, path := range []string{"/v1/slots/poll?date=" + h.start.Format(time.DateOnly), "/fhir/Slot?service-type=zumba"} {
+		reads.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					h.do("GET", path, nil).want(200)
+				}
+			}
+		})
+	}
+	for range 50 {
+		h.do("POST", "/v1/appointment-types", map[string]any{"id": "zumba", "name": "Zumba", "durationMinutes": 30,
+			"specialists": []map[string]any{{"specialistId": "ada"}, {"specialistId": "bea"}}}, asAdmin).want(201)
+		h.do("DELETE", "/v1/appointment-types/zumba", nil, asAdmin).want(200)
+	}
+	close(done)
+	reads.Wait()
 }

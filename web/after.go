@@ -10,21 +10,22 @@ import (
 
 // # Callers that reach another node
 //
-// If several nodes serve, an answer to a change has the number of that change in Holdfast-Change. If a caller sends
-// the number as Holdfast-After, any node answers from the state after that change. This is for callers that a load
-// balancer sends to different nodes. A single node sends no numbers.
+// If several nodes serve the clinic, the answer to a change carries the number of that change in the header
+// Holdfast-Change. If a caller sends the number in the header Holdfast-After, any node answers from the state after
+// that change. This is for callers that a load balancer sends to different nodes. A single node sends no numbers.
 
 const (
 	changeHeader = "Holdfast-Change"
 	afterHeader  = "Holdfast-After"
 
-	// afterBound is how long a node waits for the changes of other nodes. They usually take milliseconds. A node that
-	// is cut off answers from its own state, and its Holdfast-Change is lower than the requested number. A number of
-	// another database never arrives.
+	// afterBound is how long a node waits for the changes of other nodes. They usually take milliseconds. After
+	// afterBound, a node that is cut off answers from its own state, and its Holdfast-Change is lower than the
+	// requested number. The same happens if the number comes from another database.
 	afterBound = time.Second
 )
 
-// heedAfter waits until this node has the change that the caller names in Holdfast-After.
+// heedAfter waits until this node has applied the change whose number the caller sent in Holdfast-After, but at most
+// afterBound.
 func (c *call) heedAfter() error {
 	given := c.r.Header.Values(afterHeader)
 	if len(given) == 0 {
@@ -46,13 +47,13 @@ func (c *call) heedAfter() error {
 	return c.r.Context().Err()
 }
 
-// sayChange sets Holdfast-Change to the last change that this node has applied: before it reads the answer, or after
-// a change.
+// sayChange sets Holdfast-Change to the number of the last change that this node has applied. A request with
+// Holdfast-After gets the number before the handler reads, and a change gets it after the handler.
 func (c *call) sayChange() {
 	c.rw.Header()[changeHeader] = []string{strconv.FormatInt(c.engine.LastChange(), 10)}
 }
 
-// changes reports whether the remaining answer is to a change that other nodes receive.
+// changes reports whether the answer that flush is about to write confirms a change that other nodes receive.
 func (c *call) changes() bool {
 	return c.engine.Shared() && c.status < http.StatusMultipleChoices && !safe(c.r.Method) &&
 		strings.HasPrefix(c.route.pattern, "/v1/")

@@ -16,8 +16,7 @@ import (
 	"holdfast/web"
 )
 
-// nodeOf is a server, one of several nodes or a single one, without a network, so that a test can detect when a
-// request waits.
+// nodeOf is a single server or one of several nodes. It uses no network, so that a test can detect a waiting request.
 type nodeOf struct {
 	t       *testing.T
 	engine  *engine.Engine
@@ -64,7 +63,7 @@ func (n *nodeOf) book() *httptest.ResponseRecorder {
 		`{"clientId":"a-client-of-the-test-1","slotStartDate":%q,"specialistId":"ada","patient":{"name":"Jo Doe","phone":"030 1234567"}}`, n.start.Format(time.RFC3339)), "")
 }
 
-// list lists ada's check-ups of that day.
+// list lists ada's free times for check-ups on the day of start.
 func (n *nodeOf) list(after string) *httptest.ResponseRecorder {
 	day := n.start.Format(time.DateOnly)
 	return n.ask("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+day+"&to="+
@@ -79,8 +78,8 @@ func (n *nodeOf) lists(w *httptest.ResponseRecorder) bool {
 	return strings.Contains(w.Body.String(), `"start":"`+n.start.Format(time.RFC3339)+`"`)
 }
 
-// TestHoldfastAfterWaitsForChange: a booking is not listed at a node that had not applied it when the request
-// arrived.
+// TestHoldfastAfterWaitsForChange: if a node has not applied the caller's change when the request arrives, it waits for
+// the change. So it no longer lists the time that the caller has booked.
 func TestHoldfastAfterWaitsForChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNodeOf(t, true)

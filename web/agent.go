@@ -13,15 +13,15 @@ import (
 	"holdfast/store"
 )
 
-// The routes of voice and chat agents. Their words are those of the wire format that such agents already speak, and
-// every answer carries llm_guidance.
+// The routes of voice and chat agents. Their field names follow the wire format that such agents already use. Every
+// answer has llm_guidance.
 
-// principal returns the calling program.
+// principal returns the key id and the scope of the calling program.
 func (c *call) principal() record.Principal {
 	return record.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
 }
 
-// refusedAgentJSON is the answer if nothing was done.
+// refusedAgentJSON is the answer to a request that changed nothing.
 type refusedAgentJSON struct {
 	Success   bool           `json:"success"`
 	ErrorType string         `json:"error_type"`
@@ -60,7 +60,7 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 	return c.unavailable(a.ErrorType, a.Message, a.Guidance)
 }
 
-// unavailable answers that the practice-management system could not complete its part.
+// unavailable answers a request that the practice-management system refused or could not complete.
 func (c *call) unavailable(errorType, message string, g agent.Guidance) error {
 	status := http.StatusServiceUnavailable
 	switch errorType {
@@ -128,7 +128,7 @@ func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 	}{true, agentSlotsOf(a.Slots), a.Guidance})
 }
 
-// day reads a local date, also as Americans write it.
+// day parses a local date in the form 2026-11-23 or in the American form 11/23/2026.
 func (m *mistakes) day(field, s string) store.Date {
 	if t, err := time.Parse("1/2/2006", s); err == nil {
 		s = t.Format(time.DateOnly)
@@ -136,7 +136,7 @@ func (m *mistakes) day(field, s string) store.Date {
 	return m.parseDate(field, s)
 }
 
-// number reads a whole number that an agent may have put in quotes; 0 if it is missing.
+// number parses a whole number from 1 on, which an agent may have put in quotes. It returns 0 if the number is missing.
 func (m *mistakes) number(field string, raw json.RawMessage) int {
 	s := string(bytes.Trim(raw, `"`))
 	if s == "" || s == "null" {
@@ -167,7 +167,8 @@ type agentBookBody struct {
 func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	m := &c.wrong
 	minutes := m.number("minutes", b.Minutes)
-	// the engine answers with the next step of the conversation, not with a list of fields
+	// Refuse wrong fields here: for other mistakes, the engine returns the next step of the conversation and no list of
+	// fields.
 	if err := m.err(); err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func agentStatus(o agent.Outcome) int {
 	return http.StatusUnprocessableEntity
 }
 
-// agentAnswerJSON is the answer to createAppt, name for name.
+// agentAnswerJSON is the answer of agentBook. Its field names are those of createAppt in the agents' wire format.
 type agentAnswerJSON struct {
 	Success         bool            `json:"success"`
 	AppointmentGUID *string         `json:"appointmentGUID,omitempty"`
@@ -224,7 +225,7 @@ func agentAnswerOf(a *agent.Answer) agentAnswerJSON {
 	return j
 }
 
-// agentDebugOf returns details for developers of an agent. They are not meant for callers.
+// agentDebugOf returns details for the developers of an agent. The agent must not read them out to a patient.
 func agentDebugOf(a *agent.Answer) map[string]any {
 	d := a.Debug
 	if d == nil {

@@ -28,7 +28,8 @@ const (
 	upstreamType   = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
 )
 
-// newPractice is newHouse with a practice-management system behind it, with short timeouts. It has ada and "checkup".
+// newPractice is like newHouse, but with a practice-management system and short timeouts. The system has ada and
+// "checkup".
 func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstreamtest.Server) {
 	t.Helper()
 	ctx := context.Background()
@@ -268,8 +269,8 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterFailedMove: a booking that the practice-management system has does not count as failed because a
-// later move of it failed.
+// TestRepeatAfterFailedMove: the practice-management system has a booking, and a later move of the booking fails. A
+// repeat of the booking does not report a failure.
 func TestRepeatAfterFailedMove(t *testing.T) {
 	h, fake := newPractice(t)
 	key := h.key("agent")
@@ -354,7 +355,7 @@ func TestQueueOnTheWire(t *testing.T) {
 	}
 	h.eventually("delivered", func() bool {
 		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("completed") == 2.0
-	}) // and its note
+	}) // the booking and its note
 	h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin).problem(409, "operation_state")
 	if repeat := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin,
 		header{"Idempotency-Key": "again"}).want(200); repeat.raw != again.raw {

@@ -8,11 +8,12 @@ import (
 	"holdfast/engine/agent"
 )
 
-// All routes for agents accept unknown fields in the body, and return success, error_type and the next step in every
-// answer.
+// All routes for agents accept unknown fields in the body. Each answer has success and the next step, and the answer to
+// a failed request also has error_type.
 
-// toAgent is in for a body that a language model writes. A model adds fields of its own, so toAgent ignores unknown
-// fields and names them in the answer's warnings. All other routes refuse them. All other checks are the same.
+// toAgent wraps a handler whose body a language model writes. Models add fields that do not exist, so toAgent ignores
+// unknown fields and names them in the answer's warnings. All other routes refuse unknown fields. All other checks are
+// the same as those of in.
 func toAgent[T any](h func(*call, *T) error) handle {
 	answer := bodied(bodyRules{limit: maxBody, lenient: true}, h)
 	return func(c *call) error {
@@ -24,7 +25,7 @@ func toAgent[T any](h func(*call, *T) error) handle {
 	}
 }
 
-// maxWarnings bounds how many unknown fields are named.
+// maxWarnings is the maximum number of unknown fields that an answer names.
 const maxWarnings = 20
 
 // known returns a document without the unknown fields of its object, and a warning for each of them. It returns a
@@ -75,7 +76,7 @@ func (c *call) warn() {
 	if len(c.warnings) == 0 || n < 2 || c.out[n-1] != '}' {
 		return
 	}
-	list, _ := json.Marshal(c.warnings) // texts cannot fail
+	list, _ := json.Marshal(c.warnings) // encoding strings cannot fail
 	out := append(c.out[:n-1:n-1], `,"warnings":`...)
 	c.out = append(append(out, list...), '}')
 }
@@ -83,7 +84,7 @@ func (c *call) warn() {
 // forAgent reports whether the caller is an agent, whose answers contain guidance.
 func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/agent/") }
 
-// agentProblem leaves a problem as the answer, with guidance on the next step.
+// agentProblem sets a problem as the answer, with guidance on the next step.
 func (c *call) agentProblem(p problem) error {
 	defer c.warn()
 	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail,
@@ -98,8 +99,8 @@ type invalidAgentJSON struct {
 	Guidance  agent.Guidance `json:"llm_guidance"`
 }
 
-// stateOf returns the state of a request after a problem. If the storage left the outcome open, the state is open:
-// the caller must read neither that it succeeded nor that it failed.
+// stateOf returns the state of a request after a problem. If the storage error left the outcome unknown, the state is
+// ProblemOpen: the guidance must claim neither success nor failure.
 func (c *call) stateOf(p problem) agent.Problem {
 	switch {
 	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden:

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// publicAppointmentJSON is an appointment without the person.
+// publicAppointmentJSON is an appointment without the patient's data.
 type publicAppointmentJSON struct {
 	ID                string `json:"id"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -33,7 +33,7 @@ type publicAppointmentJSON struct {
 	VideoLink         string `json:"videoLink,omitempty"` // of a remote appointment, while it is confirmed
 }
 
-// appointmentJSON is an appointment as the desk and its own patient see it.
+// appointmentJSON is an appointment for the desk and for its patient.
 type appointmentJSON struct {
 	publicAppointmentJSON
 	OverbookReason string      `json:"overbookReason,omitempty"`
@@ -43,9 +43,9 @@ type appointmentJSON struct {
 	Locale    string `json:"locale,omitempty"`
 	ArrivedAt string `json:"arrivedAt,omitempty"` // for the desk
 	SeriesID  string `json:"seriesId,omitempty"`  // for the desk
-	// of a group visit; omitted if it is not part of one
+	// the group visit that this appointment is part of; omitted if there is none
 	VisitID     string      `json:"visitId,omitempty"`
-	ResourceIDs []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
+	ResourceIDs []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices in use
 	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil means none
 }
 
@@ -111,7 +111,8 @@ func deskAppointmentOf(a *store.Appointment) appointmentJSON {
 	}
 }
 
-// manageURL has the token in the fragment, which browsers send to no server and write into no log.
+// manageURL returns the manage link of an appointment, or "" if it has none. The token is in the fragment, which
+// browsers do not send to servers, so that the token appears in no log.
 func (s *Server) manageURL(c *call, a *store.Appointment) string {
 	token := s.engine.Booking.ManageToken(a)
 	if token == "" {
@@ -122,7 +123,8 @@ func (s *Server) manageURL(c *call, a *store.Appointment) string {
 
 func versionTag(a *store.Appointment) string { return `"` + strconv.FormatInt(a.Version, 10) + `"` }
 
-// version reads If-Match: a version in quotes, perhaps with a dot and a hash of the answer after it. 0 means any.
+// version returns the appointment version in the header If-Match, or 0 if any version matches. The header has the
+// version in quotes, optionally followed by a dot and a hash of the answer.
 func (c *call) version() (int64, error) {
 	header := strings.TrimSpace(c.r.Header.Get("If-Match"))
 	if c.isFHIR() { // FHIR writes a version as a weak tag
@@ -139,18 +141,18 @@ func (c *call) version() (int64, error) {
 	return n, nil
 }
 
-// maxPage is the most appointments of one page.
+// maxPage is the maximum number of appointments per page.
 const maxPage = 500
 
-// busyJSON is all that a specialist learns of a colleague's appointment: that there is one.
+// busyJSON is a colleague's appointment in the form for another specialist: who is busy, and when.
 type busyJSON struct {
 	SpecialistID  string `json:"specialistId"`
 	SlotStartDate string `json:"slotStartDate"`
 	SlotEndDate   string `json:"slotEndDate"`
 }
 
-// colleagues reads which part of colleagues' calendars a specialist requests. It refuses it together with a search,
-// because the results of a search would reveal patients.
+// colleagues reports whether a specialist requests the busy times of colleagues. It refuses them together with a
+// search, because the results of a search would reveal patients.
 func (q *query) colleagues(searching bool) (busy bool) {
 	switch q.text("colleagues") {
 	case "":
@@ -167,8 +169,8 @@ func (q *query) colleagues(searching bool) (busy bool) {
 
 func (s *Server) listAppointments(c *call) error { return s.findAppointments(c, c.query()) }
 
-// searchBody has the parameters of listAppointments. A search text is a name or an address, which does not belong in
-// an address bar, a history or a proxy's log.
+// searchBody has the parameters of listAppointments. A search text can be a patient's name or email address, which must
+// not appear in a URL, a browser history or a proxy's log.
 type searchBody struct {
 	Q            string `json:"q"`
 	From         string `json:"from"`
@@ -246,7 +248,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 	}{said, busy, next})
 }
 
-// reachable returns the appointment that the path names, if this caller may touch it.
+// reachable returns the appointment that the path names. It returns an error if this caller may not access it.
 func (s *Server) reachable(c *call) (store.Appointment, error) {
 	a, err := s.engine.Booking.Appointment(c.ctx(), c.appointmentID())
 	if err == nil && !c.caller.reaches(a.SpecialistID) {
@@ -290,8 +292,8 @@ func (s *Server) getAppointment(c *call) error {
 // managedJSON is the answer to a manage link.
 type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
-	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its time was sent
-	Names       map[string]string `json:"names"`               // of its type and specialist by id, archived or not
+	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time was sent
+	Names       map[string]string `json:"names"`               // of type and specialist by id, archived or not
 	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments of the visit, including this one
 	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // another time, because the specialist is away
 }
@@ -302,7 +304,7 @@ func (s *Server) sayAppointment(c *call, a *store.Appointment) error {
 	return nil
 }
 
-// renderAppointment is the answer to every change of an appointment.
+// renderAppointment returns the function that renders the answer to a change of an appointment.
 func (s *Server) renderAppointment(c *call) func(any) (int, []byte) {
 	return func(result any) (int, []byte) {
 		a := result.(store.Appointment)
@@ -310,7 +312,8 @@ func (s *Server) renderAppointment(c *call) func(any) (int, []byte) {
 	}
 }
 
-// change prepares a change: the version in If-Match, and whether this caller may touch the appointment.
+// change prepares the change of an appointment. It returns the appointment's id and the version in If-Match, and an
+// error if this caller may not access the appointment.
 func (s *Server) change(c *call) (id string, version int64, err error) {
 	if version, err = c.version(); err != nil {
 		return "", 0, err
@@ -373,7 +376,7 @@ type rescheduleBody struct {
 	Displace      bool   `json:"displace"`    // for the desk
 	Notify        *bool  `json:"notify"`
 	Undoable      bool   `json:"undoable"` // for staff
-	// AppointmentTypeID is the type that it becomes, for the desk.
+	// AppointmentTypeID is the new type of the appointment, for the desk.
 	AppointmentTypeID string `json:"appointmentTypeId"`
 }
 
@@ -395,7 +398,7 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	start := m.instant("slotStartDate", b.SlotStartDate)
 	var booked holds.Owner
 	if who := c.caller.appointment; who != nil {
-		// a patient's hold belongs to the client that booked, unless the request names another
+		// a patient's hold belongs to the client that booked, unless the request names another client
 		booked, _ = holds.ParseOwner(who.Owner)
 	}
 	specialistID := b.SpecialistID

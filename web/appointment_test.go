@@ -44,7 +44,7 @@ func TestCallersBookAndRefuseAlike(t *testing.T) {
 	// An expired or released hold still books if the time is free.
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": held, "clientId": client(4)}).want(200)
 	h.book(4, "checkup", map[string]any{"holdId": held}).want(201)
-	// A hold that never existed, without and with a time.
+	// A hold that never existed, in a request without a time and in one with a time.
 	h.book(6, "checkup", map[string]any{"holdId": "never"}).problem(410, "hold_expired")
 	h.book(6, "checkup", map[string]any{"holdId": "never", "slotStartDate": h.at(120)}).want(201)
 	// A hold for a different time than the one in the request.
@@ -225,13 +225,13 @@ func TestRescheduleRotatesLink(t *testing.T) {
 	if got := h.do("GET", path, nil, link).want(200).text("appointment", "slotStartDate"); got != h.at(0) {
 		t.Errorf("a refused move moved the appointment to %s", got)
 	}
-	// To a part of its own time.
+	// A move to a time that overlaps the appointment's own time.
 	moved := h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(30)}, link).want(200)
 	if moved.text("appointment", "slotStartDate") != h.at(30) || moved.text("appointment", "specialistId") != "ada" {
 		t.Errorf("got %s", moved.raw)
 	}
 	h.do("GET", path, nil, link).problem(401, "unauthorized")
-	// To another specialist, with the client's own hold.
+	// A move to another specialist, with the client's own hold.
 	hold := h.hold(1, "surgery", h.at(600), map[string]any{"specialistId": "bea"}).want(201).text("holdId")
 	moved = h.do("POST", path+"/reschedule", map[string]any{"holdId": hold, "clientId": client(1)},
 		moved.managing()).want(200)

@@ -9,13 +9,14 @@ import (
 	"holdfast/store"
 )
 
-// appointmentTypeJSON is a bookable service. Upstream is for admins, and Needs for the desk.
+// appointmentTypeJSON is a bookable service. Only the desk gets Upstream and Needs.
 type appointmentTypeJSON struct {
 	clinic.AppointmentTypeEntry
-	Description string `json:"description"` // also if it is empty
+	Description string `json:"description"` // sent even if it is empty
 }
 
-// appointmentTypeOf leaves out the fields that are not public, and with them the deactivated specialists.
+// appointmentTypeOf returns the JSON form of a type. Unless forAdmin is set, it omits the fields that are not public
+// and the deactivated specialists.
 func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appointmentTypeJSON {
 	j := appointmentTypeJSON{clinic.EntryOf(t), t.Description}
 	if !forAdmin {
@@ -31,11 +32,12 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 	return j
 }
 
-// appointmentTypesFor lists the types that this caller may see: the public sees the active ones that it may book.
-func (s *Server) appointmentTypesFor(forAdmin bool) []appointmentTypeJSON {
+// appointmentTypesFor lists the types of a schedule that this caller may see. The public sees the active types that it
+// may book.
+func (s *Server) appointmentTypesFor(now *store.Schedule, forAdmin bool) []appointmentTypeJSON {
 	list := []appointmentTypeJSON{}
-	for i := range s.engine.Clinic.Schedule().AppointmentTypes {
-		if t := &s.engine.Clinic.Schedule().AppointmentTypes[i]; forAdmin || t.Active && !t.Page.DeskOnly {
+	for i := range now.AppointmentTypes {
+		if t := &now.AppointmentTypes[i]; forAdmin || t.Active && !t.Page.DeskOnly {
 			list = append(list, s.appointmentTypeOf(t, forAdmin))
 		}
 	}
@@ -43,7 +45,7 @@ func (s *Server) appointmentTypesFor(forAdmin bool) []appointmentTypeJSON {
 }
 
 func (s *Server) listAppointmentTypes(c *call) error {
-	return c.json(http.StatusOK, map[string]any{"appointmentTypes": s.appointmentTypesFor(c.caller.may(desk))})
+	return c.json(http.StatusOK, map[string]any{"appointmentTypes": s.appointmentTypesFor(s.engine.Clinic.Schedule(), c.caller.may(desk))})
 }
 
 func (s *Server) getAppointmentType(c *call) error {
@@ -101,7 +103,8 @@ func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
 	return s.sayAppointmentType(c, http.StatusOK, &changed)
 }
 
-// sameID refuses a body with another id. A body that was read earlier may contain the same id.
+// sameID refuses a body whose id differs from the id in the path. A body with the same id is valid, because callers
+// send back bodies that they have read.
 func sameID(c *call, id *string) {
 	if id != nil && *id != c.param("id") {
 		c.wrong.add("id", "cannot be changed; leave it out")

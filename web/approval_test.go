@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestProposedTimeOnTheWire: the desk proposes another time for a request. Its link shows both times and books the
-// proposed one, but not if the page showed another time.
+// TestProposedTimeOnTheWire: the desk proposes another time for a request. The link of the request shows both times and
+// books the proposed time. If the page showed another time, the link books nothing.
 func TestProposedTimeOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true}, asAdmin).want(200)

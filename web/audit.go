@@ -47,8 +47,8 @@ func (s *Server) auditFilter(q *query) store.AuditFilter {
 	}
 }
 
-// auditSearchBody asks for the log of an appointment, of a person, or with some words. PersonOf is any appointment of
-// the person.
+// auditSearchBody searches the audit log by appointment, by person or by words. PersonOf is the id of any appointment
+// of the person.
 type auditSearchBody struct {
 	clientBody
 	Q             string `json:"q"`
@@ -112,7 +112,8 @@ func (s *Server) subjectsOf(c *call, appointmentID string) ([]string, error) {
 	return subjects, nil
 }
 
-// listAppointmentAudit answers "who moved or cancelled this?" at the desk: the log of one appointment, newest first.
+// listAppointmentAudit lists the log of one appointment, newest first. It tells the desk who moved or cancelled the
+// appointment.
 func (s *Server) listAppointmentAudit(c *call) error {
 	a, err := s.reachable(c)
 	if err != nil {

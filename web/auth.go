@@ -25,14 +25,14 @@ const (
 	// monitors the server: an admin, the reception, or a scraper on this machine or with a key for it
 	operator
 	frontDesk // the work of the clinic as a whole: an owner or the reception
-	queueing  // sees the state of outbound calls: the front desk and agents
+	queueing  // reads the state of outbound calls: the front desk and agents
 	bookers   // holds, books or requests a session: any caller except a presence key
 )
 
 // public reports whether no credential is needed.
 func (a access) public() bool { return a == anyone || a == bookers }
 
-// caller is the identity that a request acts for. The zero caller is an anonymous visitor.
+// caller is the identity behind a request. The zero caller is an anonymous visitor.
 type caller struct {
 	actor        record.Actor
 	scope        store.Scope        // of an API key
@@ -40,11 +40,11 @@ type caller struct {
 	role         store.Role         // of a member of staff
 	specialistID string             // the only calendar this member of staff, or presence key, may touch; empty: all
 	appointment  *store.Appointment // the appointment that a manage link opens
-	requestID    string             // the booking request that a link from its mail opens
-	waitingID    string             // the entry of the waiting list that a link from a mail opens
-	offerID      string             // the offer that the same link is about; if empty, it is about the entry
+	requestID    string             // the booking request that a link in an email opens
+	waitingID    string             // the waiting-list entry that a link in an email opens
+	offerID      string             // the offer that this link is for; empty if the link is for the entry
 	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
-	secret       string             // separates the idempotency keys of this caller from those of others
+	secret       string             // separates the idempotency keys of different callers
 }
 
 func (c *caller) known() bool { return c.actor != "" }
@@ -84,7 +84,8 @@ func (c *caller) may(a access) bool {
 	return false
 }
 
-// reaches reports whether the caller may touch this specialist's calendar, as far as that depends on the calendar.
+// reaches reports whether the caller may access this specialist's calendar. It does not check the caller's permissions
+// for the route.
 func (c *caller) reaches(specialistID string) bool {
 	return c.specialistID == "" || c.specialistID == specialistID
 }
@@ -103,7 +104,7 @@ func (s *Server) identify(c *call) error {
 	return nil
 }
 
-// onLocal is the credential of the listener of Local: the system itself.
+// onLocal is the credential of requests to the handler of Local. They act as the system itself.
 func (s *Server) onLocal(c *call) (bool, error) {
 	if c.r.Context().Value(localKey{}) == nil {
 		return false, nil
@@ -141,7 +142,8 @@ var errDeadLink = errUnauthorized.with(
 		"message, or call the clinic.",
 )
 
-// deadLink is errDeadLink with the number to call: a move in silence sends no message.
+// deadLink returns errDeadLink with the clinic's phone number, if there is one: after a move without notifications, the
+// patient has no newer message.
 func (s *Server) deadLink() error {
 	if phone := s.engine.Clinic.Schedule().Clinic.Phone; phone != "" {
 		return errDeadLink.with(strings.TrimSuffix(errDeadLink.Detail, ".") + ": " + phone + ".")
@@ -150,7 +152,7 @@ func (s *Server) deadLink() error {
 }
 
 // manageLink is the credential of a patient: the token of a manage link, in the header Holdfast-Manage. A calendar
-// program cannot set headers, so for .ics it may be in the query.
+// program cannot set headers, so the token of an .ics request may be in the query.
 func (s *Server) manageLink(c *call) (bool, error) {
 	if c.route.access != managed && c.route.access != requested && c.route.access != waits {
 		return false, nil
@@ -172,8 +174,8 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	a, err := s.engine.Booking.Managed(c.ctx(), token)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
-		// A move makes a new link. A repeat of the move under its idempotency key still gets the stored answer with
-		// the new link, so the refusal waits for that look-up.
+		// A move creates a new link. A repeat of the move under its idempotency key still gets the stored answer with
+		// the new link, so atMostOnce refuses the request only after that look-up.
 		c.denied = s.deadLink()
 		if c.r.Method != "POST" || c.r.Header.Get("Idempotency-Key") == "" {
 			return true, c.denied
@@ -186,8 +188,8 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	return true, nil
 }
 
-// requestLink is the manage link of an appointment that is only requested. After the confirmation, the link opens the
-// appointment. A repeated confirmation changes nothing.
+// requestLink checks the manage link of a booking request. After the confirmation, the link opens the appointment, and
+// a repeated confirmation changes nothing.
 func (s *Server) requestLink(c *call, token string) error {
 	r, err := s.engine.Request.Requested(c.ctx(), token)
 	if errors.Is(err, store.ErrNotFound) {
@@ -251,8 +253,8 @@ func credentialFor(a access) string {
 	return "Send an API key with the scope admin as Authorization: Bearer hfk_…."
 }
 
-// managedID replaces the id in a path: it means the appointment that the manage link opens. A page has the token and
-// not the id.
+// managedID replaces the id in a path: it means the appointment that the manage link opens. A page that is opened from
+// a manage link has the token and not the id.
 const managedID = "managed"
 
 // appointmentID returns the appointment, or the request for one, that the path names.
@@ -267,8 +269,9 @@ func (c *call) appointmentID() string {
 	return id
 }
 
-// resolveClient sets the client of a request from the header Holdfast-Client, the body or the query. If there are
-// two, they must be equal. The engine decides whether a client is required and what form it has.
+// resolveClient sets the client of a request from the header Holdfast-Client or from given, the client id in the body
+// or the query. If both are set, they must be equal. The engine decides whether a client is required and which form it
+// must have.
 func (c *call) resolveClient(given string) error {
 	header := c.r.Header.Get("Holdfast-Client")
 	switch {

@@ -149,7 +149,7 @@ func versusOver(b *testing.B, callers int, ours, peer asked, each int64) {
 	}
 }
 
-// hammer sends the requests from first on, and returns the time until all were answered.
+// hammer sends count requests, starting with number first, and returns the time until all were answered.
 func hammer(b *testing.B, client *http.Client, callers int, to asked, first, count int64) time.Duration {
 	b.Helper()
 	var calls sync.WaitGroup
@@ -176,7 +176,7 @@ func hammer(b *testing.B, client *http.Client, callers int, to asked, first, cou
 	return time.Since(began)
 }
 
-// noop answers immediately with a body of this many bytes.
+// noop answers immediately with a body of size bytes.
 func noop(b *testing.B, method string, size int) *httptest.Server {
 	tree := httprouter.New()
 	body := bytes.Repeat([]byte("x"), size)
@@ -207,7 +207,7 @@ func get(b *testing.B, url string) *http.Request {
 	return r
 }
 
-// benchHold returns the nth hold: another client and another minute each time.
+// benchHold returns the body of the nth hold. Each hold has a different client and a different minute.
 func benchHold(start time.Time, n int64) string {
 	at := start.AddDate(0, 0, 7*int(n/(480*100)%40)).Add(time.Duration(n%480) * time.Minute)
 	return fmt.Sprintf(`{"appointmentTypeId":"tiny","slotStartDate":"%s","specialistId":"s%02d","clientId":"client-secret-%016d"}`,
@@ -269,13 +269,13 @@ func bookAt(b *testing.B, server *httptest.Server, start time.Time) func(int64) 
 	}
 }
 
-// benchBooking returns the nth booking: the time and the client of the nth hold.
+// benchBooking returns the body of the nth booking, with the time and the client of the nth hold.
 func benchBooking(start time.Time, n int64) string {
 	hold := strings.TrimPrefix(benchHold(start, n), `{"appointmentTypeId":"tiny",`)
 	return `{"patient":{"name":"Rosa Winter","email":"rosa@example.org","phone":"030 1234567"},` + hold
 }
 
-// benchTimeslots returns the address of 30 days of 20 specialists, which are in the cache.
+// benchTimeslots returns the URL that lists the timeslots of all specialists for 30 days.
 func benchTimeslots(server *httptest.Server) string {
 	from := store.DateOf(time.Now().UTC()).AddDays(1)
 	return server.URL + "/v1/appointment-types/checkup/timeslots?from=" + from.String() + "&to=" + from.AddDays(30).String()

@@ -9,7 +9,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// blockJSON is a stretch of time in which a specialist takes no bookings.
+// blockJSON is a time range in which a specialist takes no bookings.
 type blockJSON struct {
 	ID           string `json:"id"`
 	SpecialistID string `json:"specialistId"`
@@ -17,7 +17,7 @@ type blockJSON struct {
 	End          string `json:"end"`
 	Reason       string `json:"reason,omitempty"`
 	SetID        string `json:"setId,omitempty"`
-	Source       string `json:"source,omitempty"` // calendar: the specialist's own, elsewhere
+	Source       string `json:"source,omitempty"` // "calendar": from the specialist's external calendar
 }
 
 func blockOf(b *store.Block) blockJSON {
@@ -25,7 +25,8 @@ func blockOf(b *store.Block) blockJSON {
 		b.Reason, b.SetID, string(b.Source)}
 }
 
-// listBlocks shows a specialist when a colleague is away, but not the reason.
+// listBlocks lists the blocks of a specialist. For a colleague's blocks, a signed-in specialist gets the times and not
+// the reasons.
 func (s *Server) listBlocks(c *call) error {
 	blocks, err := s.engine.Clinic.Blocks(c.param("id"))
 	return answerList(c, "blocks", blocks, err, func(b *store.Block) blockJSON {
@@ -56,7 +57,8 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 	})
 }
 
-// ownOnly refuses a change of a specialist who is signed in if no entry of the specialist's own calendar is the one.
+// ownOnly refuses a change by a signed-in specialist unless isOne matches an entry of that specialist's own calendar.
+// calendar returns the entries of a calendar.
 func ownOnly[T any](c *call, calendar func(specialistID string) ([]T, error), isOne func(T) bool) error {
 	if c.caller.specialistID == "" {
 		return nil

@@ -56,7 +56,7 @@ func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
 	return f, nil
 }
 
-// planBlocks returns the blocks that a form would create, and the appointments in their time. It changes nothing.
+// planBlocks returns how many blocks a form would create, and the appointments in their time. It changes nothing.
 func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	c.once = nil
 	f, err := s.blockForm(c, b)
@@ -75,10 +75,10 @@ func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	return c.json(http.StatusOK, said)
 }
 
-// inTheWayJSON is an appointment in a block.
+// inTheWayJSON is an appointment in the time of a block.
 type inTheWayJSON struct {
 	appointmentJSON
-	Told bool `json:"told"` // the patient was notified by email that it must be moved
+	Told bool `json:"told"` // the server emailed the patient that the appointment must move
 }
 
 func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error) {
@@ -112,7 +112,7 @@ func (s *Server) createBlocks(c *call, b *blocksBody) error {
 	})
 }
 
-// listInTheWay returns the appointments in the time of a block, or of a block created with it.
+// listInTheWay returns the appointments in the time of a block and of all blocks that were created with it.
 func (s *Server) listInTheWay(c *call) error {
 	blocks, err := s.engine.Clinic.BlocksWith(c.param("id"))
 	if err != nil {
@@ -134,7 +134,7 @@ type holidaysBody struct {
 	ICS string `json:"ics"`
 }
 
-// holidayJSON is whole days of a public calendar.
+// holidayJSON is an entry of a public calendar that covers whole days.
 type holidayJSON struct {
 	Title string `json:"title"`
 	From  string `json:"from"`

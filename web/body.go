@@ -18,20 +18,20 @@ import (
 	"holdfast/web/fhir"
 )
 
-// Limits of a body. A slow one is given up after bodyTime.
+// Limits of a request body. The server refuses a body that takes longer than bodyTime to arrive.
 const (
 	maxBody   = 64 << 10
 	maxImport = 16 << 20
-	maxSheet  = 2 * sheet.MaxBytes // a spreadsheet as a JSON text
-	maxBlocks = 1 << 20            // a public calendar as a JSON text
+	maxSheet  = 2 * sheet.MaxBytes // a spreadsheet as a JSON string
+	maxBlocks = 1 << 20            // a public calendar as a JSON string
 	bodyTime  = 30 * time.Second
-	restTime  = time.Second // for the rest of a body that the server did not need
+	restTime  = time.Second // for reading the rest of a body that the server does not need
 )
 
-// watchedBody is a request's body that notices whether the server has read it to its end.
+// watchedBody is a request's body that records whether the server has read it to its end.
 type watchedBody struct {
 	io.ReadCloser
-	left  int64 // of the announced length; less than 0 if none was announced
+	left  int64 // bytes of the announced length; less than 0 if none was announced
 	ended bool
 }
 
@@ -58,13 +58,14 @@ func (c *call) watchBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
 }
 
-// leaveBody runs before the answer. If the server has not read the body, leaveBody answers immediately, closes the
-// connection, and waits restTime for the rest, so that the caller receives the answer before the close.
+// leaveBody runs before the answer is written. If the server has not read the whole body, leaveBody announces that the
+// connection closes, and limits the time for reading the rest to restTime. The answer then does not wait for a slow
+// caller.
 func (c *call) leaveBody() {
 	if c.body.ReadCloser == nil || c.body.ended {
 		return
 	}
-	if c.r.ProtoMajor < 2 { // HTTP/2 ends the stream alone
+	if c.r.ProtoMajor < 2 { // HTTP/2 closes only the stream
 		c.rw.Header()["Connection"] = []string{"close"}
 	}
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
@@ -77,21 +78,21 @@ func (c *call) drainBody() {
 		return
 	}
 	if http.NewResponseController(c.rw.ResponseWriter).Flush() == nil {
-		_, _ = io.Copy(io.Discard, c.body.ReadCloser) // an error ends it as the end of the body does
+		_, _ = io.Copy(io.Discard, c.body.ReadCloser) // an error ends the read like the end of the body
 	}
 }
 
-// in gives a handler its body, decoded and checked for what JSON itself cannot express: unknown fields, duplicate
-// fields, text that is not UTF-8. An error in the document as a whole is malformed_body. A known field with a value
-// of the wrong kind is validation_failed and names the field.
+// in wraps a handler. It decodes the body for the handler, and refuses unknown fields, duplicate fields and text that
+// is not UTF-8. If the document as a whole is wrong, the problem is malformed_body. If a known field has a value of the
+// wrong kind, the problem is validation_failed and names the field.
 func in[T any](h func(*call, *T) error) handle { return inUpTo(maxBody, h) }
 
-// inUpTo is in with another limit.
+// inUpTo is like in, with another size limit.
 func inUpTo[T any](limit int64, h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: limit}, h)
 }
 
-// maybe is in for a body that may be left out.
+// maybe is like in, for a body that the caller may leave out.
 func maybe[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true}, h)
 }
@@ -102,8 +103,8 @@ func beacon[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, plain: true}, h)
 }
 
-// bodyless wraps the handler of a POST whose path has all the data. The caller may send an empty object. A repeat
-// with its idempotency key is answered like that of any other request.
+// bodyless wraps the handler of a POST whose path has all the data. The caller may send an empty object. Idempotency
+// keys work as for any other POST.
 func bodyless(h handle) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error {
 		return h(c)
@@ -123,7 +124,7 @@ type emptyBody struct{}
 type bodyRules struct {
 	limit    int64
 	optional bool
-	plain    bool // text/plain is taken for JSON
+	plain    bool // the body of text/plain is parsed as JSON
 	// lenient ignores unknown fields and names them in the answer's warnings. It is only for the routes of agents,
 	// whose bodies a language model writes.
 	lenient      bool
@@ -160,7 +161,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 					return err
 				}
 				body = *new(T)
-				_ = json.Unmarshal(form.rest, &body) // form.wrong has its errors
+				_ = json.Unmarshal(form.rest, &body) // its errors are in form.wrong
 				c.wrong = form.wrong
 			}
 		}
@@ -175,7 +176,8 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 	}
 }
 
-// withWrong adds the mistakes in call.wrong to a refusal. If there are mistakes, the answer is always a refusal.
+// withWrong combines err with the mistakes in call.wrong. If there are mistakes, it always returns a
+// *record.ValidationError.
 func (c *call) withWrong(err error) error {
 	if len(c.wrong) == 0 {
 		return err
@@ -233,7 +235,7 @@ func (c *call) read(rules bodyRules) ([]byte, error) {
 	return raw, nil
 }
 
-// jsonContent reports whether a Content-Type is JSON in UTF-8. A body without one is taken for JSON.
+// jsonContent reports whether a Content-Type is JSON in UTF-8. A body without a Content-Type counts as JSON.
 func jsonContent(contentType string, plain bool) bool {
 	if contentType == "application/json" || contentType == "" {
 		return true
@@ -274,7 +276,7 @@ func decode(raw []byte, expected *shape, dst any) error {
 	return fieldError("body", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// kindOf names a Go type in the words of JSON.
+// kindOf describes the JSON value that a Go type needs, for error messages.
 func kindOf(t reflect.Type) string {
 	if readsText(t) {
 		return "a text in quotes"

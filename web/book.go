@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// patientBody is the patient of an appointment. Public answers have no such fields.
+// patientBody is the patient of an appointment. Public answers do not contain these fields.
 type patientBody struct {
 	Name      string `json:"name"`
 	Email     string `json:"email"`
@@ -18,7 +18,7 @@ type patientBody struct {
 	Notes     string `json:"notes"`
 }
 
-// saidBody is the patient's answers and consent. Public answers have no such fields either.
+// saidBody is the patient's answers and consent. Public answers do not contain these fields either.
 type saidBody struct {
 	Consent    bool              `json:"consent"`    // they agree to the clinic's text
 	NewPatient bool              `json:"newPatient"` // this is their first visit
@@ -76,12 +76,12 @@ type createAppointmentBody struct {
 		Reason string `json:"reason"`
 	} `json:"overbook"`
 	IgnoreHours bool  `json:"ignoreHours"`
-	Displace    *bool `json:"displace"` // another client's hold; default: where a specialist is named
+	Displace    *bool `json:"displace"` // another client's hold; default: true if SpecialistID is set
 	Notify      *bool `json:"notify"`
 }
 
-// createAppointment books for the desk, which may take a time that a visitor holds. If any specialist is
-// requested, it prefers one whose time is not held.
+// createAppointment books for the desk, which may take a time that a visitor holds. If the request names no specialist,
+// it prefers a specialist whose time is not held.
 func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	displace := b.SpecialistID != ""
 	if b.Displace != nil {

@@ -18,8 +18,9 @@ import (
 	"holdfast/store/bolt"
 )
 
-// BenchmarkBookCPU measures the processor time of a booking over 32 connections, user and system, client and mail server
-// included. With an email, it waits until the mail server has accepted the confirmation of every booking.
+// BenchmarkBookCPU measures the user and system processor time of a booking over 32 connections, including that of the
+// client and the mail server. With an email, it waits until the mail server has accepted the confirmation of every
+// booking.
 //
 //	go test ./web -run '^$' -bench BookCPU -benchtime 4000x
 func BenchmarkBookCPU(b *testing.B) {

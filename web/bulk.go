@@ -22,15 +22,15 @@ import (
 )
 
 // SMART Scheduling Links (https://github.com/smart-on-fhir/smart-scheduling-links): the free slots, published for
-// services that collect them, with links to the booking page. The server computes them at most once a minute and
-// keeps the files ready to send.
+// services that collect them, with links to the booking page. The server builds the files at most once a minute and
+// caches them.
 
 const (
 	bulkPattern = "/.well-known/smart-scheduling/"
 	bulkPublish = "$bulk-publish"
 	bulkEvery   = time.Minute
 	bulkDays    = 14
-	bulkSlots   = 20000 // of all types together: those that start first
+	bulkSlots   = 20000 // the maximum of all types together; the earliest slots are published
 	bulkHosts   = 2
 	longestHost = 253 + len(":65535") // the maximum of a DNS name
 
@@ -52,7 +52,7 @@ type bulkFile struct {
 	tag          string
 }
 
-// bulkFiles are all files of one moment, by name.
+// bulkFiles is the result of one build of the files.
 type bulkFiles struct {
 	made    time.Time
 	changed time.Time // when the files last changed
@@ -60,7 +60,7 @@ type bulkFiles struct {
 	files   map[string]*bulkFile
 
 	mu    sync.Mutex
-	hosts []*bulkHost // if no address is configured: the hosts of the latest requests
+	hosts []*bulkHost // the latest requested hosts, if no address is configured
 }
 
 // bulkHost holds the files for an address that is known only from requests. Each file is built at its first request.
@@ -69,8 +69,8 @@ type bulkHost struct {
 	files map[string]func() *bulkFile
 }
 
-// of returns a file as it is sent from an address. It keeps the files of only a few addresses, because any caller can
-// name any address.
+// of returns a file in which links start with the address base. It caches the files of only bulkHosts addresses,
+// because a caller can send any Host header.
 func (a *bulkFiles) of(name, base string) *bulkFile {
 	if a.base != "" {
 		return a.files[name]
@@ -99,15 +99,15 @@ func (a *bulkFiles) host(base string) *bulkHost {
 	return h
 }
 
-// bulk keeps the files.
+// bulk caches the latest files.
 type bulk struct {
 	mu     sync.Mutex
 	kept   *bulkFiles
 	making chan struct{} // closed when the current build of the files ends; nil means none is running
 }
 
-// ready returns files of the last minute. If several callers ask for newer files, one of them
-// creates them.
+// ready returns files that are at most bulkEvery old. If several callers need new files, one of them builds the files
+// and the others wait.
 func (k *bulk) ready(ctx context.Context, base string, build func(context.Context,
 	*bulkFiles) (*bulkFiles, error)) (*bulkFiles, error) {
 	for {
@@ -133,7 +133,7 @@ func (k *bulk) ready(ctx context.Context, base string, build func(context.Contex
 	}
 }
 
-// make builds the files. Whatever the outcome, it releases the waiting callers.
+// make builds the files. It always wakes the waiting callers, even if the build fails.
 func (k *bulk) make(ctx context.Context, kept *bulkFiles, build func(context.Context,
 	*bulkFiles) (*bulkFiles, error)) (made *bulkFiles, err error) {
 	defer func() {
@@ -153,7 +153,7 @@ func (s *Server) getBulk(name string) handle {
 			return err
 		}
 		said, _ := s.engine.Clinic.BaseURL()
-		if said == "" && len(c.r.Host) > longestHost { // every line has it
+		if said == "" && len(c.r.Host) > longestHost { // every line contains the host
 			return errNotFound.with("The Host header is too long.")
 		}
 		all, err := s.bulk.ready(c.ctx(), said, s.makeBulk)
@@ -177,9 +177,9 @@ func (s *Server) getBulk(name string) handle {
 	}
 }
 
-// jsonText returns a text as it is written inside the quotes of JSON.
+// jsonText escapes a text for a JSON string and returns it without the quotes.
 func jsonText(s string) string {
-	b, _ := json.Marshal(s) // a text cannot fail
+	b, _ := json.Marshal(s) // encoding a string cannot fail
 	return string(b[1 : len(b)-1])
 }
 
@@ -227,7 +227,7 @@ func (s *Server) makeBulk(ctx context.Context, before *bulkFiles) (*bulkFiles, e
 			if err := schedules.add(schedule); err != nil {
 				return nil, err
 			}
-			if err := s.addFree(ctx, &free, base, t, place.ID, schedule.ID); err != nil {
+			if err := s.addFree(ctx, &free, now, base, t, place.ID, schedule.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -251,7 +251,7 @@ func (s *Server) makeBulk(ctx context.Context, before *bulkFiles) (*bulkFiles, e
 	return made, err
 }
 
-// freeSlot is a slot that is published.
+// freeSlot is a published slot.
 type freeSlot struct {
 	schedule, link string
 	start, end     time.Time
@@ -267,8 +267,8 @@ func (f *freeSlot) resource() fhir.Slot {
 	}
 }
 
-// nearest keeps the slots that start first, of all types together. So if there are too many, no type pushes out another
-// type's next days.
+// nearest collects the earliest slots of all types together. If there are too many slots, it drops the latest ones, so
+// that the slots of one type do not displace the next days of another type.
 type nearest struct {
 	most int
 	all  []freeSlot
@@ -287,11 +287,11 @@ func (n *nearest) cut() {
 }
 
 // addFree adds the free slots of one type in one place.
-func (s *Server) addFree(ctx context.Context, free *nearest, base string, t *store.AppointmentType, place,
-	schedule string) error {
-	today := store.DateOf(time.Now().In(s.engine.Clinic.Zone()))
+func (s *Server) addFree(ctx context.Context, free *nearest, now *clinic.Schedule, base string,
+	t *store.AppointmentType, place, schedule string) error {
+	today := store.DateOf(time.Now().In(now.Zone))
 	list, err := s.engine.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID,
-		Place: place, From: today, To: today.AddDays(bulkDays)})
+		Place: place, From: today, To: today.AddDays(bulkDays), Schedule: now})
 	if err != nil {
 		return err
 	}
@@ -304,8 +304,8 @@ func (s *Server) addFree(ctx context.Context, free *nearest, base string, t *sto
 	return nil
 }
 
-// locationOf returns a place of the clinic. The clinic stores its address as one text, so the resource has its lines
-// and no town.
+// locationOf returns a place of the clinic. The clinic stores its address as one text, so the resource has the lines of
+// the address and no separate city.
 func locationOf(now *clinic.Schedule, place *clinic.Place, id string) fhir.Location {
 	about := &now.Clinic
 	l := fhir.Location{ResourceType: "Location", ID: id, Status: "active", Name: about.Name}
@@ -333,7 +333,7 @@ func locationOf(now *clinic.Schedule, place *clinic.Place, id string) fhir.Locat
 	return l
 }
 
-// manifestJSON names the files.
+// manifestJSON lists the files.
 type manifestJSON struct {
 	TransactionTime string         `json:"transactionTime"`
 	Request         string         `json:"request"`
@@ -352,12 +352,12 @@ func manifestOf(base string, changed time.Time) manifestJSON {
 	}}
 }
 
-// packed is a file with its tag and its compressed form.
+// packed returns a file with its tag and its compressed form.
 func packed(text []byte) *bulkFile {
 	sum := sha256.Sum256(text)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = z.Write(text) // a buffer accepts everything
+	_, _ = z.Write(text) // writing to a buffer cannot fail
 	_ = z.Close()
 	return &bulkFile{bytes.Clone(text), b.Bytes(), `"` + hex.EncodeToString(sum[:12]) + `"`}
 }

@@ -14,18 +14,18 @@ type busyCalendarBody struct {
 	URL string `json:"url"`
 }
 
-// busyCalendarJSON is the state of a specialist's external calendar. No answer has the address: anyone with the
-// address can read the calendar.
+// busyCalendarJSON is the state of a specialist's external calendar. No answer contains the address, because anyone who
+// has the address can read the calendar.
 type busyCalendarJSON struct {
 	On        bool               `json:"on"`
 	Host      string             `json:"host,omitempty"` // of the address
 	SetAt     string             `json:"setAt,omitempty"`
 	AskedAt   string             `json:"askedAt,omitempty"` // omitted before the first attempt
-	ReadAt    string             `json:"readAt,omitempty"`  // left out: never
+	ReadAt    string             `json:"readAt,omitempty"`  // omitted if it was never read
 	Failure   string             `json:"failure,omitempty"` // why the last attempt to read it failed
 	Unread    int                `json:"unread"`            // events that the server could not parse
 	Old       bool               `json:"old"`               // the busy times are too old to rely on
-	Blocks    int                `json:"blocks"`            // future busy times
+	Blocks    int                `json:"blocks"`            // number of future busy times
 	Conflicts []busyConflictJSON `json:"conflicts"`
 }
 
@@ -69,8 +69,8 @@ func (s *Server) getBusyCalendar(c *call) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// putBusyCalendar has a calendar read. The request is not stored for a repeat: the address is a secret, and a
-// repeat has the same result.
+// putBusyCalendar sets the address of a specialist's external calendar. Its answer is not stored under an idempotency
+// key, because a repeat has the same result.
 func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {
@@ -83,13 +83,13 @@ func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// readBusyCalendar reads it now. If that fails, the answer has the reason.
+// readBusyCalendar reads the external calendar now. If the read fails, the answer has the reason in failure.
 func (s *Server) readBusyCalendar(c *call) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {
 		return err
 	}
-	c.once = nil // the next one reads again
+	c.once = nil // a repeat reads the calendar again
 	if err := s.engine.BusyTime.Read(c.ctx(), p.ID); err != nil && !errors.Is(err, busytime.ErrNone) {
 		return err
 	}

@@ -11,17 +11,16 @@ import (
 	"holdfast/store"
 )
 
-// calendarPattern is the route from which calendar programs read the calendar of a specialist, or one appointment of
-// a patient. The path has the secret, because calendar programs cannot set headers.
+// calendarPattern is the route from which calendar programs read the calendar of a specialist, or one appointment of a
+// patient. The secret is in the path, because calendar programs cannot set headers.
 const calendarPattern = "/v1/calendars/{id}"
 
 // calendarFeedBody creates the address of a specialist's calendar.
 type calendarFeedBody struct {
-	Names bool `json:"names"` // patients are named in it
+	Names bool `json:"names"` // the calendar contains the names of patients
 }
 
-// calendarFeedJSON is the address of a specialist's calendar. The URLs are shown once, when the address
-// is created.
+// calendarFeedJSON is the address of a specialist's calendar. The URLs are shown once, when the address is created.
 type calendarFeedJSON struct {
 	On     bool       `json:"on"`
 	Names  bool       `json:"names"`
@@ -37,7 +36,7 @@ func calendarFeedOf(f store.CalendarFeed) calendarFeedJSON {
 	return calendarFeedJSON{On: true, Names: f.Names, MadeAt: &f.MadeAt}
 }
 
-// ownCalendar is the specialist whose calendar may be shared: by an admin, or by the specialist.
+// ownCalendar returns the specialist that the path names. Only an admin and that specialist may share the calendar.
 func (s *Server) ownCalendar(c *call) (store.Specialist, error) {
 	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err == nil && !c.caller.may(admin) && (c.caller.specialistID == "" || c.caller.specialistID != p.ID) {
@@ -120,7 +119,7 @@ func (s *Server) endAppointmentCalendar(c *call) error {
 	return c.done(s.engine.Booking.EndCalendar(c.ctx(), c.caller.actor, a.ID))
 }
 
-// readCalendar returns the calendar of an address. It answers 304 if nothing has changed.
+// readCalendar returns the calendar at a secret address. It answers 304 if the caller's copy is current.
 func (s *Server) readCalendar(c *call) error {
 	secret, is := strings.CutSuffix(c.param("id"), ".ics")
 	if !is {

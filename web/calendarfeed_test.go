@@ -57,8 +57,8 @@ func TestCalendarFeed(t *testing.T) {
 		t.Errorf("it contains the cancelled appointment:\n%s", text)
 	}
 
-	// Neither the clinic file nor the audit log contains the secret of the address, and importing a file revokes
-	// none.
+	// Neither the clinic file nor the audit log contains the secret of the address, and importing a file does not
+	// revoke the address.
 	file := h.do("GET", "/v1/export", nil, asAdmin).want(200).raw
 	audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw
 	if strings.Contains(file, `"feed"`) || strings.Contains(audit, `"hash"`) ||

@@ -19,7 +19,7 @@ import (
 	"holdfast/store"
 )
 
-// call is one request on its way through the server: the caller, the request and the answer.
+// call is the state of one request: the request itself, its caller and its answer.
 type call struct {
 	*Server
 	r      *http.Request
@@ -27,37 +27,37 @@ type call struct {
 	route  *route
 	params params
 	caller caller
-	site   string         // the origin of the page of another website that sent the request, if an owner has named it
-	client holds.ClientID // the client secret, once the header and the body have agreed on it; may be empty
+	site   string         // the allowed origin (CORS) of another website that sent the request; else empty
+	client holds.ClientID // the client id, set by resolveClient; may be empty
 	denied error          // an invalid manage link; a repeat under its idempotency key still gets its answer
 
-	once      *record.Once // the idempotency of this request, until a use case has taken it
-	committed struct {     // the answer that the last run of the write stored; answering sets it
+	once      *record.Once // the idempotency key of this request; nil after a use case took it
+	committed struct {     // the answer that was stored with the last run of the write
 		status int
 		body   []byte
 	}
-	status int    // of the answer left here to be written; if it is 0, the handler has written it
-	out    []byte // its body
+	status int    // of the answer that flush writes; 0 if the handler has written it
+	out    []byte // the body of that answer
 
 	warnings []string // unknown fields that an agent sent
-	// mistakes in the body so far; if there are any, the request is refused, and ctx is that of a trial
+	// mistakes found in the body so far; if there are any, the request is refused, and ctx returns the context of a
+	// trial
 	wrong mistakes
 
 	bounded context.Context // derived from ctx; nil until first used
 	release context.CancelFunc
 
-	// names the request in the log and in the answer's header: the caller's own name for it if it has one
+	// the id of the request in the log and in the answer's header; the caller can choose it
 	id      string
 	trace   string // the traceparent of W3C Trace Context that the caller sent; may be empty
 	counted *routeMetrics
 	started time.Time
-	reading time.Duration // of the body
+	reading time.Duration // how long reading the body took
 	body    watchedBody
 	spent   store.Spent
 }
 
-// responseWriter remembers the status and the size of the answer for the log and the metrics. http.ResponseController
-// finds the writer below it.
+// responseWriter records the status and the size of the answer for the log and the metrics.
 type responseWriter struct {
 	http.ResponseWriter
 	status   int
@@ -86,7 +86,7 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Hijack takes the connection away. The answer is the new owner's from then on.
+// Hijack hands the connection to its caller, which then writes the answer itself.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
@@ -95,7 +95,7 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, buffered, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Header values that every answer has. They are shared and never changed.
@@ -108,7 +108,7 @@ var (
 	jsonType   = []string{"application/json"}
 )
 
-// serve is the way of every request.
+// serve processes one request: it checks the request, calls the route's handler and writes the answer.
 func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.ResponseWriter, r *http.Request) {
 	c := &call{Server: s, r: r, route: rt, params: p, counted: counted, started: time.Now()}
 	c.id, c.trace = names(r.Header)
@@ -153,7 +153,7 @@ func (s *Server) admit(c *call) error {
 	}
 	err := s.identify(c)
 	if err != nil || !c.caller.trusted() && !safe(c.r.Method) {
-		// An invalid credential counts too, so that a caller cannot try them all.
+		// A request with an invalid credential counts too, so that a caller cannot guess credentials.
 		if limited := c.limited(s.writes, s.address(c.r)); limited != nil {
 			return limited
 		}
@@ -168,11 +168,11 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// requestID is short and unique enough to find a request in a log; it is no secret.
+// requestID returns a random id that is short, and unique enough to find a request in a log. The id is not a secret.
 func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// names returns the id of a request and its trace: those of the caller or its proxy, if they are valid for a log.
-// They help to find related logs and give no access.
+// names returns the id and the trace of a request. It uses those that the caller or its proxy sent, if they are safe to
+// log; otherwise it returns a new id and an empty trace. They help to find related log lines and give no access.
 func names(h http.Header) (id, trace string) {
 	if id = h.Get("X-Request-Id"); !fitForLog(id) {
 		id = requestID()
@@ -198,7 +198,8 @@ func fitForLog(s string) bool {
 	return true
 }
 
-// isTraceparent: version 00 of W3C Trace Context, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.
+// isTraceparent reports whether s is a traceparent of version 00 of W3C Trace Context, such as
+// 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.
 func isTraceparent(s string) bool {
 	if len(s) != 55 || s[:3] != "00-" || s[35] != '-' || s[52] != '-' {
 		return false
@@ -211,12 +212,12 @@ func isTraceparent(s string) bool {
 	return s[3:35] != strings.Repeat("0", 32) && s[36:52] != strings.Repeat("0", 16)
 }
 
-// param is a parameter of the path.
+// param returns a parameter of the path.
 func (c *call) param(name string) string { return c.params.ByName(name) }
 
-// ctx ends when the caller disconnects or the request reaches its route's time limit. A write that has started always
-// completes. If the body has a mistake, the context is that of a trial: the handler can look for more mistakes, and
-// changes nothing.
+// ctx returns the context of the request, which ends when the caller disconnects or the request reaches its route's
+// time limit. A write that has started always completes. If the body has a mistake, the context is that of a trial: the
+// handler can find more mistakes and changes nothing.
 func (c *call) ctx() context.Context {
 	if c.bounded == nil {
 		c.bounded, c.release = context.WithTimeout(store.WithSpent(c.r.Context(), &c.spent), c.patience(c.route))
@@ -227,7 +228,7 @@ func (c *call) ctx() context.Context {
 	return c.bounded
 }
 
-// renew restarts the time limit of the request, because a slow body has its own limit.
+// renew restarts the time limit of the request after the body was read, because the body has its own limit.
 func (c *call) renew() {
 	if c.release != nil {
 		c.release()
@@ -235,20 +236,20 @@ func (c *call) renew() {
 	}
 }
 
-// json leaves an answer.
+// json sets the answer to v as JSON. flush writes it.
 func (c *call) json(status int, v any) error {
 	b, err := json.Marshal(v)
 	c.status, c.out = status, b
 	return err
 }
 
-// empty leaves an answer without a body.
+// empty sets an answer without a body.
 func (c *call) empty(status int) error {
 	c.status, c.out = status, nil
 	return nil
 }
 
-// flush writes the answer that was left. A type that the handler has set stays.
+// flush writes the answer that the handler has set. It keeps a Content-Type that the handler has set.
 func (c *call) flush() {
 	if c.status == 0 {
 		return
@@ -270,12 +271,13 @@ func (c *call) flush() {
 	}
 	c.rw.WriteHeader(c.status)
 	if c.r.Method != http.MethodHead && len(c.out) > 0 {
-		_, _ = c.rw.Write(c.out) // the caller has disconnected
+		_, _ = c.rw.Write(c.out) // an error means that the caller has disconnected
 	}
 	c.drainBody()
 }
 
-// revalidate makes the answer to a GET a 304 without a body if its entity tag is one of those in If-None-Match.
+// revalidate changes the answer to a GET or HEAD to a 304 without a body if its entity tag is one of those in
+// If-None-Match.
 func (c *call) revalidate() {
 	tags := c.rw.Header()["Etag"]
 	if c.status != http.StatusOK || len(tags) != 1 || c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
@@ -289,7 +291,7 @@ func (c *call) revalidate() {
 // statusGone is the logged status of a request whose caller disconnected before the answer. It is never sent.
 const statusGone = 499
 
-// fail answers with a problem.
+// fail answers with the problem for err. If the caller has disconnected, it only sets the status for the log.
 func (c *call) fail(err error) {
 	if errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
 		c.rw.status = statusGone
@@ -321,7 +323,7 @@ func (c *call) problem(p problem) {
 	if p.Status == http.StatusUnauthorized {
 		h["Www-Authenticate"] = c.challenge()
 	}
-	switch { // strings and numbers cannot fail
+	switch { // encoding strings and numbers cannot fail
 	case c.forAgent():
 		_ = c.agentProblem(p)
 	case c.isFHIR():
@@ -376,10 +378,10 @@ func (c *call) end() {
 }
 
 // slowRequest is the duration from which the log shows where the time went: reading the body, database writes including
-// the wait for them, database reads, or the rest. The rest is the live state, another server, or a busy machine.
+// the wait for them, database reads, or the rest. The rest can be the live state, another server, or a busy machine.
 const slowRequest = time.Second
 
-// said returns the attributes with which every request is logged.
+// said returns the log attributes of a request.
 func (c *call) said(took time.Duration) []slog.Attr {
 	all := []slog.Attr{slog.String("method", c.method()), slog.String("route", c.route.pattern),
 		slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()),
@@ -418,11 +420,11 @@ func each[T, J any](list []T, convert func(*T) J) []J {
 	return converted
 }
 
-// rendered is an answer as bytes, for a use case that commits it with its write.
+// rendered returns the status and the JSON of an answer, for a use case that commits the answer with its write.
 func rendered(status int, v any) (int, []byte) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // the types of this package cannot fail to be JSON
+		panic(err) // impossible: all types of this package can be encoded as JSON
 	}
 	return status, b
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// changes is a body that changes a T: the fields that the caller sent. A field that is missing or null keeps its value.
+// changes is a body that changes a T. It changes only the fields that the caller sent: a field that is missing or null
+// keeps its value.
 type changes[T any] struct {
 	sent  T
 	names map[string]bool
@@ -25,7 +26,7 @@ func (b *changes[T]) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &b.sent)
 }
 
-// shapedAs returns the type whose fields the body has.
+// shapedAs returns the type whose fields the body can have.
 func (b *changes[T]) shapedAs() reflect.Type { return reflect.TypeFor[T]() }
 
 // apply sets the fields of to that the caller sent.
@@ -33,7 +34,7 @@ func (b *changes[T]) apply(to *T) {
 	copyNamed(reflect.ValueOf(to).Elem(), reflect.ValueOf(&b.sent).Elem(), b.names)
 }
 
-// copyNamed copies the fields with these names in JSON.
+// copyNamed copies the fields whose JSON names are in names.
 func copyNamed(to, from reflect.Value, names map[string]bool) {
 	for f := range to.Type().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

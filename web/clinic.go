@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// clinicJSON is the place itself.
+// clinicJSON is the clinic's name, time zone, language and contact.
 type clinicJSON struct {
 	Name     string      `json:"name"`
 	Timezone string      `json:"timezone"`
@@ -16,7 +16,7 @@ type clinicJSON struct {
 	Contact  contactJSON `json:"contact"`
 }
 
-// clinicPageJSON is a place with the details that the booking page shows.
+// clinicPageJSON is the clinic with the details that the booking page shows.
 type clinicPageJSON struct {
 	clinicJSON
 	PrivacyURL string             `json:"privacyUrl,omitempty"`
@@ -81,7 +81,7 @@ func (s *Server) putClinic(c *call, b *clinicBody) error {
 	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&changed)})
 }
 
-// set takes over a value that was sent.
+// set copies a value that was sent. A nil from means that it was not sent.
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
@@ -89,7 +89,7 @@ func set[T any](to, from *T) {
 }
 
 func (s *Server) importClinic(c *call, file *clinic.File) error {
-	// An import must not stop halfway because its owner closed the browser.
+	// An import must not stop halfway because the user closed the browser.
 	answer := func(n *clinic.Imported) any {
 		return map[string]*clinic.Imported{"imported": n}
 	}

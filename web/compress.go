@@ -16,7 +16,7 @@ import (
 // of appointments, an answer with a key or a link, or any other answer that needs a credential. A page has a nonce,
 // which differs in each answer, and repeats nothing from the request.
 
-// packers are the gzip writers that wait for their next answer.
+// packers is a pool of gzip writers for reuse.
 type packers struct{ pool sync.Pool }
 
 // pack compresses body at a fast level, because a caller waits for it.
@@ -28,20 +28,21 @@ func (p *packers) pack(body []byte) []byte {
 	defer p.pool.Put(z)
 	var b bytes.Buffer
 	z.Reset(&b)
-	_, _ = z.Write(body) // a buffer accepts everything
+	_, _ = z.Write(body) // writing to a buffer cannot fail
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// compressible reports whether the answers of a route may be compressed: public ones, pages included, and the
-// schedule. A specialist's calendar has a secret in its path.
+// compressible reports whether the answers of a route may be compressed: those of public GET routes, pages included,
+// and the schedule. Calendars are excluded, because their path contains a secret.
 func (rt *route) compressible() bool {
 	return rt.method == http.MethodGet && (rt.access == anyone &&
 		rt.pattern != calendarPattern || rt.pattern == schedulePattern)
 }
 
-// compress replaces the answer by its compressed form if that is allowed, requested and worthwhile. It always sets
-// Vary, and gives a compressed answer its own tag.
+// compress replaces the answer by its compressed form if the route allows it, the caller accepts it and the answer is
+// long enough. If the route allows it, compress sets Vary even on an uncompressed answer. A compressed answer gets a
+// weak entity tag.
 func (c *call) compress() {
 	h := c.rw.Header()
 	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() ||
@@ -65,7 +66,7 @@ func isPicture(h http.Header) bool {
 	return len(kind) == 1 && (kind[0] == "image/png" || kind[0] == "image/webp")
 }
 
-// addVary names one more header that an answer depends on.
+// addVary adds the name of a request header to Vary, unless Vary has it already.
 func addVary(h http.Header, name string) {
 	for _, line := range h["Vary"] {
 		for one := range strings.SplitSeq(line, ",") {

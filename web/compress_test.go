@@ -58,9 +58,9 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// TestAnswersWithPatientsAreNotCompressed: an answer that needs a credential is not compressed. Its length would
-// reveal similarities between patients' data and text that a stranger has booked into the same answer. Refusals and
-// small answers are not compressed either.
+// TestAnswersWithPatientsAreNotCompressed: an answer that needs a credential is not compressed. Its length would reveal
+// similarities between patients' data and text that another client has put into the same answer by booking. Refusals
+// and small answers are not compressed either.
 func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	h := newHouse(t)
 	for n := range 8 {

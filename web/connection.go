@@ -9,9 +9,9 @@ import (
 )
 
 // connections limits the connections of one network: the idle ones, and all of them. Over the first limit, it closes
-// the connection that has been idle longest, which costs its owner a new connection and no request. Over the second
+// the connection that has been idle longest; its client then has to reconnect, but loses no request. Over the second
 // limit, it does the same, and closes the new connection if none is idle. Streams are not counted:
-// Limits.StreamsPerAddress limits them. A nil value limits nothing. It is safe for concurrent use.
+// Limits.StreamsPerAddress limits them. A nil *connections limits nothing. It is safe for concurrent use.
 type connections struct {
 	maxIdle, max int
 	exempt       func(netip.Addr) bool // proxies, which connect for many clients
@@ -28,7 +28,7 @@ type networkConnections struct {
 
 type connection struct {
 	network netip.Addr
-	element *list.Element // in idle; if nil, a request is under way
+	element *list.Element // in idle; nil while the connection is not idle
 }
 
 func newConnections(maxIdle, most int, exempt func(netip.Addr) bool) *connections {
@@ -38,13 +38,13 @@ func newConnections(maxIdle, most int, exempt func(netip.Addr) bool) *connection
 	}
 }
 
-// changed takes every change of a connection, as http.Server.ConnState.
+// changed is the ConnState function of the http.Server, which calls it for every state change of a connection.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if c == nil {
 		return
 	}
 	if over := c.note(conn, state); over != nil {
-		_ = over.Close() // outside the lock: it changes the state again
+		_ = over.Close() // outside the lock, because Close causes another state change
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *connections) note(conn net.Conn, state http.ConnState) (over net.Conn) 
 	return nil
 }
 
-// forget no longer counts a connection, and returns it.
+// forget stops counting a connection and returns the connection.
 func (c *connections) forget(conn net.Conn) net.Conn {
 	known := c.at[conn]
 	delete(c.at, conn)

@@ -7,7 +7,8 @@ import (
 )
 
 // TestCookiesAndTransportFollowTheBaseURL: on https the server sets cookies that no other host can set, and requires
-// HTTPS from then on. On plain HTTP it does neither, or a clinic on a local network could not sign in.
+// HTTPS from then on. On plain HTTP it does neither: otherwise the users of a clinic on a local network could not sign
+// in.
 func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 	for base, prefix := range map[string]string{"https://book.example.org": "__Host-", "http://clinic.local": "",
 		"": ""} {

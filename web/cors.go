@@ -9,10 +9,10 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// crossSite are the operations that a page of another website can call from a browser, if an owner has named its
-// origin in the setting corsOrigins: reading, holding, booking, and requesting a session. All are open to anonymous
-// visitors. Manage links, sign-in, and everything that needs a key are not included. The keys are the names of
-// routes, as in routeMetrics.
+// crossSite contains the routes that a page of another website can call from a browser, if the setting corsOrigins has
+// the page's origin: reading, holding, booking, and requesting a session. All are open to anonymous visitors. Manage
+// links, sign-in, and everything that needs a key are not included. The keys are the names of routes, as in
+// routeMetrics.
 var crossSite = map[string]bool{
 	"GET /v1/clinic":                                true,
 	"GET /v1/appointment-types":                     true,
@@ -56,8 +56,8 @@ var (
 	corsMaxAge = []string{"600"} // seconds
 )
 
-// admitSite recognises a request from a page of a named website. It allows the page to read the answer, and removes the
-// credentials that a browser adds by itself: the caller is an anonymous visitor.
+// admitSite detects a request from a page whose origin is in corsOrigins. It allows the page to read the answer, and
+// removes the cookies that the browser adds by itself, so that the caller is an anonymous visitor.
 func (c *call) admitSite() {
 	if !crossSite[c.counted.name] {
 		return
@@ -78,7 +78,8 @@ func (c *call) admitSite() {
 	h["Access-Control-Expose-Headers"] = corsExposed
 }
 
-// preflights registers the answers to a browser's question whether a page of another website may send a request.
+// preflights registers the routes for preflight requests. With such a request, a browser asks whether a page of another
+// website may send the real request.
 func (s *Server) preflights(tree *httprouter.Router, all []*route) {
 	methods := make(map[string][]string) // by pattern
 	for _, rt := range all {
@@ -100,8 +101,8 @@ func (s *Server) preflights(tree *httprouter.Router, all []*route) {
 	}
 }
 
-// preflight answers which methods a page of this origin may use on a path. A page of any other website gets no such
-// header, and its browser then sends no request.
+// preflight returns the methods that a page of an allowed origin may use on a path. For any other origin, the answer
+// has no CORS headers, and the browser does not send the real request.
 func (c *call) preflight(methods []string) error {
 	h := c.rw.Header()
 	h["Allow"] = methods

@@ -20,8 +20,8 @@ func newSiteHouse(t *testing.T) *house {
 	return h
 }
 
-// allows fails the test unless an answer lets a page of clinicSite read it, without credentials, and caches keep the
-// answers for different origins apart.
+// allows checks whether the headers of an answer let a page of clinicSite read the answer. They must never allow
+// credentials.
 func (r *reply) allows(yes bool) *reply {
 	r.t.Helper()
 	want := ""

@@ -7,7 +7,7 @@ import (
 	"holdfast/docs"
 )
 
-// The manual, the API reference and the description of the API. Package docs has them rendered and compressed.
+// The manual, the API reference and the OpenAPI file. Package docs contains them, rendered and compressed.
 
 var (
 	htmlType = []string{"text/html; charset=utf-8"}
@@ -23,7 +23,7 @@ var manualPolicy = []string{
 		"form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 }
 
-// getOpenAPI is `GET /openapi.yaml`. The file is stored compressed, and sent so to a client that accepts gzip.
+// getOpenAPI is `GET /openapi.yaml`. The file is stored compressed, and a client that accepts gzip gets it compressed.
 func (s *Server) getOpenAPI(c *call) error {
 	if !takesGzip(c.r.Header["Accept-Encoding"]) {
 		return c.document(yamlType, docs.OpenAPI())
@@ -31,7 +31,7 @@ func (s *Server) getOpenAPI(c *call) error {
 	return c.packedDocument(yamlType, docs.PackedOpenAPI)
 }
 
-// getManual answers a file of the manual. A browser asks each time whether its copy is current.
+// getManual sends a file of the manual. A browser must revalidate its copy each time.
 func (s *Server) getManual(c *call) error {
 	f := docs.Find(c.r.URL.Path)
 	if f == nil {
@@ -45,7 +45,7 @@ func (s *Server) getManual(c *call) error {
 	return c.packedDocument(kind, f.Gzip)
 }
 
-// document leaves an answer that anyone may store and must revalidate.
+// document sets an answer that browsers and proxies may cache but must revalidate.
 func (c *call) document(contentType []string, body []byte) error {
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"] = contentType, []string{"no-cache"}
@@ -53,7 +53,7 @@ func (c *call) document(contentType []string, body []byte) error {
 	return nil
 }
 
-// packedDocument leaves a document that is compressed already.
+// packedDocument is like document, for a body that is already compressed.
 func (c *call) packedDocument(contentType []string, packed []byte) error {
 	h := c.rw.Header()
 	addVary(h, "Accept-Encoding")
@@ -61,8 +61,8 @@ func (c *call) packedDocument(contentType []string, packed []byte) error {
 	return c.document(contentType, packed)
 }
 
-// manualPage answers an address below /docs that has no separate route. An address with a slash at its end, or with
-// the name of a source file, redirects to the page.
+// manualPage answers a request below /docs that has no separate route. If the path ends in a slash or names a source
+// file, manualPage redirects to the page.
 func (s *Server) manualPage(c *call) error {
 	c.is(manualPattern)
 	name := c.r.URL.Path

@@ -21,7 +21,8 @@ import (
 // kitDays is the default number of days of a downtime plan.
 const kitDays = 7
 
-// kitJSON is a downtime plan for a page that stores it: sheet by sheet, each ready to show, print and save offline.
+// kitJSON is a downtime plan for a page that stores it offline. Each sheet contains the HTML to show and print, and the
+// CSV lines to save.
 type kitJSON struct {
 	MadeAt  string         `json:"madeAt"`
 	Clinic  string         `json:"clinic"`
@@ -41,7 +42,7 @@ type kitSheetJSON struct {
 }
 
 // getDowntimeKit returns the plan of the next days as JSON, as one self-contained page, or as a spreadsheet. A
-// specialist gets their own.
+// signed-in specialist gets only their own plan.
 func (s *Server) getDowntimeKit(c *call) error {
 	q := c.query()
 	r := downtime.Request{From: q.date("from"), Days: q.whole("days", 1, downtime.MaxDays, kitDays),
@@ -122,7 +123,7 @@ var (
 	kitHeads = []string{"time", "patient", "phone", "what", "room", "notes"}
 )
 
-// text returns a text of the plan.
+// text returns a text of the plan in the writer's language.
 func (w *kitWriter) text(key string) string { return w.words.Text("plan." + key) }
 
 // csvHead returns the first line of a spreadsheet.
@@ -141,12 +142,12 @@ func csvLine(cells []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
-	_ = w.Write(cells) // to memory
+	_ = w.Write(cells) // writing to memory cannot fail
 	w.Flush()
 	return b.String()
 }
 
-// csv is the lines of a sheet.
+// csv returns the CSV lines of a sheet.
 func (w *kitWriter) csv(x *downtime.Sheet) string {
 	var b strings.Builder
 	for i := range x.Rows {
@@ -183,7 +184,7 @@ func (w *kitWriter) notes(a *store.Appointment) string {
 	return strings.Join(said, "; ")
 }
 
-// sheet is one sheet as a part of a page.
+// sheet returns the HTML section of one sheet.
 func (w *kitWriter) sheet(x *downtime.Sheet) string {
 	var b strings.Builder
 	hours := make([]string, len(x.Hours))
@@ -261,7 +262,7 @@ func esc(text string) string { return html.EscapeString(text) }
 // bdi isolates typed text, so that its writing direction does not affect the rest.
 func bdi(text string) string { return "<bdi>" + esc(text) + "</bdi>" }
 
-// byHandBody is the paper bookings made while the server was unreachable.
+// byHandBody contains the bookings that the desk wrote on paper while the server was unreachable.
 type byHandBody struct {
 	clientBody
 	Rows []byHandRowBody `json:"rows"`
@@ -273,11 +274,11 @@ type byHandRowBody struct {
 	SlotStartDate     string `json:"slotStartDate"`
 }
 
-// verdictJSON names the conflicts of a row.
+// verdictJSON is the result of checking one row.
 type verdictJSON struct {
 	Outcome      string             `json:"outcome"`
 	Reason       string             `json:"reason,omitempty"`
-	Row          int                `json:"row,omitempty"` // the conflicting row above, from 1
+	Row          int                `json:"row,omitempty"` // number of the conflicting row above, from 1
 	Appointments []obstacleBodyJSON `json:"appointments,omitempty"`
 }
 

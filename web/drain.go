@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// keenListener returns connections that notice a vanished peer soon. While it drains, it still accepts the
-// connections in the backlog: to a client such a connection is open, and its request may have been sent.
+// keenListener accepts connections that close within vanishTime after their peer has vanished. While it drains, it
+// still accepts the connections in the backlog: for their clients these connections are open, and a client may have
+// sent its request.
 type keenListener struct {
 	net.Listener
 	draining atomic.Bool
-	latest   time.Time // when draining ends in any case; set before draining
+	latest   time.Time // the latest end of draining; set before draining
 }
 
 const (
-	// vanishTime is how long data can stay unacknowledged before the connection is closed. Without it the kernel
-	// keeps trying for 15 minutes.
+	// vanishTime is how long data can stay unacknowledged before the kernel closes the connection. Without this limit,
+	// the kernel resends the data for 15 minutes.
 	vanishTime = 5 * time.Second
 	// quietTime is how long a draining listener waits without a new connection before it ends.
 	quietTime = 20 * time.Millisecond
@@ -43,7 +44,7 @@ func (l *keenListener) Accept() (net.Conn, error) {
 			if draining {
 				return nil, errDrained
 			}
-			continue // the deadline passed before drain, and a client may have connected in the same moment
+			continue // drain began during this Accept; accept again, because a client may have just connected
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
 			giveUpSoon(tcp, vanishTime)
@@ -52,8 +53,7 @@ func (l *keenListener) Accept() (net.Conn, error) {
 	}
 }
 
-// drain makes Accept return an error once the backlog is empty. It reports whether it can: not every kind of listener
-// supports it.
+// drain makes Accept return an error once the backlog is empty. It returns false if the listener does not support this.
 func (l *keenListener) drain() bool {
 	if _, ok := l.Listener.(interface{ SetDeadline(time.Time) error }); !ok {
 		return false
@@ -63,7 +63,7 @@ func (l *keenListener) drain() bool {
 	return l.quiet() == nil
 }
 
-// quiet bounds the next wait for a connection.
+// quiet limits the next wait for a connection to quietTime. After the latest end of draining, it returns errDrained.
 func (l *keenListener) quiet() error {
 	now := time.Now()
 	if now.After(l.latest) {
@@ -72,14 +72,14 @@ func (l *keenListener) quiet() error {
 	return l.Listener.(interface{ SetDeadline(time.Time) error }).SetDeadline(now.Add(quietTime))
 }
 
-// openConns counts the connections that a server has, streams aside.
+// openConns counts the open connections of a server, except streams.
 type openConns struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when the waiting server has none left; nil while no server waits
+	none chan struct{} // closed when no connection is open; nil while wait is not running
 }
 
-// count is the server's ConnState.
+// count is the ConnState function of the http.Server.
 func (o *openConns) count(_ net.Conn, state http.ConnState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -94,7 +94,7 @@ func (o *openConns) count(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// wait returns when there are none left, and after d at the latest.
+// wait returns when no connection is open, but after d at the latest.
 func (o *openConns) wait(d time.Duration) {
 	o.mu.Lock()
 	if o.n == 0 {

@@ -54,7 +54,7 @@ func TestShutdownAnswersIdleConnection(t *testing.T) {
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			break
 		}
-		if err == nil { // otherwise the machine is busy and the time has passed
+		if err == nil { // an error means that the machine is busy and the dial timed out
 			late.Close()
 		}
 	}

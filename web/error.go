@@ -19,9 +19,8 @@ import (
 	"holdfast/store"
 )
 
-// problem is an RFC 9457 answer to a request that was refused or failed. It is an error, so a handler can return one
-// that the engine does not have. Its details are sentences that state what to do; they contain no secret and no
-// personal data.
+// problem is an RFC 9457 answer to a request that was refused or failed. It implements error, so a handler can return a
+// problem for which the engine has no error. Its detail states what to do. It contains no secret and no personal data.
 type problem struct {
 	Type              string         `json:"type"`
 	Title             string         `json:"title"`
@@ -31,10 +30,10 @@ type problem struct {
 	Errors            []problemField `json:"errors,omitempty"`
 	Reason            string         `json:"reason,omitempty"`
 	Until             string         `json:"until,omitempty"`
-	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own, which conflicts
+	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own conflicting appointment
 	SlotStartDate     string         `json:"slotStartDate,omitempty"` // of that appointment
 	RetryAfterSeconds int            `json:"retryAfterSeconds,omitempty"`
-	OK                *bool          `json:"ok,omitempty"` // false where the success has ok: true
+	OK                *bool          `json:"ok,omitempty"` // false, on routes whose success has ok: true
 }
 
 type problemField struct {
@@ -56,13 +55,13 @@ func (p problem) titled(title string) problem {
 	return p
 }
 
-// because returns the problem with a reason, for programs.
+// because returns the problem with a reason, which is a code for programs, and another detail.
 func (p problem) because(reason, detail string) problem {
 	p.Reason, p.Detail = reason, detail
 	return p
 }
 
-// again returns the problem with the seconds after which a repeat makes sense.
+// again returns the problem with the time after which the caller can retry, in whole seconds and at least 1.
 func (p problem) again(after time.Duration) problem {
 	p.RetryAfterSeconds = max(1, int(math.Ceil(after.Seconds())))
 	return p
@@ -73,7 +72,7 @@ var (
 	bearerChallenge = []string{`Bearer realm="holdfast"`}
 )
 
-// Every code there is. docs/errors.md has a section for each.
+// All problem codes. docs/errors.md has a section for each code.
 var (
 	errMalformedBody = problem{Status: 400, Code: "malformed_body", Title: "Malformed body"}
 	errUnauthorized  = problem{
@@ -165,7 +164,7 @@ var (
 	}.again(30 * time.Second)
 )
 
-// notNow is the title for refusals that concern a session or a switch, not a time.
+// notNow is the title of not_bookable problems that are not about a requested time.
 const notNow = "Not possible now"
 
 // sentinels maps the errors of the packages below to problems.
@@ -189,7 +188,7 @@ var sentinels = []struct {
 	{store.ErrDuplicate, errValidationFailed.with("This id is in use. Choose another.")},
 	{holds.ErrNotFound, errHoldExpired},
 	{holds.ErrNotOwner, errNotOwner},
-	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them expires, unless it is extended
+	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // a hold expires by then, unless it is extended
 	{holds.ErrRestarts,
 		errQuotaExceeded.with("This hold can't be renewed again. Book it, or release it and take a new one.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated",
@@ -230,7 +229,7 @@ var sentinels = []struct {
 	{context.DeadlineExceeded, errStorageUnavailable},
 }
 
-// ruleAgain is when a client may repeat a booking that the clinic's rule could not check.
+// ruleAgain is the delay after which a client can retry a booking that the clinic's rule could not check.
 const ruleAgain = 10 * time.Second
 
 // problemOf converts an error to an API problem.
@@ -303,7 +302,7 @@ func problemOf(err error, now time.Time) problem {
 	return errInternal
 }
 
-// whyNot is one sentence for each reason of availability.
+// whyNot returns the detail for a reason why something is not bookable.
 func whyNot(r availability.Reason) string {
 	switch r {
 	case availability.ReasonInactive:
@@ -334,5 +333,5 @@ func whyNot(r availability.Reason) string {
 	return "This is not possible now. See reason."
 }
 
-// tooMany is the answer to an address that asks too often.
+// tooMany returns the problem for an address that sends too many requests. The address can retry after wait.
 func tooMany(wait time.Duration) problem { return errRateLimited.again(wait) }

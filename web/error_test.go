@@ -112,7 +112,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// bare is a server with only the parts that every request needs.
+// bare returns a server with only the parts that every request needs, and its log.
 func bare(t *testing.T) (*Server, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
@@ -229,7 +229,7 @@ func TestConcurrentRepeatIsInFlight(t *testing.T) {
 	}
 }
 
-// codes lists every problem that the API can answer.
+// codes returns every problem that the API can answer with.
 func codes() []problem {
 	return []problem{
 		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed,

@@ -2,7 +2,7 @@ package web
 
 import "time"
 
-// TakesGzip parses Accept-Encoding.
+// TakesGzip is takesGzip, for the tests of the package web_test.
 var TakesGzip = takesGzip
 
 // RoutesOf lists the router's table, as "GET /v1/clinic", for tests that must know every route.
@@ -14,5 +14,5 @@ func RoutesOf(s *Server) []string {
 	return all
 }
 
-// NeverSweep turns the periodic check of the streams off, so that only events end them.
+// NeverSweep turns off the periodic check of the streams, so that only events end them.
 func NeverSweep(o *Options) { o.sweep = 1000 * time.Hour }

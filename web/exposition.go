@@ -9,17 +9,17 @@ import (
 	"holdfast/store"
 )
 
-// metric is the lines of one name.
+// metric describes one metric: its name, its help text and its labels.
 type metric struct {
 	name, help string
-	labels     []string // their names, in order
+	labels     []string // label names, in order
 }
 
 // exposition is an answer to Prometheus, in its text format 0.0.4
-// (https://prometheus.io/docs/instrumenting/exposition_formats/). It is written here and not by Prometheus's own
-// library: that one brings protobuf, a thirteenth of the program, for a format of a line per figure.
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). This package does not use the library of Prometheus,
+// because it adds protobuf, a thirteenth of the program's size, for a format with one line per value.
 type exposition struct {
-	lines map[*metric][]byte // of each name, its header first; all lines of a name must be together
+	lines map[*metric][]byte // of each metric, after its header; the format requires all lines of a metric together
 }
 
 var expositionType = []string{"text/plain; version=0.0.4; charset=utf-8"}
@@ -45,7 +45,7 @@ func (e *exposition) value(s *metric, kind string, v float64, values ...string) 
 	e.line(s, kind, "", v, values)
 }
 
-// durations are a histogram in seconds.
+// durations adds a histogram in seconds.
 func (e *exposition) durations(s *metric, c store.DurationCounts, values ...string) {
 	for i, n := range c.Within {
 		e.line(s, "histogram", "_bucket", float64(n), values, "le", number(store.DurationBounds[i].Seconds()))
@@ -60,7 +60,7 @@ var (
 	labelEscapes = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// line adds one line. more is an additional label of the metric, its name and its value.
+// line adds one line. more is the name and the value of an additional label, if there is one.
 func (e *exposition) line(s *metric, kind, suffix string, v float64, values []string, more ...string) {
 	b := e.lines[s]
 	if b == nil {
@@ -88,5 +88,5 @@ func (e *exposition) line(s *metric, kind, suffix string, v float64, values []st
 	e.lines[s] = append(append(append(b, ' '), number(v)...), '\n')
 }
 
-// number formats a value, also +Inf and NaN.
+// number formats a value, including +Inf and NaN.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 	"holdfast/web/fhir"
 )
 
-// FHIR R4: which specialist can be booked for which type (Schedule), the free times (Slot), and, with a key, the
-// appointments (Appointment), which can be booked and cancelled. Slots are computed and not stored; their ids are
-// derived from their contents, and stay the same.
+// FHIR R4. A Schedule is a type and a specialist who can be booked for it, and a Slot is a bookable time. With a key, a
+// caller can read, book and cancel appointments (Appointment). Slots are computed and not stored. The id of a slot is
+// derived from its contents, so it stays the same.
 
 var (
 	fhirType    = []string{fhir.ContentType}
@@ -26,20 +27,20 @@ var (
 const (
 	fhirCount    = 50 // resources on a page of an answer
 	maxFHIRCount = 200
-	maxFHIRDays  = 31 // that one search for slots may cover
-	maxSchedules = 20 // and the same number of schedules
+	maxFHIRDays  = 31 // maximum number of days that one search for slots covers
+	maxSchedules = 20 // maximum number of schedules in one search for slots
 )
 
-// say sends a resource.
+// sayFHIR answers with a FHIR resource.
 func (c *call) sayFHIR(status int, resource any) error {
 	c.rw.Header()["Content-Type"] = fhirType
 	return c.json(status, resource)
 }
 
-// isFHIR reports whether the caller uses FHIR, so that errors are sent in its format.
+// isFHIR reports whether the request uses FHIR, so that the server sends errors in the format of FHIR.
 func (c *call) isFHIR() bool { return strings.HasPrefix(c.r.URL.Path, "/fhir/") }
 
-// outcome leaves a problem as an OperationOutcome.
+// outcome answers with a problem in the form of an OperationOutcome.
 func (c *call) outcome(p problem) error {
 	o := fhir.OperationOutcome{ResourceType: "OperationOutcome"}
 	issue := fhir.Issue{Severity: "error", Code: fhir.IssueCode(p.Status), Details: fhir.CodeableConcept{Text: p.Title},
@@ -63,8 +64,8 @@ func (s *Server) heedReads(c *call) error {
 	return c.limited(s.reads, s.address(c.r))
 }
 
-// fhirQuery reads the parameters of a search and refuses unknown ones: an answer that ignores a condition would be
-// too large.
+// fhirQuery reads the parameters of a search and refuses unknown ones: if the server ignored a condition, the answer
+// would contain resources that the caller did not search for.
 func (c *call) fhirQuery(known ...string) *query {
 	q := c.query()
 	for name := range q.values {
@@ -95,8 +96,8 @@ func (q *query) between(name string, least, most, usual int) int {
 	return min(n, most)
 }
 
-// dates reads a search by date (https://hl7.org/fhir/R4/search.html#date): each value an instant or a date of the
-// clinic, with a prefix. The bounds are those of [from, to); zero means open.
+// dates parses a search by date (https://hl7.org/fhir/R4/search.html#date). Each value is an instant or a date in zone,
+// and can have a prefix. dates returns the range [from, to) that matches all values. A zero bound is open.
 func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
 	for _, value := range q.values[name] {
 		prefix := "eq"
@@ -156,9 +157,8 @@ func scheduleID(typeID, specialistID string) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// offers lists the bookable types and specialists for the public, by type and then by specialist.
-func (s *Server) offers() (all []offer) {
-	now := s.engine.Clinic.Current()
+// offersOf lists the bookable types and specialists for the public, by type and then by specialist.
+func offersOf(now *clinic.Schedule) (all []offer) {
 	for i := range now.AppointmentTypes {
 		t := &now.AppointmentTypes[i]
 		if !t.Active || t.Page.DeskOnly {
@@ -201,7 +201,7 @@ func slotOf(base string, o *offer, start time.Time, status string) fhir.Slot {
 	}
 }
 
-// page sends one page of a search whose resources are all known.
+// page sets the answer to one page of a search. total is the number of all results, and resource returns result i.
 func (c *call) page(q *query, total int, resource func(i int) (id string, resource any)) error {
 	from, count := q.between("_offset", 0, 1<<30, 0), q.between("_count", 1, maxFHIRCount, fhirCount)
 	if err := q.err(); err != nil {
@@ -224,7 +224,7 @@ func (c *call) page(q *query, total int, resource func(i int) (id string, resour
 	return c.sayFHIR(http.StatusOK, b)
 }
 
-// lastOf is the id at the end of a reference, or after the system of a token.
+// lastOf returns the id at the end of a reference, or after the system of a token.
 func lastOf(s string) string { return s[strings.LastIndexAny(s, "/|")+1:] }
 
 func (s *Server) searchSchedules(c *call) error {
@@ -233,7 +233,7 @@ func (s *Server) searchSchedules(c *call) error {
 	}
 	q := c.fhirQuery("_id", "service-type", "active", "_count", "_offset")
 	id, service, active := q.text("_id"), lastOf(q.text("service-type")), q.text("active")
-	all := slices.DeleteFunc(s.offers(), func(o offer) bool {
+	all := slices.DeleteFunc(offersOf(s.engine.Clinic.Current()), func(o offer) bool {
 		return id != "" && o.id != id || service != "" && o.t.ID != service || active == "false"
 	})
 	base, now := c.base(), time.Now()
@@ -243,7 +243,7 @@ func (s *Server) searchSchedules(c *call) error {
 }
 
 func (s *Server) offer(id string) (*offer, error) {
-	all := s.offers()
+	all := offersOf(s.engine.Clinic.Current())
 	i := slices.IndexFunc(all, func(o offer) bool { return o.id == id })
 	if i < 0 {
 		return nil, errNotFound.with("There is no such resource.")
@@ -269,12 +269,8 @@ func (s *Server) searchSlots(c *call) error {
 		return err
 	}
 	q := c.fhirQuery("schedule", "service-type", "start", "status", "_count", "_offset")
-	zone, err := time.LoadLocation(s.engine.Clinic.Schedule().Clinic.Timezone)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	from, to := q.dates("start", zone)
+	now, schedule := time.Now(), s.engine.Clinic.Current()
+	from, to := q.dates("start", schedule.Zone)
 	if from.Before(now) {
 		from = now
 	}
@@ -288,7 +284,7 @@ func (s *Server) searchSlots(c *call) error {
 	if service == "" && schedules[0] == "" {
 		q.add("schedule", "must name a Schedule, or add a service-type")
 	}
-	chosen := slices.DeleteFunc(s.offers(), func(o offer) bool {
+	chosen := slices.DeleteFunc(offersOf(schedule), func(o offer) bool {
 		return service != "" && o.t.ID != service || schedules[0] != "" &&
 			!slices.ContainsFunc(schedules, func(ref string) bool { return lastOf(ref) == o.id })
 	})
@@ -318,7 +314,7 @@ func (s *Server) searchSlots(c *call) error {
 		}
 		list, err := s.engine.Booking.Timeslots(c.ctx(), booking.TimeslotsRequest{
 			AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)),
-			To: store.DateOf(to.In(own)).AddDays(1),
+			To: store.DateOf(to.In(own)).AddDays(1), Schedule: schedule,
 		})
 		if err != nil {
 			return err

@@ -133,8 +133,8 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 	return r
 }
 
-// TestStandardWebhookExamples: the standard's own examples are valid by the definitions, and errors in them are
-// found.
+// TestStandardWebhookExamples: the examples of the FHIR standard are valid by the definitions, and the check finds
+// errors in changed resources.
 func TestStandardWebhookExamples(t *testing.T) {
 	t.Parallel()
 	d := readDefinitions(t)

@@ -12,8 +12,7 @@ import (
 	"holdfast/web/fhir"
 )
 
-// readSlot returns the current state of one slot. A slot that was free can still be read after it is
-// taken.
+// readSlot returns the current state of one slot. A slot that was free can still be read after it is taken.
 func (s *Server) readSlot(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err
@@ -45,7 +44,7 @@ func (s *Server) readSlot(c *call) error {
 	return c.sayFHIR(http.StatusOK, slotOf(c.base(), o, start, status).Summary(q.text("_summary")))
 }
 
-// slot returns the schedule and the start that the id of a slot names.
+// slot parses the id of a slot, and returns its schedule and its start.
 func (s *Server) slot(id string) (*offer, time.Time, error) {
 	schedule, at, _ := strings.Cut(id, "-")
 	seconds, err := strconv.ParseInt(at, 10, 64)
@@ -56,7 +55,7 @@ func (s *Server) slot(id string) (*offer, time.Time, error) {
 	return o, time.Unix(seconds, 0).UTC(), err
 }
 
-// fhirStatus returns the one FHIR word for an appointment's status and outcome.
+// fhirStatus returns the FHIR status for an appointment's status and attendance.
 func fhirStatus(a *store.Appointment) string {
 	if a.Status == store.Cancelled {
 		return "cancelled"

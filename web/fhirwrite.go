@@ -15,8 +15,8 @@ import (
 	"holdfast/web/fhir"
 )
 
-// searchByForm answers POST …/_search like GET with the same parameters. They may be in the body, so that they are in
-// no log of a proxy, or in the address.
+// searchByForm answers POST …/_search like GET with the same parameters. The parameters can be in the URL or in the
+// body. Proxies do not log the body.
 func searchByForm(search handle) handle {
 	return func(c *call) error {
 		if c.r.ContentLength != 0 {
@@ -44,8 +44,9 @@ func searchByForm(search handle) handle {
 	}
 }
 
-// createFHIRAppointment books an Appointment under the rules of POST /v1/appointments. A Slot names the type, the
-// specialist and the start at once; otherwise serviceType, start and, as a participant, a Practitioner do.
+// createFHIRAppointment books an Appointment under the rules of POST /v1/appointments. A Slot determines the type, the
+// specialist and the start. Without a Slot, the Appointment needs serviceType and start, and a Practitioner among its
+// participants can name the specialist.
 func (s *Server) createFHIRAppointment(c *call, b *fhir.Appointment) error {
 	if b.ResourceType != "Appointment" {
 		c.wrong.add("resourceType", "must be Appointment")
@@ -84,7 +85,7 @@ func (s *Server) createFHIRAppointment(c *call, b *fhir.Appointment) error {
 	return nil
 }
 
-// namedSlot sets the type, the specialist and the start in r, and adds to c.wrong what does not fit.
+// namedSlot sets the type, the specialist and the start in r, and adds mistakes to c.wrong.
 func (s *Server) namedSlot(c *call, b *fhir.Appointment, r *booking.Request) {
 	switch {
 	case len(b.Slot) > 1:
@@ -122,7 +123,7 @@ func (s *Server) namedSlot(c *call, b *fhir.Appointment, r *booking.Request) {
 	}
 }
 
-// fhirPatient reads the one contained Patient.
+// fhirPatient returns the patient from the contained Patient, of which there must be exactly one.
 func (c *call) fhirPatient(b *fhir.Appointment) store.Patient {
 	if len(b.Contained) != 1 || b.Contained[0].ResourceType != "Patient" {
 		c.wrong.add("contained", "must be one Patient, to which a participant refers as #id")
@@ -148,7 +149,7 @@ func (c *call) fhirPatient(b *fhir.Appointment) store.Patient {
 	return p
 }
 
-// updateFHIRAppointment cancels an Appointment. The server makes no other change by FHIR.
+// updateFHIRAppointment cancels an Appointment. Other changes through FHIR are not possible.
 func (s *Server) updateFHIRAppointment(c *call, b *fhir.Appointment) error {
 	if b.ResourceType != "Appointment" {
 		c.wrong.add("resourceType", "must be Appointment")

@@ -7,12 +7,12 @@ import (
 	"holdfast/engine/record"
 )
 
-// fieldError returns a mistake that this package finds before the engine can.
+// fieldError returns a *record.ValidationError for one field, for mistakes that this package finds itself.
 func fieldError(field, message string) error {
 	return &record.ValidationError{Fields: []record.FieldError{{Field: field, Message: message}}}
 }
 
-// mistakes collects them.
+// mistakes collects the invalid fields of a request.
 type mistakes []record.FieldError
 
 // add adds a mistake, unless the field or one above it already has one.
@@ -27,20 +27,22 @@ func (m mistakes) err() error {
 	return &record.ValidationError{Fields: m}
 }
 
-// instant reads RFC 3339 with any offset. An empty one is the zero time, which the engine refuses where it needs one.
+// instant parses an RFC 3339 instant with any offset. An empty text is the zero time; if the instant is required, the
+// engine refuses the zero time.
 func (m *mistakes) instant(field, s string) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
 	var t time.Time
 	if err := t.UnmarshalText([]byte(s)); err != nil {
-		m.add(field, "must be an instant like 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00")
+		m.add(field, "must be a time such as 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00")
 		return time.Time{}
 	}
 	return t.UTC()
 }
 
-// seconds turns a count of seconds into a duration. A value that overflows stays outside the engine's limits.
+// seconds converts a number of seconds to a duration: nil to 0, and a number below 1 to -1 s. It caps the number, so
+// that it cannot overflow, at a value above all limits of the engine.
 func seconds(n *int) time.Duration {
 	switch {
 	case n == nil:
@@ -54,7 +56,7 @@ func seconds(n *int) time.Duration {
 // httpTime formats an instant: UTC, whole seconds.
 func httpTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// optionalTime is like httpTime, for a time that may be missing.
+// optionalTime is like httpTime, but returns "" for the zero time.
 func optionalTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -62,5 +64,5 @@ func optionalTime(t time.Time) string {
 	return httpTime(t)
 }
 
-// indexed names one element of a list.
+// indexed returns the field name of one element of a list, such as spans[2].
 func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

@@ -8,7 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// findBody is the search of a caller on the phone. A missing field matches everything.
+// findBody is a search for free times, for example for a patient on the phone. A missing field does not restrict the
+// search.
 type findBody struct {
 	clientBody
 	SpecialistIDs []string `json:"specialistIds"`
@@ -19,7 +20,7 @@ type findBody struct {
 	Count         *int     `json:"count"`
 }
 
-// foundJSON is a free start and the specialists who could take it.
+// foundJSON is a free time and the specialists who can take it.
 type foundJSON struct {
 	Start         string   `json:"start"`
 	End           string   `json:"end"`
@@ -28,7 +29,7 @@ type foundJSON struct {
 }
 
 // findTimes is `POST /v1/appointment-types/{id}/find`. It changes nothing, so its answer is not stored for a repeated
-// request. A specialist finds times in their own calendar.
+// request. A signed-in specialist finds only times in their own calendar.
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil
 	m := &c.wrong
@@ -57,7 +58,7 @@ func (s *Server) findTimes(c *call, b *findBody) error {
 	return c.json(http.StatusOK, map[string]any{"times": foundOf(list)})
 }
 
-// weekdays reads names like monday, at most seven.
+// weekdays parses at most 7 weekday names such as monday.
 func (m *mistakes) weekdays(field string, names []string) (days []store.Weekday) {
 	if len(names) > 7 {
 		m.add(field, "at most 7 weekdays")
@@ -72,7 +73,7 @@ func (m *mistakes) weekdays(field string, names []string) (days []store.Weekday)
 	return days
 }
 
-// clock reads a local time such as 09:00. An empty text is midnight.
+// clock parses a local time such as 09:00. An empty text is midnight.
 func (m *mistakes) clock(field, s string) store.TimeOfDay {
 	if s = strings.TrimSpace(s); s == "" {
 		return 0

@@ -9,11 +9,11 @@ import (
 	"holdfast/web/stream"
 )
 
-// gauges has the gauges and counters that are read when a scraper asks. A value that cannot be read is left out, so
-// that an alert on its absence fires.
+// gauges exposes the gauges and counters that are read at each scrape. It omits a value that it cannot read, so that an
+// alert on a missing value fires.
 type gauges struct{ *Server }
 
-// described names a metric and describes it, for the exposition.
+// described returns a metric whose name starts with holdfast_.
 func described(name, help string, labels ...string) *metric {
 	return &metric{"holdfast_" + name, help, labels}
 }
@@ -70,7 +70,7 @@ var (
 			"incremental backups.")
 )
 
-// gaugesTime is the time limit of all reads of a backend together.
+// gaugesTime is the time limit of all backend reads of one scrape together.
 const gaugesTime = time.Second
 
 func (g gauges) expose(ctx context.Context, to *exposition) {
@@ -155,7 +155,8 @@ func (g gauges) queue(ctx context.Context, to *exposition) {
 	}
 }
 
-// storage adds the database's own measurements, the age of the last backup, and the free space.
+// storage adds the database's own measurements, the ages of the last backup and of the last copy, and the expiry of the
+// certificates.
 func (g gauges) storage(to *exposition) {
 	if m, ok := g.engine.Record.Measurements(); ok {
 		to.durations(writeDesc, m.Writes)
@@ -184,5 +185,5 @@ func (g gauges) storage(to *exposition) {
 	}
 }
 
-// none is the time of a backup that does not exist.
+// none is the default of Options.LastBackup and Options.LastCopy: there is no backup.
 func none() (time.Time, bool) { return time.Time{}, false }

@@ -14,9 +14,9 @@ import (
 	"holdfast/engine/notice"
 )
 
-// BenchmarkBookFromSite measures how much a booking from another website's page costs more than one from the server's
-// own page: the check of its origin, and the headers of CORS. A browser asks in advance at most once in 10 minutes, so
-// that request is not part of it.
+// BenchmarkBookFromSite measures the additional cost of a booking from another website's page, compared with a booking
+// from the server's own page: the check of the origin, and the headers of CORS. It sends no preflight requests, because
+// a browser sends one at most every 10 minutes.
 //
 //	go test ./web -run '^$' -bench BookFromSite -benchtime 1x
 func BenchmarkBookFromSite(b *testing.B) {
@@ -31,8 +31,8 @@ func BenchmarkBookFromSite(b *testing.B) {
 	})
 }
 
-// BenchmarkBookWithRule measures how much a booking costs more if a program on the same machine is asked first. The
-// program allows it at once.
+// BenchmarkBookWithRule measures the additional cost of a booking if the booking rule first calls a program on the same
+// machine. The program allows the booking immediately.
 //
 //	go test ./web -run '^$' -bench BookWithRule -benchtime 1x
 func BenchmarkBookWithRule(b *testing.B) {
@@ -54,8 +54,8 @@ func benchHouseSet(b *testing.B, set func(*clinic.Settings), hooks *notice.Hooks
 	return benchHouseWith(b, 100, benchStore(b), func(o *engine.Options) { o.Notices.Hooks = hooks }, set)
 }
 
-// compareBookings sends bookings of two kinds in turns, so that other work on the machine affects both. It reports the
-// processor time of each over 32 connections, client included, and the time until the answer of a single caller.
+// compareBookings alternates bookings of two kinds, so that other work on the machine affects both. For each kind it
+// reports the processor time over 32 connections, including the client's, and the response time for a single caller.
 func compareBookings(b *testing.B, without, with func(int64) *http.Request) {
 	b.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// livez reports that the process answers. It calls no backend.
+// livez reports that the process is alive. It calls no backend.
 func (s *Server) livez(c *call) error {
 	return c.json(http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -14,8 +14,8 @@ func (s *Server) livez(c *call) error {
 // readyTime limits how long readyz waits for the database and the live state.
 const readyTime = 2 * time.Second
 
-// readyz reports whether the server can serve requests now. Only operators see the version, because a version helps an
-// attacker.
+// readyz reports whether the server can serve requests now. Only operators get the version, because attackers could use
+// it.
 func (s *Server) readyz(c *call) error {
 	if s.draining.Load() {
 		return errStorageUnavailable.with("The server is stopping. Ask another one, or try again in a few seconds.")

@@ -12,20 +12,21 @@ import (
 	"holdfast/holds"
 )
 
-// Limits restrict how much the public may have at a time. They are meant to stop a machine, not a waiting room; the
-// zero value of each is its default. Each node counts for itself.
+// Limits restrict how many holds, session requests and connections the public can have at the same time. They should
+// stop a script, but not the people in a waiting room who share one address. A limit of 0 means its default. Each node
+// counts separately.
 type Limits struct {
 	HoldsPerAddress int // live holds of one address; default 200
 	HoldsPerDay     int // live holds on one UTC day of one specialist; default 100
-	// per cent of one specialist's day, and of the week, that one address may hold, at least minHoldShare seats;
-	// default 20
+	// the percentage of the seats of one specialist's day, and of the week, that one address may hold, but at least
+	// minHoldShare seats; default 20
 	HoldShare          int
-	SessionsPerAddress int // requests for a session of one address that wait at a time; default 10
+	SessionsPerAddress int // waiting session requests of one address; default 10
 	Streams            int // live streams in all, with or without Options.RateLimit; default 20,000
 	StreamsPerAddress  int // live streams of one address; default 200
-	IdlePerAddress     int // connections of one address that wait for their next request; default 256
+	IdlePerAddress     int // idle connections of one address; default 256
 
-	// ConnectionsPerAddress is the maximum number of connections of one address, streams aside. Default 1024.
+	// ConnectionsPerAddress is the maximum number of connections of one address, except streams. Default 1024.
 	ConnectionsPerAddress int
 }
 
@@ -43,14 +44,15 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// minHoldShare is the number of seats that one address can always hold of a day or week: two people of one household.
+// minHoldShare is the number of seats of a day or week that one address can always hold, for two people of one
+// household.
 const minHoldShare = 2
 
-// holdLimit limits the live holds of a group, or other things that expire. It stores for each only the expiry that it
-// saw last. If a group seems full, it asks the table of holds which of them are still live. A nil holdLimit limits
-// nothing.
+// holdLimit limits the number of live holds in each group, or of other entries that expire. It stores only the last
+// known expiry of each hold. If a group seems full, holdLimit calls end to check which holds are still live. A nil
+// *holdLimit limits nothing.
 type holdLimit[K comparable] struct {
-	end func(ctx context.Context, id string) (time.Time, bool) // of a live hold
+	end func(ctx context.Context, id string) (time.Time, bool) // returns the expiry of a hold, and whether it is live
 
 	mu  sync.Mutex
 	all map[K]*heldGroup
@@ -58,22 +60,22 @@ type holdLimit[K comparable] struct {
 
 type heldGroup struct {
 	ends   map[string]time.Time // by hold
-	looked time.Time            // time of the last look at the table
+	looked time.Time            // time of the last check which holds are live
 }
 
 func newHoldLimit[K comparable](end func(context.Context, string) (time.Time, bool)) *holdLimit[K] {
 	return &holdLimit[K]{end: end, all: make(map[K]*heldGroup)}
 }
 
-// admit counts a hold by its id. It returns false if the limit is reached. A hold that was counted before is not
-// counted again.
+// admit adds a hold to a group, or updates the expiry of a hold that is in the group already. It returns false if the
+// group is full.
 func (h *holdLimit[K]) admit(ctx context.Context, key K, most int, id string, end, now time.Time) bool {
 	if h == nil || h.count(key, most, id, end) {
 		return true
 	}
 	h.mu.Lock()
 	g := h.all[key]
-	ask := g != nil && now.Sub(g.looked) >= time.Second // otherwise a flood of refusals would ask continuously
+	ask := g != nil && now.Sub(g.looked) >= time.Second // limits the checks to one per second
 	if ask {
 		g.looked = now
 	}
@@ -84,7 +86,7 @@ func (h *holdLimit[K]) admit(ctx context.Context, key K, most int, id string, en
 	return h.count(key, most, id, end)
 }
 
-// hasRoom reports whether another hold would be admitted. It counts nothing.
+// hasRoom reports whether admit would accept another hold. It counts nothing.
 func (h *holdLimit[K]) hasRoom(ctx context.Context, key K, most int, now time.Time) bool {
 	if h == nil {
 		return true
@@ -92,7 +94,7 @@ func (h *holdLimit[K]) hasRoom(ctx context.Context, key K, most int, now time.Ti
 	h.mu.Lock()
 	g := h.all[key]
 	full := g != nil && len(g.ends) >= most
-	ask := full && now.Sub(g.looked) >= time.Second // a flood of refusals asks the table once a second
+	ask := full && now.Sub(g.looked) >= time.Second // limits the checks to one per second
 	if ask {
 		g.looked = now
 	}
@@ -144,8 +146,9 @@ func (h *holdLimit[K]) count(key K, most int, id string, end time.Time) bool {
 	return true
 }
 
-// refresh asks the table about the holds of a group that should have expired before an instant (all of them if it is
-// zero) and removes those that no longer exist. It does not hold the lock during the call.
+// refresh checks the holds of a group whose last known expiry is earlier than before, or all holds if before is zero.
+// It removes the holds that are no longer live and updates the expiry of the others. It does not hold the lock while it
+// calls end.
 func (h *holdLimit[K]) refresh(ctx context.Context, key K, before time.Time) {
 	var due []string
 	h.mu.Lock()
@@ -172,7 +175,7 @@ func (h *holdLimit[K]) refresh(ctx context.Context, key K, before time.Time) {
 	}
 }
 
-// forget removes expired holds until ctx ends.
+// forget removes expired holds once a minute until ctx ends.
 func (h *holdLimit[K]) forget(ctx context.Context) {
 	timed.Every(ctx, time.Minute, func(now time.Time) {
 		h.mu.Lock()
@@ -190,10 +193,10 @@ func (h *holdLimit[K]) forget(ctx context.Context) {
 // heldDay is one specialist's UTC day.
 type heldDay struct {
 	specialistID string
-	day          int64 // since 1970
+	day          int64 // days since 1970-01-01
 }
 
-// heldShare is the holds of one network in a day or a week of one specialist.
+// heldShare is the group of one network's holds in a day or a week of one specialist.
 type heldShare struct {
 	network      netip.Addr
 	specialistID string
@@ -201,7 +204,7 @@ type heldShare struct {
 	period       int64
 }
 
-// Refusals of more than the public may have at a time.
+// Problems of requests over the limits of the public.
 var (
 	errHoldsOfAddress = errRateLimited.with(
 		"Too many holds from this network. Book or release one, or try again after Retry-After seconds.",
@@ -220,7 +223,7 @@ var (
 	)
 )
 
-// holdLimit returns booking.HoldRequest.Limit for the caller: nil if nothing limits it.
+// holdLimit returns booking.HoldRequest.Limit for the caller, or nil if no limit applies.
 func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil
@@ -246,8 +249,8 @@ func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 	}
 }
 
-// mayHold returns booking.TimeslotsRequest.MayHold for the caller, or nil if no limit applies. It remembers the
-// result for each specialist and day of the listing.
+// mayHold returns booking.TimeslotsRequest.MayHold for the caller, or nil if no limit applies. The returned function
+// caches its result for each specialist and day of the listing.
 func (s *Server) mayHold(c *call) func(*holds.Span) bool {
 	limit := s.holdLimit(c)
 	if limit == nil {
@@ -291,7 +294,7 @@ func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	return refusal.again(10 * time.Second)
 }
 
-// tooManyHeld counts a hold in every limit. If a limit is reached, it returns the refusal.
+// tooManyHeld counts a hold in every limit. If a limit is reached, it returns the refusal and false.
 func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) {
 	if address := s.address(c.r); address.IsValid() {
 		from := network(address)
@@ -315,8 +318,8 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 // shareOf returns the number of seats that one address can hold.
 func (l *Limits) shareOf(r booking.Room) int { return max(minHoldShare, r.Seats*l.HoldShare/100) }
 
-// admitSession counts a request for a session that the public is about to make. A client has one waiting at a time, so
-// it is counted by its client.
+// admitSession counts a session request of the public before it is created. A client can have only one waiting request,
+// so the client's owner identifies the request.
 func (s *Server) admitSession(c *call) error {
 	address := s.address(c.r)
 	if c.caller.trusted() || s.bySession == nil || !address.IsValid() || c.client == "" {
@@ -329,8 +332,8 @@ func (s *Server) admitSession(c *call) error {
 	return errSessionsOfAddress.again(10 * time.Second)
 }
 
-// admitPoll limits the public polls that renew a selection. They have a bucket of their own, so that polls never use up
-// the writes of their network address.
+// admitPoll limits the public polls that renew a selection. They have a separate bucket, so that polls never use up the
+// writes of their network address.
 func (s *Server) admitPoll(c *call) error {
 	if c.caller.trusted() {
 		return nil
@@ -338,8 +341,8 @@ func (s *Server) admitPoll(c *call) error {
 	return c.limited(s.polls, s.address(c.r))
 }
 
-// network returns the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one
-// household or server has.
+// network returns the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, because one
+// household or server usually has a whole /64.
 func network(address netip.Addr) netip.Addr {
 	if address.Is6() && !address.Is4In6() {
 		prefix, _ := address.WithZone("").Prefix(64)

@@ -100,8 +100,8 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	}, from("2001:db8:1:2::1")).want(201) // another specialist
 }
 
-// TestHoldAnySkipsSpecialistOverShare: a hold with any specialist goes to one on whose day the network's
-// share is not used up. It combines the limit of a network with a request for any specialist.
+// TestHoldAnySkipsSpecialistOverShare: a network has used up its share of one specialist's day. If it then requests a
+// hold with any specialist, it gets a hold with another specialist.
 func TestHoldAnySkipsSpecialistOverShare(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots, so the share is 9
@@ -129,8 +129,8 @@ func TestHoldAnySkipsSpecialistOverShare(t *testing.T) {
 	take(first+18, 300).problem(429, "rate_limited") // both shares are held
 }
 
-// TestListingHidesWhatNetworkMayNotHold has one network hold its share of every specialist's day, one specialist
-// after the other.
+// TestListingHidesWhatNetworkMayNotHold: a network holds its share of every specialist's day, one specialist after the
+// other. The listing then omits the times of that specialist for this network.
 func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{HoldShare: 1})) // two seats of a day and of a week
 	slots := func(more ...header) (ada, n int) {
@@ -195,7 +195,7 @@ func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	hold := func(day, n int) *reply { return h.holdFrom(48*(monday+day)+n, "203.0.113.7") }
 	for day := range 3 {
 		hold(day, 0).want(201)
-		hold(day, 1).want(201) // two are always allowed
+		hold(day, 1).want(201) // two holds are always allowed
 		hold(day, 2).problem(429, "rate_limited")
 	}
 	hold(3, 0).want(201)
@@ -205,8 +205,8 @@ func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	t.Log("one network held 7 of the 35 slots of a week")
 }
 
-// TestPublicHoldTTLIsCapped: a public hold lasts as long as filling in a form takes. A program may request a longer
-// one.
+// TestPublicHoldTTLIsCapped: the server caps the TTL that a visitor requests for a hold. A program with a key may
+// request a longer one.
 func TestPublicHoldTTLIsCapped(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"holdTtlSeconds": 400}, asAdmin).want(200)
@@ -295,7 +295,8 @@ func TestNetworkStreamLimit(t *testing.T) {
 	h.eventually("who leaves makes room", func() bool { return open("203.0.113.7").StatusCode == 200 })
 }
 
-// TestLogHasClientAddressOnDemand: the log line of a request has the client's address only if the operator wants it.
+// TestLogHasClientAddressOnDemand: the log line of a request has the client's address only if the operator has enabled
+// LogClientAddress.
 func TestLogHasClientAddressOnDemand(t *testing.T) {
 	for _, wanted := range []bool{false, true} {
 		h := newHouse(t, func(o *web.Options) {

@@ -20,7 +20,7 @@ type historyJSON struct {
 	Links     []linkJSON        `json:"links"`
 }
 
-// identityJSON is one way in which appointments spell a person.
+// identityJSON is one spelling of a person's name and contact in appointments.
 type identityJSON struct {
 	Name      string `json:"name"`
 	Email     string `json:"email,omitempty"`
@@ -40,8 +40,8 @@ type linkJSON struct {
 	People []identityJSON `json:"people"`
 }
 
-// getHistory returns the appointments of the person for whom an appointment is booked. person.Viewer decides what a
-// specialist sees.
+// getHistory returns all appointments of the patient of an appointment. person.Viewer determines which of them a
+// specialist gets.
 func (s *Server) getHistory(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Server) getHistory(c *call) error {
 	return c.json(http.StatusOK, map[string]historyJSON{"history": j})
 }
 
-// authorOf returns the name of a note's author without the kind of actor.
+// authorOf returns the id of the user or the API key that wrote a note, without the kind of actor.
 func (s *Server) authorOf(actor string) string {
 	_, id, _ := strings.Cut(actor, ":")
 	return id
@@ -80,8 +80,8 @@ type findPeopleBody struct {
 	Limit *int   `json:"limit"`
 }
 
-// foundPersonJSON is a search result; appointmentId is the newest appointment, which identifies the person in further
-// requests.
+// foundPersonJSON is a search result. AppointmentID is the person's newest appointment, which identifies the person in
+// further requests.
 type foundPersonJSON struct {
 	identityJSON
 	AppointmentID string `json:"appointmentId"`
@@ -89,8 +89,8 @@ type foundPersonJSON struct {
 	Last          string `json:"last"`
 }
 
-// findPeople changes nothing, so its answer is not stored for a repeated request. A specialist finds the people in
-// their own calendar.
+// findPeople changes nothing, so its answer is not stored for a repeated request. A signed-in specialist finds only the
+// people in their own calendar.
 func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 	c.once = nil
 	limit := 12
@@ -122,7 +122,7 @@ type noteBody struct {
 	Text string `json:"text"`
 }
 
-// addNote answers without the text, so that no remembered answer has it.
+// addNote answers without the text of the note, so that no answer stored under an idempotency key contains it.
 func (s *Server) addNote(c *call, b *noteBody) error {
 	if _, err := s.reachable(c); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// holdJSON is a hold in the form for its owner.
+// holdJSON is a hold for its owner and for the desk.
 type holdJSON struct {
 	HoldID            string `json:"holdId"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -89,7 +89,8 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	return c.json(http.StatusCreated, said)
 }
 
-// moving returns the appointment that a patient is about to move: a hold may carry its manage link. Nil without one.
+// moving returns the appointment that a patient is about to move, or nil if there is none. Its manage token is in the
+// header Holdfast-Manage of the hold request.
 func (s *Server) moving(c *call) (*store.Appointment, error) {
 	token := c.r.Header.Get("Holdfast-Manage")
 	if token == "" {
@@ -134,7 +135,7 @@ type releaseHoldBody struct {
 	HoldID string `json:"holdId"`
 }
 
-// deleteHold takes the hold and the client from the body or from the query.
+// deleteHold releases a hold. It reads the hold's id and the client from the body or from the query.
 func (s *Server) deleteHold(c *call, b *releaseHoldBody) error {
 	q := c.query()
 	if b.HoldID == "" {
@@ -159,7 +160,8 @@ func (s *Server) releaseHold(c *call, b *releaseHoldBody) error {
 	return c.json(http.StatusOK, map[string]bool{"ok": true, "released": released})
 }
 
-// listHolds returns a client's own holds, and to the desk all holds. It never shows the owner.
+// listHolds returns a client's own holds, or all holds if the desk names no client. It never returns the owner of a
+// hold.
 func (s *Server) listHolds(c *call) error {
 	q := c.query()
 	client, specialistID := q.client(c), q.id("specialistId")

@@ -231,12 +231,12 @@ func TestRescheduleIgnoresCooldown(t *testing.T) {
 	h.do("POST", "/v1/holds", wanted).problem(429, "cooldown_active")
 	h.do("POST", "/v1/holds", wanted, header{"Holdfast-Manage": "v1.forged"}).problem(401, "unauthorized")
 	held := h.do("POST", "/v1/holds", wanted, booked.managing()).want(201)
-	// The link works only for its own type, and does not allow a booking.
+	// The link works only for the type of its appointment, and does not allow a new booking.
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
 	h.book(1, "checkup", map[string]any{"holdId": held.text("holdId")}).problem(429, "cooldown_active")
 	move := map[string]any{"slotStartDate": h.at(60), "holdId": held.text("holdId"), "clientId": client(7)}
 	h.do("POST", "/v1/appointments/managed/reschedule", move, booked.managing()).problem(403, "not_owner")
-	delete(move, "clientId") // then it is the client of the booking
+	delete(move, "clientId") // without a clientId, the server uses the client of the booking
 	moved := h.do("POST", "/v1/appointments/managed/reschedule", move, booked.managing()).want(200)
 	if got := moved.text("appointment", "slotStartDate"); got != h.at(60) {
 		t.Errorf("moved to %s, want %s", got, h.at(60))

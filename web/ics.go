@@ -4,7 +4,7 @@ import "holdfast/engine/message"
 
 var calendarType = []string{"text/calendar; charset=utf-8; method=PUBLISH"}
 
-// getICS answers an appointment as a calendar file.
+// getICS returns an appointment as a calendar file.
 func (s *Server) getICS(c *call) error {
 	a, err := s.reachable(c)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// inFlight is the set of idempotency keys whose first request is still running in this process. Across nodes the
-// database decides: the second of two commits is a duplicate.
+// inFlight is the set of idempotency keys whose first request is still running in this process. If two nodes run
+// requests with the same key, the database refuses the second commit as a duplicate.
 type inFlight struct {
 	mu   sync.Mutex
 	keys map[string]struct{}
@@ -41,12 +41,12 @@ func (f *inFlight) leave(key string) {
 // atMostOnce runs do, unless the request's Idempotency-Key already has an answer: then it returns that answer. It
 // stores only successful answers, so a failed request can be repeated under its key.
 //
-// A use case that writes durably gets the Once of the answer, and the answer commits with the write. An answer
-// without a durable write, such as a hold's, is stored in memory afterwards: after a restart of the server, a repeat
+// A use case that writes durably receives the record.Once and commits the answer with its write. If the request has no
+// durable write, as with a hold, atMostOnce stores the answer only in memory: after a restart of the server, a repeat
 // runs again.
 //
-// If do is allOrNothing, it runs before the database is asked for an earlier answer. Its failure is returned only if
-// there is none.
+// If allOrNothing is set, atMostOnce first searches only its memory for an earlier answer and runs do. It searches the
+// database only if do fails, and returns the failure only if the database has no earlier answer either.
 func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error {
 	key := c.r.Header.Get("Idempotency-Key")
 	if key == "" || c.r.Method != "POST" {
@@ -90,7 +90,7 @@ func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error 
 	return err
 }
 
-// scope keeps the keys of one caller and route apart from all others.
+// scope returns a hash of the caller and the route. The same idempotency key in two scopes belongs to two requests.
 func (c *call) scope() string {
 	who := c.caller.secret
 	if who == "" {
@@ -100,7 +100,7 @@ func (c *call) scope() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fingerprint returns a hash of the path's parameters and the body, which distinguishes two requests of one route.
+// fingerprint returns a hash of the path and the body, which distinguishes two requests of one route.
 func (c *call) fingerprint(raw []byte) [32]byte {
 	h := sha256.New()
 	h.Write([]byte(c.r.URL.Path))
@@ -109,7 +109,7 @@ func (c *call) fingerprint(raw []byte) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// replay gives the remembered answer, if there is one.
+// replay sets the stored answer as the answer of this request, if there is one, and reports whether there is.
 func (c *call) replay(once *record.Once, recall func(context.Context,
 	*record.Once) (*store.IdempotencyRecord, error)) (bool, error) {
 	record, err := recall(c.ctx(), once)
@@ -121,8 +121,8 @@ func (c *call) replay(once *record.Once, recall func(context.Context,
 	return true, nil
 }
 
-// answering hands the idempotency of this request to a use case, which commits the answer with its write. It is nil if
-// the request has no key. render must be pure.
+// answering returns the record.Once of this request for a use case, which commits the answer with its write. It returns
+// nil if the request has no idempotency key. render must be pure.
 func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	once := c.once
 	if once != nil {
@@ -135,7 +135,8 @@ func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	return once
 }
 
-// leave leaves the answer that answering committed with the write. Without a key it renders the result of the write.
+// leave sets the answer to the one that was committed with the write. Without an idempotency key, it renders the result
+// of the write.
 func (c *call) leave(render func(result any) (int, []byte), result any) {
 	if c.committed.body == nil {
 		c.status, c.out = render(result)
@@ -144,8 +145,8 @@ func (c *call) leave(render func(result any) (int, []byte), result any) {
 	c.status, c.out = c.committed.status, c.committed.body
 }
 
-// answerChange calls do, whose result is the answer. do passes the Once on to a use case, which commits the answer with
-// its write. say must be pure.
+// answerChange calls do and answers with its result. do passes the record.Once to a use case, which commits the answer
+// with its write. say must be pure.
 func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.Once) (T, error)) error {
 	render := func(result any) (int, []byte) {
 		r := result.(T)
@@ -159,7 +160,8 @@ func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.
 	return nil
 }
 
-// committing is the context for a use case that takes its Once from there, and render what commits with its write.
+// committing returns a context with the record.Once of this request, for a use case that reads it from the context. The
+// use case commits the answer that render returns with its write.
 func committing[T any](c *call, status int, render func(*T) any) context.Context {
 	return record.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {
 		r := result.(T)

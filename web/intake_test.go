@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// asking opens a clinic that requires consent and asks three questions for the check-up.
+// asking returns a house whose clinic requires consent and asks three questions for the check-up.
 func asking(t testing.TB) *house {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{

@@ -11,24 +11,24 @@ import (
 	"holdfast/engine/timed"
 )
 
-// rate limits how often one address can call: a burst, and then one more call per interval.
+// rate limits the requests of one address: a burst, and then one more request per interval.
 type rate struct {
 	every time.Duration
 	burst int
 }
 
-// The limits are meant to stop a machine, not a waiting room: a whole clinic often shares one address.
+// The limits should stop a script, but not the people in a waiting room: a whole clinic often shares one address.
 var (
 	publicWrites = rate{every: 50 * time.Millisecond, burst: 300}
 	streamOpens  = rate{every: 250 * time.Millisecond, burst: 120}
-	// a waiting room of 40 clients that poll every second, twice over
+	// twice the rate of a waiting room with 40 clients that poll every second
 	publicPolls = rate{every: 10 * time.Millisecond, burst: 600}
 )
 
-// limiter is a token bucket per address. It stores one instant for each: when the bucket will be full again (GCRA,
-// ITU-T I.371). An address without an entry has a full bucket, and an entry whose bucket is full is deleted. If too
-// many addresses arrive, the limiter deletes other entries early, which gives them a full bucket: the harmless
-// mistake. A nil limiter limits nothing.
+// limiter is a token bucket per address. For each address it stores the instant at which the bucket will be full again
+// (GCRA, ITU-T I.371). An address without an entry has a full bucket, and an entry whose bucket is full is deleted. If
+// there are too many addresses, the limiter deletes entries early. Their addresses then have a full bucket, which is
+// harmless. A nil *limiter limits nothing.
 type limiter struct {
 	rate
 	full [16]*timed.Map[netip.Addr, time.Time] // by address
@@ -45,7 +45,7 @@ func newLimiter(r rate) *limiter {
 	return l
 }
 
-// window returns the time in which an empty bucket becomes full.
+// window returns the time that an empty bucket needs to become full.
 func (l *limiter) window() time.Duration { return time.Duration(l.burst) * l.every }
 
 // take takes one token and returns the time after which the bucket is full again. If that time is longer than the
@@ -64,10 +64,10 @@ func (l *limiter) take(address netip.Addr, now time.Time) (untilFull time.Durati
 	return untilFull
 }
 
-// limited takes one token of an address for this request and reports what is left in RateLimit-Limit,
-// RateLimit-Remaining and RateLimit-Reset (draft-ietf-httpapi-ratelimit-headers-06; the last in seconds until all
-// tokens are back). It returns an error if there was none. Callers without an address, such as one on a pipe, are not
-// limited.
+// limited takes one token of an address for this request. It reports the state of the bucket in RateLimit-Limit,
+// RateLimit-Remaining and RateLimit-Reset (draft-ietf-httpapi-ratelimit-headers-06). RateLimit-Reset is the number of
+// seconds until the bucket is full. limited returns an error if the bucket was empty. It does not limit callers without
+// an address, such as one on a pipe.
 func (c *call) limited(l *limiter, address netip.Addr) error {
 	if l == nil || !address.IsValid() {
 		return nil
@@ -84,17 +84,15 @@ func (c *call) limited(l *limiter, address netip.Addr) error {
 	return nil
 }
 
-// address returns the network address of a request: the peer, or, if the peer is a trusted proxy, the nearest hop
-// before it that is not one. If X-Forwarded-For and Forwarded disagree, address uses neither. It returns the zero
-// Addr if the address is unknown.
+// address returns the network address of a request. This is the peer's address, or, if the peer is a trusted proxy, the
+// address of the nearest hop before it that is not a trusted proxy. If X-Forwarded-For and Forwarded disagree, address
+// uses neither. It returns the zero Addr if the address is unknown.
 func (s *Server) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	if !s.trusts(peer) {
 		if len(r.Header["X-Forwarded-For"])+len(r.Header["Forwarded"]) > 0 {
 			s.warnForwarded.Do(func() {
-				s.log.Warn("forwarded address ignored: the request came from none of --trusted-proxies: " +
-					"such headers are ignored. If it came from your proxy, all its visitors count as one until you " +
-					"name it there")
+				s.log.Warn("forwarded address ignored: the request did not come from any of --trusted-proxies")
 			})
 		}
 		return peer
@@ -116,7 +114,7 @@ func (s *Server) beforeProxies(peer netip.Addr, hops []string) netip.Addr {
 	for i := len(list) - 1; i >= 0; i-- {
 		hop := parseAddress(strings.TrimSpace(list[i]))
 		if !hop.IsValid() {
-			return peer // no trusted proxy wrote the entries before it
+			return peer // no trusted proxy wrote the entries before this hop
 		}
 		if peer = hop; !s.trusts(hop) {
 			break
@@ -134,8 +132,8 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return false
 }
 
-// forwardedFor extracts the addresses from Forwarded headers (RFC 7239), one for each hop. A hop without "for" has
-// none, and the entries before it do not count.
+// forwardedFor extracts the addresses from Forwarded headers (RFC 7239), one for each hop. For a hop without "for", the
+// address is empty, and beforeProxies ignores the entries before it.
 func forwardedFor(headers []string) []string {
 	var hops []string
 	for element := range strings.SplitSeq(strings.Join(headers, ","), ",") {
@@ -162,8 +160,9 @@ func parseAddress(s string) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// onThisMachine reports whether a request was made on this machine, to it by its own name, and was not passed on by a
-// proxy on it. Checking the name excludes a page in a browser here whose own name was made to resolve to this server.
+// onThisMachine reports whether a request comes from this machine, uses a loopback name or address in its Host header,
+// and was not forwarded by a proxy on this machine. The check of the name excludes DNS rebinding: a page in a browser
+// on this machine whose host name an attacker resolves to this server.
 func (s *Server) onThisMachine(r *http.Request) bool {
 	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto",
 		"X-Real-Ip", "Via"} {
@@ -174,7 +173,7 @@ func (s *Server) onThisMachine(r *http.Request) bool {
 	return parseAddress(r.RemoteAddr).IsLoopback() && isLoopbackHost(r.Host)
 }
 
-// isLoopbackHost reports whether a Host header names this machine to itself.
+// isLoopbackHost reports whether a Host header is localhost or a loopback address.
 func isLoopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -182,7 +181,7 @@ func isLoopbackHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || parseAddress(host).IsLoopback()
 }
 
-// base returns the address with which links begin: the configured one, or else the address of this request.
+// base returns the address with which links start: the configured address, or else the address of this request.
 func (c *call) base() string {
 	if said, _ := c.engine.Clinic.BaseURL(); said != "" {
 		return said
@@ -198,8 +197,8 @@ func (c *call) scheme() string {
 	return "http"
 }
 
-// fromOwnPages reports whether the browser marks the request as coming from a page of the clinic's own address.
-// Behind a proxy that rewrites Host, the request itself does not show it.
+// fromOwnPages reports whether the request's Origin is the clinic's configured address. This detects the clinic's own
+// pages even behind a proxy that rewrites Host.
 func (c *call) fromOwnPages() bool {
 	said, _ := c.engine.Clinic.BaseURL()
 	return said != "" && c.r.Header.Get("Origin") == said

@@ -19,7 +19,7 @@ type mailPreviewJSON struct {
 	Own     clinic.MailText `json:"own"` // the default text, without the clinic's changes
 }
 
-// previewMail is `POST /v1/settings/mail-preview`: it changes nothing and sends nothing.
+// previewMail is `POST /v1/settings/mail-preview`. It renders an email, and changes and sends nothing.
 func (s *Server) previewMail(c *call, b *mailPreviewBody) error {
 	c.once = nil
 	p, err := s.engine.Message.PreviewMail(b.Notice, b.Language, clinic.MailText{Subject: b.Subject, Text: b.Text})

@@ -8,13 +8,13 @@ import (
 	"holdfast/engine/notice"
 )
 
-// mailServerBody is a mail server as an owner types it.
+// mailServerBody is a mail server as an owner enters it.
 type mailServerBody struct {
 	Host       string            `json:"host"`
 	Port       int               `json:"port"`
 	Encryption notice.Encryption `json:"encryption"`
 	User       string            `json:"user"`
-	Password   string            `json:"password"` // if empty, the one that is stored for this server and user
+	Password   string            `json:"password"` // if empty, the password stored for this server and user
 	From       string            `json:"from"`
 }
 
@@ -23,10 +23,10 @@ func (b *mailServerBody) wish() message.MailServerWish {
 		Password: b.Password, From: b.From}
 }
 
-// mailServerAnswer is the configured mail server. No answer has the password.
+// mailServerAnswer is the configured mail server. It never contains the password.
 type mailServerAnswer struct {
-	Given      *givenMailServerJSON  `json:"given,omitempty"`  // the server was started with it, so it takes precedence
-	Chosen     *chosenMailServerJSON `json:"chosen,omitempty"` // by an owner
+	Given      *givenMailServerJSON  `json:"given,omitempty"`  // from the start options of the server; takes precedence
+	Chosen     *chosenMailServerJSON `json:"chosen,omitempty"` // an owner's choice
 	Sender     string                `json:"sender"`           // the sender's address; empty means no email is sent
 	SenderFrom string                `json:"senderFrom"`       // start, choice or clinic
 }
@@ -42,7 +42,7 @@ type chosenMailServerJSON struct {
 	Encryption  notice.Encryption `json:"encryption"`
 	User        string            `json:"user"`
 	PasswordSet bool              `json:"passwordSet"`
-	// false: this server lacks the key to it, and emails wait
+	// false if this server does not have the key that decrypts the password; emails then wait
 	PasswordReadable bool   `json:"passwordReadable"`
 	From             string `json:"from"`
 }
@@ -62,13 +62,13 @@ func (s *Server) mailServer() map[string]mailServerAnswer {
 
 func (s *Server) getMailServer(c *call) error { return c.json(http.StatusOK, s.mailServer()) }
 
-// errDemoMail is for the demo, whose patients are invented: their addresses may be those of real people.
+// errDemoMail is for the demo. Its patients are invented, but their email addresses may belong to real people.
 var errDemoMail = errForbidden.with(
 	"The demo sends no email, because its patients are invented. Start a clinic of your own with holdfast serve.",
 )
 
-// putMailServer stores another choice. Its answer is not stored for a repeated request: the request contains a
-// password, and repeating it changes nothing.
+// putMailServer stores the owner's choice. Its answer is not stored for a repeated request: the request contains a
+// password, and repeating the request changes nothing.
 func (s *Server) putMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
 	if s.options.Demo {
@@ -90,12 +90,12 @@ func (s *Server) deleteMailServer(c *call) error {
 type mailTrialJSON struct {
 	Delivery string         `json:"delivery"`          // sent or failed
 	To       string         `json:"to"`                //
-	Finding  notice.Finding `json:"finding,omitempty"` // the reason of a failure
-	Said     string         `json:"said,omitempty"`    // by the mail server
+	Finding  notice.Finding `json:"finding,omitempty"` // the cause of a failure
+	Said     string         `json:"said,omitempty"`    // the mail server's reply
 }
 
-// tryMailServer sends one email through a server that is not saved yet, to the user who requests it. So it needs a
-// signed-in person.
+// tryMailServer sends one email through a mail server that is not saved yet. The email goes to the user who requests
+// it, so tryMailServer needs a signed-in user.
 func (s *Server) tryMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
 	if s.options.Demo {

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestOwnerChoosesMailServer: an owner configures email over HTTP. A refusal by the mail server is described for the
-// page, and no answer has the password.
+// TestOwnerChoosesMailServer: an owner configures email over HTTP. If the mail server refuses, the answer describes the
+// cause for the page. No answer has the password.
 func TestOwnerChoosesMailServer(t *testing.T) {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)

@@ -11,10 +11,10 @@ type mailTestJSON struct {
 	Detail   string `json:"detail,omitempty"` // why it failed
 }
 
-// testMail sends one email to the user who requests it, so it needs a signed-in person. The outcome is the answer:
-// a mail server that refuses is a finding, not an error of this request.
+// testMail sends one email to the user who requests it, so it needs a signed-in user. The answer has the outcome: if
+// the mail server refuses the email, the request itself still succeeds.
 func (s *Server) testMail(c *call) error {
-	c.once = nil // every test is a new mail
+	c.once = nil // every test sends a new email
 	who, err := c.mine()
 	if err != nil {
 		return err

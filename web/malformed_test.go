@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// This test sends ten thousand malformed requests, to every route and from every caller that it admits. None gets a
-// 5xx, none panics, and every refusal is a problem with a text.
+// This test sends 10,000 malformed requests to all routes, from callers that each route admits. No answer is a 5xx, no
+// handler panics, and every refusal is a problem with a text.
 
 const malformedRequests = 10_000
 
@@ -47,7 +47,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 	statuses := make(map[int]int)
 	for n := range malformedRequests {
-		random := rand.New(rand.NewPCG(uint64(n), 12)) // so that one request can be sent alone
+		random := rand.New(rand.NewPCG(uint64(n), 12)) // so that a single request can be repeated
 		m := say[n%len(say)]
 		m.header = make(map[string]string)
 		for name, value := range say[n%len(say)].header {
@@ -64,7 +64,7 @@ func TestMalformedRequests(t *testing.T) {
 		}
 		inItsWords := m.path == "/mcp" || strings.Contains(w.Body.String(), `"llm_guidance"`) ||
 			strings.Contains(w.Body.String(), `{"resourceType":"OperationOutcome",`) ||
-			// the same, but a HEAD gets only the header
+			// the answer to a HEAD has only the header
 			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json"
 		if w.Code >= 400 && w.Header().Get("Content-Type") != "application/problem+json" && !inItsWords {
 			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code,
@@ -87,14 +87,14 @@ type malformed struct {
 	header                    map[string]string
 }
 
-// oddities are JSON values that are valid nowhere.
+// oddities are JSON values that are invalid for most fields.
 var oddities = []string{
 	"null", "true", "-1", "0", "1e400", "9223372036854775808", "0.5", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `["a"]`,
 	`{"a":1}`, `"2026-02-30"`, `"24:01"`, `"0000-00-00T00:00:00Z"`, `"9999-12-31T23:59:59+23:59"`,
 	`"2026-11-23T09:00:00"`, `"../../etc/passwd"`, `"' OR 1=1 --"`, `"<script>"`, `"🦷"`, "\"\xff\xfe\"",
 }
 
-// oddValues are the same for headers, queries and paths.
+// oddValues are values that are invalid for most headers, query parameters and parts of paths.
 var oddValues = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷",
 	"' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
 
@@ -166,13 +166,14 @@ func places(body string) (at [][2]int) {
 	return at
 }
 
-// send calls the handler without the network, so that the request can contain anything. It leaves a stream after a
-// moment.
+// send calls the handler without the network, so that the request can contain anything. It disconnects from a stream
+// after 5 ms.
 func (m *malformed) send(h *house) *httptest.ResponseRecorder {
 	ctx, leave := context.WithTimeout(context.Background(), time.Minute)
 	defer leave()
 	if strings.HasSuffix(m.path, "/stream") {
-		// The reader leaves immediately. A deadline would look like the server's own, and be a 503 on a slow machine.
+		// Cancel the request instead of setting a deadline: on a slow machine, the server would answer a passed
+		// deadline with 503.
 		var gone context.CancelFunc
 		ctx, gone = context.WithCancel(ctx)
 		defer time.AfterFunc(5*time.Millisecond, gone).Stop()

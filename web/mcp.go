@@ -20,8 +20,8 @@ import (
 	"holdfast/web/instant"
 )
 
-// The Model Context Protocol: the same engine and the same tokens as the agent routes, as tools that a language model
-// can call. It is stateless: sessionId connects the calls of one conversation.
+// The Model Context Protocol (MCP) offers tools that a language model can call. They use the same engine and the same
+// tokens as the agent routes. The protocol is stateless here: sessionId connects the calls of one conversation.
 
 // postMCP is `POST /mcp`, the streamable HTTP transport.
 func (s *Server) postMCP(c *call) error {
@@ -30,7 +30,7 @@ func (s *Server) postMCP(c *call) error {
 	return nil
 }
 
-// answerMCP answers the protocol on behalf of one principal.
+// answerMCP returns the handler that serves MCP for one principal.
 func (s *Server) answerMCP(p record.Principal) http.Handler {
 	server := s.mcpServer(p)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
@@ -65,13 +65,14 @@ func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description stri
 	}, h)
 }
 
-// mcpTools are the tools of one principal. The model receives the error of a tool as the text of the problem table.
+// mcpTools are the tools of one principal. If a tool fails, the model receives the code and the detail of the problem.
 type mcpTools struct {
 	*Server
 	principal record.Principal
 }
 
-// said converts an error into the sentence that a web client would get.
+// said converts an error to one whose text is the code, the detail and the invalid fields of the problem that a web
+// client would get.
 func said(err error) error {
 	p := problemOf(err, time.Now())
 	text := p.Code + ": " + p.Detail
@@ -252,7 +253,7 @@ func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment,
 	return a, nil
 }
 
-// errDeadToken is errDeadLink, and where an assistant has the newer token from.
+// errDeadToken is errDeadLink with a sentence that states which answer has the newest token.
 var errDeadToken = errDeadLink.with(errDeadLink.Detail +
 	" The newest manageToken is in the answer of the last book or reschedule.")
 
@@ -281,8 +282,8 @@ type moveIn struct {
 	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
 }
 
-// reschedule moves an appointment once: the answer commits with the move, because the move replaces the manageToken. If
-// the assistant did not get the answer and repeats the call, it gets the same answer with the new token.
+// reschedule moves an appointment. The move replaces the manageToken, so the answer commits with the move: if the
+// assistant did not receive the answer and repeats the call, it gets the same answer with the new token.
 func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	in moveIn) (*mcp.CallToolResult, bookingOut, error) {
 	once := t.onceMoved(in)

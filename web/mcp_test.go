@@ -24,7 +24,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// assistant is a client of the protocol, like that of a language model's host.
+// assistant returns an MCP client, like the client in the host program of a language model.
 func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	t.Helper()
 	ctx := context.Background()
@@ -154,8 +154,8 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	}
 }
 
-// TestMCPDescribesArguments: a model receives the clinic, its zone and date, and the values of each field. A value
-// beyond them is refused.
+// TestMCPDescribesArguments: a model receives the clinic, its zone and date, and the allowed values of each field. The
+// server refuses other values.
 func TestMCPDescribesArguments(t *testing.T) {
 	h := newHouse(t)
 	s := assistant(t, h)

@@ -9,15 +9,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A language model receives these texts before it calls a tool: the clinic's name, today's date there, and the
-// allowed values of each field. A model that has the limits respects them; a value beyond them is refused with a
-// sentence that names the limit.
+// A language model receives these texts before it calls a tool: the clinic's name, today's date at the clinic, and the
+// allowed values of each field. The server refuses a value over a limit, with a sentence that names the limit.
 
 const mcpInstructions = `Book, move and cancel appointments of the clinic %q. Its clock and calendar are those of %s, where today is %s.
 Offer only times that find_slots returned, and say them as "spoken" has them. Copy tokens exactly and never read them out.
 A booking that is "queued" is received and not yet confirmed: say so, and look it up later with booking_status.`
 
-// today returns the current date in the form in which the tools take it: "Monday, 2026-11-23".
+// today returns the weekday and the date at the clinic, such as "Monday, 2026-11-23".
 func (t mcpTools) today() string {
 	return time.Now().In(t.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
 }
@@ -26,14 +25,15 @@ func (t mcpTools) instructions() string {
 	return fmt.Sprintf(mcpInstructions, t.engine.Clinic.Schedule().Clinic.Name, t.engine.Clinic.Zone(), t.today())
 }
 
-// maxTypesListed bounds the appointment types that are listed as the values of a field.
+// maxTypesListed is the maximum number of appointment types that a schema lists as the values of a field.
 const maxTypesListed = 100
 
-// schemaOf is the schema of a tool's input or output, read off its type and narrowed to the values there are.
+// schemaOf returns the schema of a tool's input or output. It derives the schema from the Go type and restricts the
+// fields to their allowed values.
 func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
-		panic(err) // the types are from this package, and every test of the protocol uses each
+		panic(err) // impossible: the types are from this package, and the tests use all of them
 	}
 	for name, p := range s.Properties {
 		if narrow, known := mcpValues[name]; known {
@@ -53,7 +53,7 @@ func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 	return s
 }
 
-// mcpValues are the bounds that the engine sets, by field.
+// mcpValues restricts fields, by name, to the values that the engine accepts.
 var mcpValues = map[string]func(*jsonschema.Schema){
 	"from":         pattern(`^\d{4}-\d{2}-\d{2}$`),
 	"days":         between(1, agent.MaxAgentDays),

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/timed"
 )
 
-// Limits of the server's memory above which it logs a warning. A clinic needs a tenth of them.
+// The server logs a warning if its memory exceeds these limits. A clinic needs a tenth of them.
 const (
 	heapWarning     = 500 << 20
 	residentWarning = 1 << 30
@@ -63,8 +63,7 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// residentBytes is the memory of the process that is not swapped out; 0 if /proc does not provide
-// it.
+// residentBytes returns the memory of the process that is not swapped out; 0 if /proc does not provide it.
 func residentBytes() uint64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(b)
@@ -75,7 +74,7 @@ func residentBytes() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// processorTime returns the processor time of the process; false if /proc does not have it.
+// processorTime returns the processor time of the process; false if /proc does not provide it.
 func processorTime() (time.Duration, bool) {
 	b, err := os.ReadFile("/proc/self/stat")
 	// The program name, in brackets, can contain anything; the third field comes after it.
@@ -88,7 +87,7 @@ func processorTime() (time.Duration, bool) {
 	return time.Duration(user+system) * (time.Second / 100), true // in hundredths of a second on every Linux
 }
 
-// openFiles returns the number of open files of the process and its limit; false if /proc does not have them.
+// openFiles returns the number of open files of the process and their limit; false if /proc does not provide them.
 func openFiles() (open, most int, ok bool) {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"holdfast/store"
 )
 
-// metrics counts what the server does. Labels are route patterns, status classes and words from fixed lists; no part
-// of a label comes from a request. A route is listed from its first request on. Its durations are counted by the kind
-// of request, so a server with a hundred routes has a few hundred lines instead of thousands.
+// metrics counts requests and their durations. Labels are route patterns, status classes and words from fixed lists; no
+// part of a label comes from a request. A route is listed from its first request on. The histograms of durations are
+// per kind of request and not per route, so a server with a hundred routes has a few hundred lines instead of
+// thousands.
 type metrics struct {
 	version string
 	started time.Time
@@ -22,11 +23,11 @@ type metrics struct {
 }
 
 // requestKinds are the kinds of requests whose durations are measured separately. Requests that wait for an external
-// server (such as an agent's booking) and those of operators do not show how a patient is served. A stream's duration
-// is not measured.
+// server (such as an agent's booking) and requests of operators have their own kinds, because their durations do not
+// show how long patients wait. The durations of streams are not measured.
 var requestKinds = [...]string{"page", "read", "write", "outside", "operation"}
 
-// requestKindOf is the place of a route among requestKinds; -1 for a stream.
+// requestKindOf returns the index of a route's kind in requestKinds, or -1 for a stream.
 func requestKindOf(rt *route) int {
 	kind := "write"
 	switch {
@@ -74,17 +75,18 @@ type routeMetrics struct {
 	name    string
 	answers [len(statusClasses)]atomic.Uint64
 	nanos   atomic.Int64
-	seconds *store.Durations // of its kind; nil for a stream
+	seconds *store.Durations // durations of the route's kind; nil for a stream
 }
 
 // statusClasses are the classes of status codes; "none" counts requests without an answer.
 var statusClasses = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// route creates the counters of a route under "GET /v1/clinic", or under its pattern alone if it accepts any method.
+// route creates the counters of a route. Their name is the method and the pattern, such as "GET /v1/clinic", or only
+// the pattern if the route accepts any method.
 func (m *metrics) route(rt *route) *routeMetrics {
 	name := strings.TrimSpace(rt.method + " " + rt.pattern)
 	if i := slices.IndexFunc(m.routes, func(r *routeMetrics) bool { return r.name == name }); i >= 0 {
-		return m.routes[i] // unknown routes are answered in three ways and counted once
+		return m.routes[i] // the three handlers of unmatched requests share their counters
 	}
 	r := &routeMetrics{name: name}
 	if kind := requestKindOf(rt); kind >= 0 {
@@ -127,7 +129,7 @@ func (m *metrics) expose(to *exposition) {
 	to.gauge(goDesc, 1, runtime.Version())
 	to.gauge(goroutinesDesc, float64(runtime.NumGoroutine()))
 	to.gauge(startDesc, float64(m.started.UnixMilli())/1000)
-	// Values that the system does not provide are left out.
+	// Omit values that the operating system does not provide.
 	if n := residentBytes(); n > 0 {
 		to.gauge(residentDesc, float64(n))
 	}

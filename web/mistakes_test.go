@@ -11,7 +11,7 @@ import (
 type mistakenBody struct {
 	operation string // method and pattern, as in docs/api/openapi.yaml
 	path      string // default: the pattern
-	body      string // $ and a capital stand for a value that the test makes
+	body      string // the test replaces a $ and a name in capitals by a value
 	want      string // the fields of the errors
 	as        string // "" is an admin; or public, owner, agent
 }
@@ -138,7 +138,7 @@ func TestMistakesAreListedTogether(t *testing.T) {
 	}
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
-			if name := method + " " + path; o.RequestBody != nil && !rows[name] && path != "/mcp" && !strings.HasPrefix(path, "/fhir/") { // these have errors of their own
+			if name := method + " " + path; o.RequestBody != nil && !rows[name] && path != "/mcp" && !strings.HasPrefix(path, "/fhir/") { // other error formats
 				t.Errorf("%s has no row in the table", name)
 			}
 		}
@@ -160,7 +160,7 @@ func TestMistakesAreListedTogether(t *testing.T) {
 		}
 		return all.String()
 	}
-	h.do("GET", "/v1/queue-status", nil, callers["agent"]).want(200) // stores when the key was first used
+	h.do("GET", "/v1/queue-status", nil, callers["agent"]).want(200) // stores the time of the key's first use
 	before := state()
 	for _, x := range mistakenBodies {
 		t.Run(x.operation, func(t *testing.T) {

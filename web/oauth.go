@@ -2,8 +2,8 @@ package web
 
 import "net/http"
 
-// protectedResource is the path at which programs find how to authenticate (RFC 9728): for the API and, below it, for
-// /mcp.
+// protectedResource is the path of the metadata that describes to programs how to authenticate (RFC 9728). It is for
+// the API; the path with /mcp appended is for MCP.
 const protectedResource = "/.well-known/oauth-protected-resource"
 
 // protectedResourceJSON states that a key is sent as a bearer token. It names no authorization server, because there is
@@ -24,8 +24,8 @@ func (s *Server) describeResource(path string) handle {
 	}
 }
 
-// challenge returns the WWW-Authenticate headers for a caller without a credential. A program that speaks the Model
-// Context Protocol looks there for the description.
+// challenge returns the WWW-Authenticate headers for a caller without a credential. On /mcp, they contain the URL of
+// the metadata, which MCP clients read.
 func (c *call) challenge() []string {
 	if c.route.pattern == "/mcp" {
 		return []string{bearerChallenge[0] + `, resource_metadata="` + c.base() + protectedResource + `/mcp"`}

@@ -7,10 +7,11 @@ import (
 	"holdfast/engine/booking"
 )
 
-// newsAge is how far back the list of online bookings reaches.
+// newsAge is the maximum age of entries in the lists of online bookings and online changes.
 const newsAge = 14 * 24 * time.Hour
 
-// bookedOnline lists the recent bookings by patients and agents, newest first. A specialist sees their own.
+// bookedOnline lists the recent bookings by patients and agents, newest first. A signed-in specialist gets only those
+// of their own calendar.
 func (s *Server) bookedOnline(c *call) error {
 	since, n, err := newsRange(c)
 	if err != nil {
@@ -20,7 +21,7 @@ func (s *Server) bookedOnline(c *call) error {
 	return answerList(c, "appointments", list, err, deskAppointmentOf)
 }
 
-// newsRange reads since and limit of a list of news.
+// newsRange reads the parameters since and limit. It replaces a since that is older than newsAge.
 func newsRange(c *call) (since time.Time, limit int, err error) {
 	q := c.query()
 	since, limit = q.instant("since"), q.whole("limit", 1, 200, 50)
@@ -30,7 +31,7 @@ func newsRange(c *call) (since time.Time, limit int, err error) {
 	return since, limit, q.err()
 }
 
-// onlineChangeJSON is one line of the desk's news.
+// onlineChangeJSON is one booking, move or cancellation in the list of online changes.
 type onlineChangeJSON struct {
 	ID          string          `json:"id"`
 	Change      string          `json:"change"`
@@ -47,7 +48,8 @@ type gapJSON struct {
 }
 
 // onlineChanges lists the recent bookings, moves and cancellations that no member of staff made, newest first. A
-// specialist sees those of their own calendar.
+// signed-in specialist gets only those of their own calendar. If an appointment has since moved to a colleague, the
+// specialist gets it without the patient's data.
 func (s *Server) onlineChanges(c *call) error {
 	since, n, err := newsRange(c)
 	if err != nil {
@@ -60,7 +62,11 @@ func (s *Server) onlineChanges(c *call) error {
 	lines := make([]onlineChangeJSON, len(list))
 	for i := range list {
 		x := &list[i]
-		lines[i] = onlineChangeJSON{x.ID, x.Kind, httpTime(x.At), deskAppointmentOf(&x.Appointment), nil}
+		a := deskAppointmentOf(&x.Appointment)
+		if !c.caller.reaches(x.Appointment.SpecialistID) {
+			a = appointmentJSON{publicAppointmentJSON: bareAppointmentOf(&x.Appointment)}
+		}
+		lines[i] = onlineChangeJSON{x.ID, x.Kind, httpTime(x.At), a, nil}
 		if x.From != (booking.Gap{}) {
 			lines[i].From = &gapJSON{x.From.SpecialistID, httpTime(x.From.SlotStart), httpTime(x.From.SlotEnd)}
 		}

@@ -40,3 +40,30 @@ func TestOnlineChangesListWhatPatientsChanged(t *testing.T) {
 		t.Errorf("the specialist's list: got %s, want %s", got, want)
 	}
 }
+
+// TestOnlineChangesHideColleaguesPatient: if a patient moves to a colleague, the specialist sees that their time became
+// free, and not the patient's data in the colleague's calendar.
+func TestOnlineChangesHideColleaguesPatient(t *testing.T) {
+	h := newHouse(t)
+	ada := h.signedIn("ada@clinic.example", "specialist", "ada")
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
+	id := booked.text("appointment", "id")
+	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(300),
+		"specialistId": "bea"}, booked.managing()).want(200)
+	h.do("GET", "/v1/appointments/"+id, nil, ada).problem(403, "forbidden")
+
+	answer := h.do("GET", "/v1/online-changes", nil, ada).want(200)
+	list := answer.body["changes"].([]any)
+	if len(list) != 1 {
+		t.Fatalf("got %s, want the move", answer.raw)
+	}
+	line := list[0].(map[string]any)
+	if from := line["from"].(map[string]any); from["slotStartDate"] != h.at(0) || from["specialistId"] != "ada" {
+		t.Errorf("the time that became free: got %v", from)
+	}
+	shown := line["appointment"].(map[string]any)
+	if !sameFields(shown["patient"].(map[string]any), map[string]any{"name": ""}) || shown["id"] != id ||
+		shown["specialistId"] != "bea" {
+		t.Errorf("the colleague's appointment: got %v, want it without the patient", shown)
+	}
+}

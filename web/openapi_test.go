@@ -12,8 +12,8 @@ import (
 	"holdfast/web"
 )
 
-// description is docs/api/openapi.yaml, parsed once. Every answer in the tests of this package is checked against it,
-// so the document describes only what the server does.
+// description is docs/api/openapi.yaml, parsed once. The tests of this package check every answer against this
+// description.
 var description = sync.OnceValues(func() (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(docs.OpenAPI())
@@ -91,8 +91,8 @@ func (r *reply) conforms(method, path string) {
 	}
 }
 
-// listedCodes are the error codes that an operation lists in x-errors if it can return them. The others follow from
-// its form.
+// listedCodes are the error codes that an operation must list in x-errors if it can return them. All other codes follow
+// from the operation's access, parameters and body.
 var listedCodes = []string{"not_owner", "no_slots", "slot_taken", "slot_held", "not_bookable", "operation_state", "hold_expired", "quota_exceeded", "cooldown_active"}
 
 func lists(operation *openapi3.Operation, code string) bool {
@@ -100,7 +100,7 @@ func lists(operation *openapi3.Operation, code string) bool {
 	return slices.Contains(codes, any(code))
 }
 
-// findOperation prefers a path without parameters.
+// findOperation returns the operation for a method and a path, or nil. It prefers a path without parameters.
 func findOperation(doc *openapi3.T, method, path string) *openapi3.Operation {
 	if item := doc.Paths.Value(path); item != nil {
 		return item.GetOperation(method)
@@ -127,7 +127,7 @@ func TestOpenAPIDescribesAccess(t *testing.T) {
 		name := line.method + " " + line.path
 		operation := findOperation(doc, line.method, line.path)
 		if operation == nil || seen[name] {
-			continue // TestOpenAPIDescribesEveryRoute reports missing ones
+			continue // TestOpenAPIDescribesEveryRoute reports missing operations
 		}
 		seen[name] = true
 		schemes := make(map[string]bool)
@@ -145,7 +145,7 @@ func TestOpenAPIDescribesAccess(t *testing.T) {
 		}
 		who := func(column string) string { return line.want[slices.Index(roleColumns, column)] }
 		needs := who("nobody") == "401"
-		if needs == (len(schemes) == 0 || schemes["none"]) && line.path != "/metrics" { // which this machine may read
+		if needs == (len(schemes) == 0 || schemes["none"]) && line.path != "/metrics" { // this machine may
 			t.Errorf("%s: the description requires %v; a caller without a credential got %s", name, schemes, who(roleColumns[0]))
 		}
 		if !needs {

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/openid"
 )
 
-// openIDCookie holds the state of a started sign-in with the identity provider in the browser. It is encrypted, and
-// grants nothing by itself.
+// openIDCookie is the name of the cookie that stores the state of a started sign-in with the identity provider. Its
+// value is encrypted, and it gives no access by itself.
 const (
 	openIDCookie = "holdfast_openid"
 	openIDLife   = 10 * time.Minute
@@ -26,8 +26,8 @@ var (
 		"Signing in with the identity provider works at the clinic's own address only. Open the page there.")
 )
 
-// beginOpenID starts a sign-in with the identity provider: the page sends the browser to the returned address. It is
-// a POST of the server's own pages, so no other site can start one for a user.
+// beginOpenID starts a sign-in with the identity provider and returns the address to which the page redirects the
+// browser. It is a POST that only the server's own pages can send, so no other site can start a sign-in for a user.
 func (s *Server) beginOpenID(c *call) error {
 	c.once = nil // the cookie is a secret
 	// The browser returns to the clinic's own address, with its cookie only if the cookie was set there.
@@ -57,10 +57,11 @@ func openIDProblem(err error) error {
 	return err
 }
 
-// finishOpenID is the redirect address of the identity provider. Whatever the outcome, the browser continues to the
-// sign-in page and to no other address; a failure is one word in its query.
+// finishOpenID is the redirect address of the identity provider. It redirects the browser to the sign-in page and to no
+// other address. After a failure, the query has one word that names the cause. An internal error is answered as a
+// problem.
 func (s *Server) finishOpenID(c *call) error {
-	if c.r.Method != http.MethodGet { // HEAD must not use a sign-in up
+	if c.r.Method != http.MethodGet { // HEAD must not use up a sign-in
 		return errMethodNotAllowed.with("This path answers GET.")
 	}
 	q := c.query()
@@ -87,7 +88,7 @@ func (s *Server) finishOpenID(c *call) error {
 	return c.toStaff("")
 }
 
-// openIDWord returns the word for an error that the sign-in page understands; empty if the error is internal.
+// openIDWord returns the word that names the cause of an error for the sign-in page, or "" for an internal error.
 func openIDWord(err error) string {
 	if _, ok := errors.AsType[*account.BackoffError](err); ok {
 		return "wait"
@@ -104,7 +105,7 @@ func openIDWord(err error) string {
 	return ""
 }
 
-// toStaff redirects the browser to the sign-in page. The path is a constant, so no request can redirect elsewhere.
+// toStaff redirects the browser to the sign-in page. The path is a constant, so a request cannot choose another target.
 func (c *call) toStaff(word string) error {
 	to := "/staff"
 	if word != "" {
@@ -118,7 +119,8 @@ type openIDCodeBody struct {
 	Code string `json:"code"`
 }
 
-// codeOpenID is the second step for a user whom the provider has authenticated and who has one-time codes here.
+// codeOpenID is the second step of a sign-in: the provider has authenticated the user, and the user also needs a
+// one-time code of this server.
 func (s *Server) codeOpenID(c *call, b *openIDCodeBody) error {
 	c.once = nil
 	secret, staff, err := s.engine.Account.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie),

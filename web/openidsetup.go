@@ -7,19 +7,19 @@ import (
 	"holdfast/engine/account"
 )
 
-// openIDBody is an identity provider as an owner types it.
+// openIDBody is an identity provider as an owner enters it.
 type openIDBody struct {
 	Name       string   `json:"name"`
 	Issuer     string   `json:"issuer"`
 	ClientID   string   `json:"clientId"`
-	Secret     string   `json:"secret"` // empty means the stored one for this issuer and client
+	Secret     string   `json:"secret"` // if empty, the secret stored for this issuer and client
 	Public     bool     `json:"public"` // the client has no secret
 	Domains    []string `json:"domains"`
 	NewRole    string   `json:"newRole"`
 	OwnersOnly bool     `json:"ownersOnly"`
 }
 
-// openIDAnswer is the configured identity provider. No answer has the secret.
+// openIDAnswer is the configured identity provider. It never contains the secret.
 type openIDAnswer struct {
 	Chosen *chosenOpenIDJSON `json:"chosen,omitempty"`
 	// the address to register with the provider; empty while the clinic's own address is unknown
@@ -31,7 +31,7 @@ type chosenOpenIDJSON struct {
 	Issuer    string `json:"issuer"`
 	ClientID  string `json:"clientId"`
 	SecretSet bool   `json:"secretSet"`
-	// false: this server cannot decrypt the secret, so this sign-in does not work
+	// false if this server cannot decrypt the secret; this sign-in then does not work
 	SecretReadable bool     `json:"secretReadable"`
 	Domains        []string `json:"domains"`
 	NewRole        string   `json:"newRole"`
@@ -50,8 +50,8 @@ func (s *Server) openID() map[string]openIDAnswer {
 
 func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openID()) }
 
-// putOpenID saves another provider if a sign-in with it would work. The request is not stored for a repeat, because
-// it has a secret.
+// putOpenID saves an identity provider. A new issuer, client or secret must first pass a test sign-in. The answer is
+// not stored for a repeated request, because the request contains a secret.
 func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	c.once = nil
 	err := s.engine.Account.Identity.Put(c.ctx(), c.caller.actor, account.ProviderWish{

@@ -25,7 +25,8 @@ func overrideOf(o *store.Override) overrideJSON {
 	return j
 }
 
-// listOverrides shows a specialist when a colleague is away, but not the reason.
+// listOverrides lists the overrides of a specialist. For a colleague's overrides, a signed-in specialist gets the times
+// and not the reasons.
 func (s *Server) listOverrides(c *call) error {
 	overrides, err := s.engine.Clinic.Overrides(c.param("id"))
 	return answerList(c, "overrides", overrides, err, func(o *store.Override) overrideJSON {

@@ -19,10 +19,10 @@ import (
 	"holdfast/engine/timed"
 )
 
-// Answers in pieces: a long list of slots, most of which is reused from one answer to the next. A page that has exactly
-// this list already gets a 304. A caller that accepts gzip gets a copy that is compressed only once.
+// A long list of slots is written in pieces, most of which are reused for the next answer. A caller whose copy is
+// current gets a 304. Callers that accept gzip share one compressed copy.
 
-// encodedLists caches the slots of the engine's lists as JSON, each for as long as the list itself exists.
+// encodedLists caches the slots of the engine's lists as JSON. An entry exists as long as its list.
 type encodedLists struct{ all sync.Map } // weak.Pointer[booking.SlotList] to *encodedSlots
 
 // encodedSlots contains every slot of a list encoded without holds, one after the other.
@@ -55,7 +55,7 @@ func encodeSlots(list *booking.SlotList) *encodedSlots {
 	return e
 }
 
-// part returns the slots at the places first to end-1. The caller must not change them.
+// part returns the slots with the indexes first to end-1. The caller must not change them.
 func (e *encodedSlots) part(first, end int) []byte {
 	from := int32(0)
 	if first > 0 {
@@ -76,7 +76,7 @@ func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
 }
 
 // partsAnswers computes the tags of answers, and caches their compressed copies by tag. A tag identifies the content,
-// so a copy is never stale. Tags end with the process.
+// so a copy is never stale. Each process has other tags, because the seed is random.
 type partsAnswers struct {
 	seed   maphash.Seed
 	copies *timed.Map[string, []byte]
@@ -87,7 +87,7 @@ type partsAnswers struct {
 }
 
 const (
-	// minZip is the least that is worth compressing, in bytes.
+	// minZip is the minimum size of an answer that the server compresses, in bytes.
 	minZip = 1400
 	// A copy stays for at least copyTime. maxCopies is the size of each of the two halves of the cache, in bytes.
 	copyTime  = 5 * time.Minute
@@ -118,12 +118,12 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 	}
 	a.compressing.Lock()
 	defer a.compressing.Unlock()
-	if z, ok := a.copies.Get(tag); ok { // from a request that this one waited for
+	if z, ok := a.copies.Get(tag); ok { // another request stored it while this one waited
 		return z
 	}
 	a.buffer.Reset()
 	a.writer.Reset(&a.buffer)
-	_, _ = a.writer.Write(head) // a buffer accepts everything
+	_, _ = a.writer.Write(head) // writing to a buffer cannot fail
 	for _, p := range parts {
 		_, _ = a.writer.Write(p)
 	}
@@ -136,8 +136,8 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 
 var varyEncoding = []string{"Accept-Encoding"}
 
-// sayParts writes an answer in pieces without copying them. It compresses the answer if the caller accepts that, and
-// sends no body if the caller has it already.
+// sayParts writes an answer in pieces without copying them. If the caller accepts gzip, it sends the compressed copy.
+// If the caller's copy is current, it answers 304.
 func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) error {
 	size := len(head) + len(tail)
 	for _, p := range parts {
@@ -176,11 +176,11 @@ func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) err
 	return nil
 }
 
-// takesGzip reads Accept-Encoding (RFC 9110): gzip or * is named, and not with a weight of zero.
+// takesGzip reports whether Accept-Encoding (RFC 9110) accepts gzip: it contains gzip or *, with a weight other than 0.
 func takesGzip(header []string) bool {
 	any := false
 	for _, line := range header {
-		if line == "gzip" || line == "gzip, deflate, br, zstd" || line == "gzip, deflate, br" { // nearly always
+		if line == "gzip" || line == "gzip, deflate, br, zstd" || line == "gzip, deflate, br" { // the usual values
 			return true
 		}
 		for one := range strings.SplitSeq(line, ",") {

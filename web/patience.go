@@ -7,17 +7,17 @@ import (
 	"holdfast/engine/account"
 )
 
-// Every request has a deadline. Its calls to the database and the live state inherit it. So no caller waits forever
-// for a call that hangs, and waiting callers do not pile up. For a stream, the deadline applies only while the stream
-// is being opened.
+// Every request has a deadline, and its calls to the database and the live state inherit the deadline. So no caller
+// waits forever for a call that hangs, and waiting callers do not pile up. For a stream, the deadline applies only
+// while the stream is being opened.
 const (
 	usualPatience = 10 * time.Second
 	agentPatience = 30 * time.Second // calls to the upstream have shorter limits
-	longPatience  = 80 * time.Second // of operations on the whole clinic; the answer is due within writeTime
+	longPatience  = 80 * time.Second // for operations on the whole clinic; must be less than writeTime
 )
 
-// longRoutes may take longer. The test email waits for a mail server, and a sign-in waits for the identity provider.
-// The others work through the whole clinic.
+// longRoutes are the routes whose requests may take up to longPatience. Test emails wait for a mail server, and
+// sign-ins wait for the identity provider. The others read or write the data of the whole clinic.
 var longRoutes = map[string]bool{
 	"POST /v1/import": true, "POST /v1/import/appointments": true, "POST /v1/import/appointments-plan": true,
 	"GET /v1/export/appointments": true, "GET /v1/export": true, "POST /v1/people/erase": true,

@@ -5,7 +5,7 @@ import (
 	"holdfast/store"
 )
 
-// changePatientBody corrects the patient. A missing field keeps its value.
+// changePatientBody corrects the patient of an appointment. A missing field keeps its value.
 type changePatientBody struct {
 	clientBody
 	Patient struct {
@@ -15,7 +15,7 @@ type changePatientBody struct {
 		BirthDate *string `json:"birthDate"`
 		Notes     *string `json:"notes"`
 	} `json:"patient"`
-	Answers map[string]string `json:"answers"` // by the question's id; an empty answer is removed
+	Answers map[string]string `json:"answers"` // by the question's id; an empty answer removes the stored one
 	SMS     *bool             `json:"sms"`     // whether the patient agrees to text messages
 	Notify  *bool             `json:"notify"`
 }

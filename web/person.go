@@ -10,20 +10,20 @@ import (
 	"holdfast/store"
 )
 
-// erasePersonBody identifies a person by exactly one of the first four fields. The client is the one to erase, not
-// the caller.
+// erasePersonBody identifies a person by exactly one of the first four fields. ClientID is the client to erase, not the
+// client of the caller.
 type erasePersonBody struct {
 	Email         string `json:"email"`
 	Phone         string `json:"phone"`
 	ClientID      string `json:"clientId"`
 	AppointmentID string `json:"appointmentId"`
-	// Also are appointments of other people to erase together with the person of AppointmentID.
+	// Also lists appointments of other people, who are erased together with the person of AppointmentID.
 	Also []string `json:"also"`
 	// Everybody erases all people who share the address or the number.
 	Everybody bool `json:"everybody"`
 }
 
-// maxErased bounds one erasure, which reads every appointment for each.
+// maxErased is the maximum length of Also: the erasure reads every appointment for each person.
 const maxErased = 20
 
 type erasePlanBody struct {
@@ -31,8 +31,8 @@ type erasePlanBody struct {
 	AppointmentID string `json:"appointmentId"`
 }
 
-// erasureJSON lists the data that erasing a person removes, and the other people with the same address
-// or number.
+// erasureJSON lists the data that erasing a person removes, and the other people with the same email address or phone
+// number.
 type erasureJSON struct {
 	People  []identityJSON    `json:"people"`
 	Coming  int               `json:"coming"`
@@ -56,7 +56,8 @@ func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	return c.json(http.StatusOK, map[string]erasureJSON{"erasure": j})
 }
 
-// alone refuses an address or number of several people: a caller who means one of them must not erase the others.
+// alone refuses an email address or a phone number that several people share, unless Everybody is set: a caller who
+// means one of them must not erase the others.
 func (s *Server) alone(c *call, b *erasePersonBody) error {
 	if b.Everybody || b.Email == "" && b.Phone == "" {
 		return nil
@@ -94,7 +95,7 @@ type remainsJSON struct {
 	MailFiles []string   `json:"mailFiles"`
 }
 
-// copyJSON is a backup, or another copy of the data, that was made before.
+// copyJSON is a backup, or another copy of the data, that was made before the erasure.
 type copyJSON struct {
 	Name    string `json:"name"`
 	MadeAt  string `json:"madeAt"`

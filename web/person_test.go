@@ -22,8 +22,8 @@ func TestEraseListsUnreachedCopies(t *testing.T) {
 	}
 }
 
-// TestSharedPhoneErasesNoPerson: several people share the number, so the answer asks which of them to erase. The
-// others are kept.
+// TestSharedPhoneErasesNoPerson: several people share a phone number, so the answer asks which of them to erase. The
+// data of the others does not change.
 func TestSharedPhoneErasesNoPerson(t *testing.T) {
 	h := newHouse(t)
 	family := func(n int, name string) string {

@@ -7,11 +7,11 @@ import (
 	"holdfast/store"
 )
 
-// maxPictureBody is room for the largest picture in base64, and the JSON around it.
+// maxPictureBody is the size limit of a body with a picture: the largest picture in base64 and the JSON around it.
 const maxPictureBody = 256 << 10
 
-// picturePath returns the path of a specialist's picture; empty without one. It names the content, so caches never
-// expire it.
+// picturePath returns the path of a specialist's picture, or "" if there is none. The path contains the digest of the
+// picture, so browsers can cache the picture without revalidation.
 func picturePath(p *store.Specialist) string {
 	if p.PictureDigest == "" {
 		return ""
@@ -24,7 +24,7 @@ type pictureBody struct {
 	Content string `json:"content"`
 }
 
-// putPicture stores a specialist's picture. Its bytes decide its type.
+// putPicture stores a specialist's picture. The bytes of the picture determine its type.
 func (s *Server) putPicture(c *call, b *pictureBody) error {
 	content, err := base64.StdEncoding.DecodeString(b.Content)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) deletePicture(c *call) error {
 	return c.done(s.engine.Clinic.DeletePicture(c.ctx(), c.caller.actor, c.param("id")))
 }
 
-// getPicture returns the picture of an active specialist. Browsers can cache it and must not guess its type.
+// getPicture returns the picture of a specialist. Only the desk gets the picture of a deactivated specialist.
 func (s *Server) getPicture(c *call) error {
 	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err != nil || p.PictureDigest == "" || !p.Active && !c.caller.may(desk) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// twoPlaces has ada work in the north and bea in the south, from 08:00 to 18:00. From 14:00 ada works in the south.
+// twoPlaces returns a house with two places. ada works in the north from 08:00 to 14:00 and in the south from 14:00 to
+// 18:00. bea works in the south from 08:00 to 18:00.
 func twoPlaces(t testing.TB) *house {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"places": []any{
@@ -165,5 +166,58 @@ func TestOfferNamesSpecialistsPlace(t *testing.T) {
 		"specialistId": "bea"}, asAdmin).want(200)
 	if got := offered.text("offer", "place"); got != "south" {
 		t.Errorf("bea's offer: got place %q, want south", got)
+	}
+}
+
+// TestAvailableCountsRoomsOfPlace: a listing counts as many free times as can be held. A room without a place counts
+// for one specialist, and a room at a place where no specialist works does not count.
+func TestAvailableCountsRoomsOfPlace(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		rooms map[string]string // the place of each room
+		want  int
+	}{
+		{"a shared room and one elsewhere", map[string]string{"room-1": "", "room-2": "west"}, 1},
+		{"a shared room and one of a specialist", map[string]string{"room-1": "", "room-2": "south"}, 2},
+		{"two shared rooms", map[string]string{"room-1": "", "room-2": ""}, 2},
+		{"two rooms of one specialist", map[string]string{"room-1": "south", "room-2": "south"}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := twoPlaces(t)
+			h.do("PATCH", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": "North"},
+				map[string]any{"id": "south", "name": "South"}, map[string]any{"id": "west", "name": "West"}}},
+				asAdmin).want(200)
+			for id, place := range tt.rooms {
+				h.do("POST", "/v1/specialists", map[string]any{"id": id, "kind": "resource", "name": id}, asAdmin).want(201)
+				var hours []map[string]any
+				for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
+					if place != "" {
+						hours = append(hours, map[string]any{"weekday": day, "start": "08:00", "end": "18:00", "place": place})
+					}
+				}
+				if hours != nil {
+					h.do("PUT", "/v1/specialists/"+id+"/weekly-hours", hours, asAdmin).want(200)
+				}
+			}
+			h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"room-1", "room-2"}}},
+				asAdmin).want(200)
+			listed := h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+h.day(0)+"&to="+h.day(1), nil).want(200)
+			available := 0
+			for _, x := range listed.body["slots"].([]any) {
+				if slot := x.(map[string]any); slot["start"] == h.at(0) {
+					available = int(slot["available"].(float64))
+				}
+			}
+			held := 0
+			for n := 1; n <= 3; n++ {
+				if h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0),
+					"clientId": client(n)}).status == 201 {
+					held++
+				}
+			}
+			if available != tt.want || held != tt.want {
+				t.Errorf("listed %d and held %d, want %d", available, held, tt.want)
+			}
+		})
 	}
 }

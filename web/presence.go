@@ -61,7 +61,8 @@ func (c *call) throwSwitch(to func(context.Context, string) (presence.Status, er
 	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
 }
 
-// heartbeat runs every few seconds for each specialist who is online, and costs no database operation.
+// heartbeat records a heartbeat. It is called every few seconds for each specialist who is online, and uses no database
+// operation.
 func (s *Server) heartbeat(c *call) error {
 	if err := c.ownSwitch(); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (s *Server) getPresence(c *call) error {
 	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
 }
 
-// getBeacon reports to a patient's page whether a specialist is available. The answer is at most 10 seconds old.
+// getBeacon reports to patients' pages how many specialists are available. The number is at most 10 seconds old.
 func (s *Server) getBeacon(c *call) error {
 	n, err := s.engine.Presence.Beacon(c.ctx())
 	if err != nil {
@@ -129,8 +130,8 @@ func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
 func (s *Server) appendPresent(b []byte, p *holds.Present) []byte {
 	b = append(b, `{"specialistId":"`...)
 	b = append(append(b, p.SpecialistID...), '"')
-	if known, err := s.engine.Clinic.Specialist(p.SpecialistID); err == nil { // otherwise archived in the meantime
-		name, _ := json.Marshal(known.Name) // a text can always be JSON
+	if known, err := s.engine.Clinic.Specialist(p.SpecialistID); err == nil { // not archived since then
+		name, _ := json.Marshal(known.Name) // encoding a string cannot fail
 		b = append(append(b, `,"name":`...), name...)
 	}
 	b = append(b, `,"online":`...)
@@ -180,8 +181,9 @@ func sessionOf(x *store.Session) sessionJSON {
 	}
 }
 
-// sessionFor is a session as the caller may see it. A specialist sees the patient of a request and of their own
-// session, the front desk and programs with a presence key see all of them, and clients see none.
+// sessionFor returns a session with the fields that the caller may see. A specialist gets the patients of requests that
+// no specialist has accepted and of their own sessions. The front desk and programs with an unbound presence key get
+// the patients of all sessions. Clients get no patients.
 func sessionFor(by caller, x *store.Session) sessionJSON {
 	hideOutcome(by, x)
 	answer := sessionOf(x)
@@ -204,7 +206,7 @@ func (c *call) answerSession(x store.Session, err error) error {
 
 func sessionAnswer(x *store.Session) any { return map[string]sessionJSON{"session": sessionOf(x)} }
 
-// changingSession is the context for a change whose answer is the session.
+// changingSession returns the context for a change whose answer is the session.
 func (c *call) changingSession() context.Context { return committing(c, http.StatusOK, sessionAnswer) }
 
 type sessionBody struct {
@@ -252,7 +254,8 @@ func (s *Server) listSessions(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"sessions": answer})
 }
 
-// getSession returns a session to the client that requested it and to the specialists. Only staff see the outcome.
+// getSession returns a session to the client that requested it and to the specialists. hideOutcome determines whether
+// the answer has the outcome.
 func (s *Server) getSession(c *call) error {
 	if err := c.resolveClient(""); err != nil {
 		return err
@@ -271,8 +274,7 @@ func (s *Server) getSession(c *call) error {
 	return c.json(http.StatusOK, map[string]sessionJSON{"session": sessionFor(c.caller, &x)})
 }
 
-// hideOutcome removes the outcome of a session, unless the caller is the front desk or the specialist of the
-// session.
+// hideOutcome removes the outcome of a session, unless the caller is the front desk or the specialist of the session.
 func hideOutcome(by caller, x *store.Session) {
 	if !by.may(frontDesk) && !(by.may(desk) && by.specialistID != "" && by.specialistID == x.SpecialistID) {
 		x.Outcome = ""
@@ -348,7 +350,7 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 		b.Pending != nil && *b.Pending))
 }
 
-// ownSession refuses a specialist who would change a colleague's session.
+// ownSession refuses a specialist who tries to change a colleague's session.
 func (s *Server) ownSession(c *call) error {
 	if c.caller.specialistID == "" {
 		return nil
@@ -360,8 +362,8 @@ func (s *Server) ownSession(c *call) error {
 	return err
 }
 
-// presenceStream sends the desk and the specialists' apps all changes of presence and sessions: `GET
-// /v1/presence/stream`.
+// presenceStream is `GET /v1/presence/stream`. It sends all changes of presence and of sessions to the desk and to the
+// specialists' apps.
 func (s *Server) presenceStream(c *call) error {
 	q := c.query()
 	lease := q.lease()

@@ -16,7 +16,7 @@ func (h *house) key(scope string) header {
 	return header{"Authorization": "Bearer " + r.text("key")}
 }
 
-// onCall is a house whose specialists take this many sessions, with a presence key.
+// onCall returns a house whose specialists each take at most max sessions, and the header of a presence key.
 func onCall(t *testing.T, max int) (*house, header) {
 	h := newHouse(t)
 	for _, id := range []string{"ada", "bea"} {
@@ -91,7 +91,7 @@ func TestPresenceOverHTTP(t *testing.T) {
 	}
 	log := h.do("GET", "/v1/specialists/ada/presence-log", nil, key).want(200)
 	lines, days, spans := log.body["log"].([]any), log.body["days"].([]any), log.body["spans"].([]any)
-	// none: the session ended within a millisecond
+	// there is no span if the specialist was online for less than a millisecond
 	if len(spans) > 1 || len(spans) == 1 && spans[0].(map[string]any)["ended"] != "offline" {
 		t.Errorf("the presence log: got %s", log.raw)
 	}
@@ -244,8 +244,8 @@ func TestSessionsOverHTTP(t *testing.T) {
 	h.do("POST", "/v1/specialists/bea/offline", nil, key).want(200)
 	refused(h.do("POST", second+"/accept", map[string]any{"specialistId": "bea"}, key), "not_online")
 
-	// The client and those who take sessions can see the session, and only the client can cancel it. Only staff see
-	// its result.
+	// The client and the callers who take sessions can see the session. Only the client can cancel it. Only staff see
+	// its outcome.
 	for _, c := range []struct {
 		who     string
 		header  header
@@ -317,7 +317,7 @@ func TestSpecialistChangesOwnSessions(t *testing.T) {
 	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"),
 		h.signedIn("bea@clinic.example", "specialist", "bea")
 	session := h.request(1)
-	h.do("POST", session+"/end", nil, bea).problem(409, "not_bookable") // no specialist has it yet
+	h.do("POST", session+"/end", nil, bea).problem(409, "not_bookable") // no specialist has accepted it yet
 	h.do("POST", session+"/accept", map[string]any{"specialistId": "bea"}, ada).problem(403, "forbidden")
 	if r := h.do("POST", session+"/accept", map[string]any{}, ada).want(200); r.text("session",
 		"specialistId") != "ada" {
@@ -357,8 +357,9 @@ func TestPresenceMetrics(t *testing.T) {
 	}
 }
 
-// TestSessionShowsPatientToStaffOnly: the specialists see who asks and why, and the client that asked gets no personal
-// data. A colleague sees no patient of an accepted session, and no one sees a patient of one that is over.
+// TestSessionShowsPatientToStaffOnly: the specialists see the patient and the reason of a request, and the client that
+// sent it gets no personal data. After a specialist has accepted a session, colleagues do not see its patient. After
+// the end of a session, no caller sees its patient.
 func TestSessionShowsPatientToStaffOnly(t *testing.T) {
 	h, key := onCall(t, 1)
 	h.online(key, "ada", "bea")

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// maxHistory is the longest part of the presence log that one request reads.
+// maxHistory is the longest time range of the presence log that one request can read.
 const maxHistory = 400 * 24 * time.Hour
 
 type presenceLineJSON struct {

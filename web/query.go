@@ -18,7 +18,7 @@ type query struct {
 	mistakes
 }
 
-// queryOf returns the parameters of a search that come in a body instead of the address.
+// queryOf returns the parameters of a search whose parameters are in the body instead of the URL.
 func queryOf(values url.Values, limit *int) *query {
 	if limit != nil {
 		values.Set("limit", strconv.Itoa(*limit))
@@ -35,7 +35,7 @@ func (c *call) query() *query {
 	return q
 }
 
-// text reads a parameter that may appear once; empty if it is missing.
+// text reads a parameter that may appear at most once; empty if it is missing.
 func (q *query) text(name string) string {
 	given := q.values[name]
 	if len(given) == 0 {
@@ -48,7 +48,7 @@ func (q *query) text(name string) string {
 	return given[0]
 }
 
-// several reads a parameter that may be repeated, each value once, whatever the caller sent.
+// several reads a parameter that may be repeated. It returns each value once, even if the caller sent it several times.
 func (q *query) several(name string, allowed []string) []string {
 	var list []string
 	for _, value := range q.values[name] {
@@ -90,7 +90,8 @@ func (m *mistakes) parseDate(field, s string) store.Date {
 	return d
 }
 
-// instant reads RFC 3339; the zero time if it is missing. A + that was not encoded has become a space.
+// instant reads an RFC 3339 instant; the zero time if it is missing. It replaces spaces by +, because a + that the
+// caller did not encode is decoded to a space.
 func (q *query) instant(name string) time.Time {
 	s := strings.ReplaceAll(q.text(name), " ", "+")
 	t := q.mistakes.instant(name, s)
@@ -138,7 +139,7 @@ func (q *query) flag(name string) bool {
 	return false
 }
 
-// client settles the client of a GET, which may be missing.
+// client returns the client of a GET from its header or query; empty if it is missing.
 func (q *query) client(c *call) holds.ClientID {
 	if err := c.resolveClient(q.text("clientId")); err != nil {
 		q.add("clientId", "differs from the header Holdfast-Client; send one of the two, or the same in both")

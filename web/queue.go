@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// The queue of outbound calls, as people and programs look at it. Names are for the front desk alone.
+// The queue of outbound calls, for staff and programs. Only the front desk gets names.
 
-// operationJSON is one operation.
+// operationJSON is one operation of the queue.
 type operationJSON struct {
 	ID            string  `json:"id"`
 	Kind          string  `json:"kind"`
@@ -21,7 +21,7 @@ type operationJSON struct {
 	Attempts      int     `json:"attempts"`
 	MaxAttempts   int     `json:"maxAttempts"`
 	CreatedAt     string  `json:"createdAt"`
-	NextRetryAt   *string `json:"nextRetryAt"` // null unless it waits
+	NextRetryAt   *string `json:"nextRetryAt"` // null unless the operation waits
 	FinishedAt    string  `json:"finishedAt,omitempty"`
 	LastError     *string `json:"lastError"`           // null if there was none, or the operation completed anyway
 	StartTime     string  `json:"startTime,omitempty"` // in clinic time, "11/23/2026 10:00 AM"
@@ -52,11 +52,12 @@ func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) o
 	return j
 }
 
-// seesNames reports whether the caller may see for whom an operation is.
+// seesNames reports whether the caller may see the name of the person for whom an operation is.
 func (c *call) seesNames() bool { return c.caller.may(frontDesk) }
 
-// queueKinds returns the kinds of operations that a word selects. The default is bookings: agents and the desk want
-// to see whether the practice-management system has them. An empty list selects all.
+// queueKinds returns the kinds of operations that a word selects, and false if the word is unknown. An empty word
+// selects the bookings, because agents and the desk check whether the practice-management system has them. An empty
+// list means all kinds.
 func queueKinds(word string) ([]store.OperationKind, bool) {
 	var kinds []store.OperationKind
 	for _, k := range store.Kinds() {
@@ -105,7 +106,7 @@ func (s *Server) queueStatus(c *call) error {
 		Processing int             `json:"processing"`
 		Completed  int             `json:"completed"`
 		Failed     int             `json:"failed"`
-		Scheduled  int             `json:"scheduled"` // mail for later, such as reminders
+		Scheduled  int             `json:"scheduled"` // emails for later, such as reminders
 		Operations []operationJSON `json:"operations"`
 	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed,
 		status.Scheduled, list})
@@ -122,7 +123,7 @@ func (s *Server) retryOperation(c *call) error {
 type retriedJSON struct {
 	OK      bool `json:"ok"`
 	Retried int  `json:"retried"`
-	Left    int  `json:"left"` // wait for a person's decision, or are being attempted
+	Left    int  `json:"left"` // operations that need a person's decision or are running
 }
 
 func (s *Server) retryFailed(c *call) error {

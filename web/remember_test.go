@@ -18,8 +18,8 @@ import (
 // These tests check where an answer is stored for repeats: with the change that it answers, or in memory if nothing
 // durable changed.
 
-// writtenAnswers counts the answers that were written to the database: together with a change, and alone. With hangs,
-// reads wait until the request's deadline. With slow, a transaction that has begun waits too.
+// writtenAnswers counts the answers that were written to the database: together with a change, and alone. If hangs is
+// set, reads wait until the request's deadline. If slow is set, a transaction that has begun waits too.
 type writtenAnswers struct {
 	*sqlite.Store
 	beside, alone atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// periodJSON is one week or month of a report. It has no data of a patient.
+// periodJSON is one week or month of a report. It contains no patient data.
 type periodJSON struct {
 	From         string            `json:"from"`
 	To           string            `json:"to"`

@@ -6,7 +6,7 @@ import (
 )
 
 // TestReportCountsWithoutPatients: a report counts bookings by source, cancellations and the booked time of each
-// specialist. It has no data of a patient.
+// specialist. It contains no patient data.
 func TestReportCountsWithoutPatients(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{

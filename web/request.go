@@ -22,14 +22,14 @@ type requestJSON struct {
 	CreatedAt         string `json:"createdAt"`
 	ExpiresAt         string `json:"expiresAt"`
 	Place             string `json:"place,omitempty"`
-	Approval          bool   `json:"approval,omitempty"` // the desk decides about it
+	Approval          bool   `json:"approval,omitempty"` // the desk decides about the request
 	// WantedStartDate is the time that the patient asked for, if the desk proposed another one.
 	WantedStartDate string `json:"wantedStartDate,omitempty"`
-	// a mail with the link that confirms it is on its way; else the desk confirms it
+	// the patient confirms the request with the link in an email; if false, the desk confirms it
 	ByMail bool `json:"byMail"`
 }
 
-// requestedJSON is a request as the desk and the holder of its link see it.
+// requestedJSON is a request in the form for the desk and the holder of its link.
 type requestedJSON struct {
 	requestJSON
 	Patient patientJSON `json:"patient"`
@@ -46,7 +46,8 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 	}
 }
 
-// bookPublic books for a caller without a key: within limits, and perhaps as a request to confirm.
+// bookPublic books for a patient, or for an agent if the type needs approval. The limits of the public apply to a
+// patient. The result is an appointment, or a request that must be confirmed.
 func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	r.SlotStart = c.wrong.instant("slotStartDate", start)
 	render := func(result any) (int, []byte) {
@@ -54,8 +55,8 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 		case store.BookingRequest:
 			return rendered(http.StatusAccepted, map[string]requestJSON{"request": s.requestOf(&x)})
 		case store.Appointment:
-			// The caller has just sent the patient's data, and a caller who repeats the request must not receive
-			// them.
+			// Omit the patient's data: the caller has just sent them, and another caller who repeats the request must
+			// not receive them.
 			return rendered(http.StatusCreated,
 				map[string]publicAppointmentJSON{"appointment": s.publicAppointmentOf(c, &x)})
 		}
@@ -80,7 +81,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	return nil
 }
 
-// listRequests lists the requests that wait for a confirmation, for the desk.
+// listRequests lists for the desk the requests that wait for a confirmation.
 func (s *Server) listRequests(c *call) error {
 	list, err := s.engine.Request.List(c.ctx())
 	if err != nil {
@@ -96,7 +97,8 @@ func (s *Server) listRequests(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"requests": said})
 }
 
-// requested is the id of the request that the path names, if this caller may touch it.
+// requested returns the id of the request that the path names. It returns an error if this caller may not access the
+// request.
 func (s *Server) requested(c *call) (id string, err error) {
 	if id = c.appointmentID(); c.caller.specialistID == "" {
 		return id, nil
@@ -121,13 +123,13 @@ func (s *Server) getRequest(c *call) error {
 		intakeOf(&r.Intake)}})
 }
 
-// confirmRequestBody has the time that the caller saw. If the request has another time by now, nothing is booked.
+// confirmRequestBody has the time that the caller saw. If the request has a different time now, nothing is booked.
 type confirmRequestBody struct {
 	SlotStartDate string `json:"slotStartDate"`
 }
 
-// confirmRequest makes the appointment. The holder of the emailed link controls the address; the desk can confirm
-// too.
+// confirmRequest books the appointment of a request. The caller is the desk or has the link from the patient's email,
+// which proves that the email address is the caller's.
 func (s *Server) confirmRequest(c *call, b *confirmRequestBody) error {
 	id, err := s.requested(c)
 	if err != nil {
@@ -152,7 +154,7 @@ func (s *Server) confirmRequest(c *call, b *confirmRequestBody) error {
 	return s.sayAppointment(c, &a)
 }
 
-// declineRequest frees the time. If the desk declines, the server notifies the patient.
+// declineRequest declines a request and frees its time. If the desk declines it, the server notifies the patient.
 func (s *Server) declineRequest(c *call) error {
 	id, err := s.requested(c)
 	if err != nil {

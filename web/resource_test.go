@@ -59,9 +59,9 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 	}
 }
 
-// TestStreamReportsSharedRoom: two types share a room, with different specialists. A page that lists one type gets an
-// event when the room is held or released for the other, and the event makes it reload the list. From the hold of a
-// specialist that it does not show, it could not tell.
+// TestStreamReportsSharedRoom: two types share a room, with different specialists. When the room is held or released
+// for one type, a page that lists the other type gets an event that makes it reload the list. An event about the hold
+// alone would not be enough, because the page does not show the specialist of that hold.
 func TestStreamReportsSharedRoom(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"},

@@ -74,8 +74,8 @@ func TestBoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	r.do("POST", "/v1/specialists/ada/offline", nil, key).want(200)
 }
 
-// TestMetricsKeyReadsMetricsAlone: the key changes nothing on any route, and reads one route that needs a sign-in
-// otherwise.
+// TestMetricsKeyReadsMetricsAlone: a metrics key changes nothing on any route. /metrics is the only route that it can
+// read and an anonymous caller cannot.
 func TestMetricsKeyReadsMetricsAlone(t *testing.T) {
 	r := newRoles(t)
 	r.callers["metrics"] = r.key("metrics")

@@ -61,7 +61,7 @@ func readRoleTable(t *testing.T) []roleLine {
 type roles struct {
 	*house
 	callers map[string]header
-	slots   int // handed out
+	slots   int // number of starts that slot has returned
 	clients int
 }
 
@@ -196,7 +196,7 @@ func (c *cell) noun() string {
 	}
 }
 
-// make creates a subject.
+// make creates the subject with this name and returns its id.
 func (c *cell) make(name string) string {
 	c.t.Helper()
 	n := c.clients
@@ -284,7 +284,7 @@ func (c *cell) make(name string) string {
 	return ""
 }
 
-// send sends the request with more headers. Of a stream it reads only the header.
+// send sends the request with more headers. For a stream, it reads only the header of the answer.
 func (c *cell) send(body string, more header) *reply {
 	c.t.Helper()
 	target := c.server.URL + c.fill(c.line.path)
@@ -356,7 +356,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		seen[line.path] = true
 		may := slices.IndexFunc([]string{"admin", "own", "client"}, func(name string) bool { return line.want[slices.Index(roleColumns, name)] == "ok" })
 		if may < 0 {
-			continue // of an operation, which TestQueueOnTheWire tests; or refused for every caller
+			continue // needs a queued operation (see TestQueueOnTheWire), or refuses every caller
 		}
 		c := r.cell([]string{"admin", "own", "client"}[may], line)
 		body, once := c.fill(line.body), key("once "+strconv.Itoa(i))

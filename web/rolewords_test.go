@@ -58,7 +58,7 @@ func TestOpenAPISaysWhoMayCall(t *testing.T) {
 	}
 }
 
-// mayCall returns the sentence about these callers; none if everybody may call.
+// mayCall returns the sentence about these callers, or "" if all callers may call.
 func mayCall(callers map[string]bool, path string) string {
 	if callers[public] || len(callers) == 0 {
 		return ""
@@ -72,7 +72,7 @@ func mayCall(callers map[string]bool, path string) string {
 		names["link"] = "the link of the entry"
 	case strings.HasPrefix(path, "/v1/requests/"):
 		names["link"] = "the link of the request"
-	case path == "/metrics": // the table has neither of the two
+	case path == "/metrics": // the table has no columns for these keys and for this machine
 		names["admin"] = "admin keys, metrics keys and requests from this machine"
 	}
 	order, said := []string{"owner", "recep", "own", "agent", "presence", "admin", "link"}, []string(nil)

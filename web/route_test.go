@@ -19,7 +19,7 @@ func TestEveryGetAnswersHead(t *testing.T) {
 		"/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/docs/backup", "/docs/pictures/board-light.png",
 		"/openapi.json", "/",
 	} {
-		// otherwise Go's client requests gzip where there is a body, and hides it
+		// otherwise Go's client requests gzip for a GET and hides the original headers
 		plain := header{"Accept-Encoding": "identity"}
 		head, get := h.do("HEAD", path, nil, plain).want(200), h.do("GET", path, nil, plain).want(200)
 		if head.raw != "" {
@@ -143,7 +143,7 @@ func TestBodiesAreStrict(t *testing.T) {
 		})
 	}
 	h.t = t
-	// The same inside an object.
+	// The same applies inside an object.
 	r := h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+
 		`","patient":{"name":7}}`).problem(422, "validation_failed")
 	r.field("patient.name")
@@ -200,7 +200,8 @@ func TestCrossSiteWriteIsRefused(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
-// TestTruncatedBodyIsRefused: a body that stops half way is answered, and does not block its handler.
+// TestTruncatedBodyIsRefused: the server answers a request whose body ends early, and the body does not block its
+// handler.
 func TestTruncatedBodyIsRefused(t *testing.T) {
 	h := newHouse(t)
 	conn, err := net.Dial("tcp", h.server.Listener.Addr().String())

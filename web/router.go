@@ -9,7 +9,8 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// handle answers one call: it leaves an answer on it, writes to its writer, or returns an error for the table.
+// handle answers one call. It sets the answer of the call, writes the answer itself, or returns an error, which
+// problemOf converts.
 type handle func(*call) error
 
 // route is one line of the table of routes. Logs and metrics contain its pattern, and nothing else of a request's
@@ -24,13 +25,13 @@ type route struct {
 // params are the parameters of a matched path.
 type params struct{ httprouter.Params }
 
-// newRouter registers the routes. It adds to the router: the matched pattern is known, every GET answers HEAD, there
-// are no redirects, and unknown routes get the same kind of answer as all others.
+// newRouter returns a handler for all routes. Every GET route also answers HEAD. The router does not redirect, and
+// unmatched requests get the same checks, headers and problems as all others.
 func (s *Server) newRouter(all []*route) http.Handler {
 	tree := httprouter.New()
 	tree.RedirectTrailingSlash = false
 	tree.RedirectFixedPath = false
-	words := make(map[string]http.Handler) // by path: POST routes with a word where other routes have an id
+	words := make(map[string]http.Handler) // by path: POST routes with a fixed word where other routes have an id
 	for _, rt := range all {
 		counted := s.metrics.route(rt)
 		path := treePath(rt.pattern)
@@ -69,30 +70,29 @@ func (s *Server) newRouter(all []*route) http.Handler {
 // treePath returns a pattern in the form of the router's tree: /v1/appointments/:id.
 func treePath(pattern string) string { return strings.NewReplacer("{", ":", "}", "").Replace(pattern) }
 
-// searchPattern has a word where /v1/appointments/{id}/cancel has an id, which the tree cannot
-// represent.
+// searchPattern has a fixed word where /v1/appointments/{id}/cancel has an id. The router's tree cannot contain both.
 const searchPattern = "/v1/appointments/search"
 
-// unmatched answers unknown routes. Their paths are never logged.
+// unmatched returns a handler for requests that match no route. Their paths are never logged.
 func (s *Server) unmatched(h handle) http.Handler {
 	rt := &route{pattern: "unmatched", access: anyone, handle: h}
 	counted := s.metrics.route(rt)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(rt, counted, params{}, w, r) })
 }
 
-// pageRoute is a page as logs and metrics name it. Pages are found by name and not by the router, which allows no "/"
-// next to a tree.
+// pageRoute is the route of a page in logs and metrics. The pages are not in the router's tree: page finds them by
+// name.
 type pageRoute struct {
 	route   *route
 	counted *routeMetrics
 }
 
-// is gives a request that had no route the name of the page that it turned out to ask for.
+// is sets the route of a request that matched no route to the route of the requested page.
 func (c *call) is(pattern string) {
 	c.route, c.counted = c.pages[pattern].route, c.pages[pattern].counted
 }
 
-// methodNotAllowed finds the Allow header already set.
+// methodNotAllowed answers 405. The router has already set the Allow header.
 func (s *Server) methodNotAllowed(c *call) error {
 	return errMethodNotAllowed.with("This path answers " + c.rw.Header().Get("Allow") + ".")
 }

@@ -17,7 +17,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// ruleProgram is a clinic's program: it gives the answers that the test sets, and stores the calls.
+// ruleProgram is the program of a clinic's booking rule. It returns the answers that the test sets, and records the
+// calls.
 type ruleProgram struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -52,7 +53,7 @@ func (p *ruleProgram) says(status int, answer string) {
 	p.status, p.answer = status, answer
 }
 
-// heard returns the number of calls so far, and the last one.
+// heard returns the number of calls so far, and the request and the body of the last call.
 func (p *ruleProgram) heard() (n int, last *http.Request, body string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,7 @@ func (p *ruleProgram) heard() (n int, last *http.Request, body string) {
 	return n, p.calls[n-1], p.bodies[n-1]
 }
 
-// ruledHouse opens a clinic with a booking rule that asks a program, with the longest deadline unless rule has another.
+// ruledHouse returns a house whose booking rule calls the returned program. The timeout is 2 s unless rule has another.
 func ruledHouse(t *testing.T, rule map[string]any) (*house, *ruleProgram) {
 	p := newRuleProgram(t)
 	h := newHouseOf(t, engine.Options{Notices: message.Transport{Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true})}})
@@ -72,7 +73,7 @@ func ruledHouse(t *testing.T, rule map[string]any) (*house, *ruleProgram) {
 	return h, p
 }
 
-// booking is the body of the nth patient's booking, half an hour after the one before.
+// booking returns the body of the nth patient's booking, 30 minutes after the previous patient's.
 func (h *house) booking(n int) map[string]any {
 	return map[string]any{"clientId": client(n), "slotStartDate": h.at(30 * n), "specialistId": "ada", "patient": patient(n)}
 }
@@ -179,7 +180,7 @@ func TestBookingRuleAsksForApproval(t *testing.T) {
 	h.do("POST", bookCheckup, h.booking(4)).problem(409, "not_bookable")
 }
 
-// TestBookingRuleFails: without a correct answer in time, the clinic's choice applies, and the failure is visible.
+// TestBookingRuleFails: without a valid answer in time, the rule's onFailure applies, and the failure is visible.
 func TestBookingRuleFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status         int
@@ -195,7 +196,7 @@ func TestBookingRuleFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			timeout := 2000 // the program answers, on a busy machine too
+			timeout := 2000 // enough for the program's answer on a busy machine
 			if tt.answer == "hang" {
 				timeout = 200
 			}
@@ -228,7 +229,7 @@ func TestBookingRuleRefusesPrivateAddress(t *testing.T) {
 	p := newRuleProgram(t)
 	p.says(200, `{"decision": "allow"}`)
 	h := newHouseOf(t, engine.Options{Notices: message.Transport{Hooks: notice.NewHooks(notice.HookOptions{})}})
-	byName := "https://localhost" + strings.TrimPrefix(p.URL, "http://127.0.0.1") // no program answers by TLS
+	byName := "https://localhost" + strings.TrimPrefix(p.URL, "http://127.0.0.1") // no program answers over TLS
 	for _, address := range []string{p.URL, byName} {
 		tried := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": address, "timeoutMillis": 2000}, asAdmin).want(200)
 		if tried.text("decision") != "failed" || !strings.Contains(tried.text("detail"), "private address") {
@@ -266,7 +267,8 @@ func TestBookingRuleIsValidated(t *testing.T) {
 	h.do("POST", bookCheckup, h.booking(0)).want(201)
 }
 
-// TestBookingRuleAppliesToAgents: an agent tells the caller that a person decides.
+// TestBookingRuleAppliesToAgents: if the rule does not allow a booking, the answer makes the agent hand over to a
+// person.
 func TestBookingRuleAppliesToAgents(t *testing.T) {
 	p := newRuleProgram(t)
 	h, fake := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })

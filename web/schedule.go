@@ -2,11 +2,11 @@ package web
 
 import "net/http"
 
-// schedulePattern is behind a credential, and its answer has neither a secret nor a patient in it.
+// schedulePattern is a route that needs a credential. Its answer contains no secret and no patient, so compress may
+// compress it.
 const schedulePattern = "/v1/schedule"
 
-// scheduleJSON is everything that the desk loads first: the specialists, the appointment types and their hours. All
-// of it is from one state.
+// scheduleJSON is the data that the desk loads first: the specialists with their hours, and the appointment types.
 type scheduleJSON struct {
 	Specialists      []specialistDetailsJSON `json:"specialists"`
 	AppointmentTypes []appointmentTypeJSON   `json:"appointmentTypes"`
@@ -22,10 +22,10 @@ type calendarJSON struct {
 }
 
 // getSchedule returns in one answer the data for which a board of thirty columns would need ninety requests. A
-// specialist sees when a colleague is away, but not why.
+// signed-in specialist gets the times when a colleague is away, but not the reasons.
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()
-	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true),
+	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(now, true),
 		Calendars: []calendarJSON{}}
 	for i := range now.Specialists {
 		p := &now.Specialists[i]

@@ -31,7 +31,8 @@ func (b *selectBody) request(c *call) booking.SelectRequest {
 	}
 }
 
-// selectedJSON answers a selection. ttl is in seconds: of the hold where there is one, else of the selection.
+// selectedJSON is the answer to a selection. TTL is in seconds: the time to live of the hold, or of the selection if
+// there is no hold.
 type selectedJSON struct {
 	Success       bool   `json:"success"`
 	ClientID      string `json:"clientId"`
@@ -43,7 +44,7 @@ type selectedJSON struct {
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
 }
 
-// selectSlot records that a client is looking at a slot. The answer repeats the client's own secret, which it sent.
+// selectSlot records that a client is looking at a slot. The answer repeats the client id that the client sent.
 func (s *Server) selectSlot(c *call, b *selectBody) error {
 	r := b.request(c)
 	if err := s.visible(c, b.AppointmentTypeID); err != nil {
@@ -70,7 +71,7 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 	return c.json(http.StatusOK, answer)
 }
 
-// secondsUntil rounds to the nearest second.
+// secondsUntil returns the time until t, rounded to the nearest second.
 func secondsUntil(t time.Time) int { return int(time.Until(t).Round(time.Second).Seconds()) }
 
 // deselectSlot ends a selection and releases the lock that it took.
@@ -83,10 +84,10 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 	return c.json(http.StatusOK, map[string]any{"success": true, "released": done, "storage": s.options.StorageMode()})
 }
 
-// pollSlots is `GET /v1/slots/poll?date=&specialistId=&appointmentTypeId=&clientId=&selected=`: one day for a page
-// without a live stream, of a type or of all that fit; a date, or a date and a specialist, are enough. The tag of the
-// answer leaves its time out, so a page that asks again for an unchanged day is answered 304. Every page of a waiting
-// room asks every few seconds, so the JSON is written by hand.
+// pollSlots is `GET /v1/slots/poll?date=&specialistId=&appointmentTypeId=&clientId=&selected=`. It returns one day for
+// a page without a live stream. The day can be restricted to a type and to a specialist; without a type, the date is
+// required. The tag of the answer does not cover the answer's timestamp, so a page that polls an unchanged day gets a
+// 304. The pages in a waiting room poll every few seconds, so the JSON is written without reflection.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
 	r := booking.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"),
@@ -101,7 +102,7 @@ func (s *Server) pollSlots(c *call) error {
 	if err := s.visible(c, r.AppointmentTypeID); err != nil {
 		return err
 	}
-	if r.Client != "" { // it renews or makes the client's selection
+	if r.Client != "" { // the poll renews or creates the client's selection
 		if err := s.admitPoll(c); err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (s *Server) pollSlots(c *call) error {
 
 var noCache = []string{"private, no-cache"}
 
-// appendPoll writes the answer up to where its time is.
+// appendPoll appends the answer without its timestamp.
 func appendPoll(b []byte, p *booking.Poll, storage storage) []byte {
 	b = append(b, `{"activeSelections":`...)
 	b = appendWallClock(b, p.Looking, p.Zone)
@@ -159,7 +160,7 @@ func appendPoll(b []byte, p *booking.Poll, storage storage) []byte {
 	return strconv.AppendBool(b, storage.redis)
 }
 
-// appendWallClock writes instants as the clock in a zone shows them.
+// appendWallClock appends instants as local times in a zone.
 func appendWallClock(b []byte, list []time.Time, zone *time.Location) []byte {
 	b = append(b, '[')
 	for i, t := range list {
@@ -173,11 +174,11 @@ func appendWallClock(b []byte, list []time.Time, zone *time.Location) []byte {
 	return append(b, ']')
 }
 
-// hasTag reports whether If-None-Match names a tag, by the weak comparison of RFC 9110: a proxy that compressed an
-// answer has weakened its tag.
+// hasTag reports whether If-None-Match contains a tag. It uses the weak comparison of RFC 9110, because a proxy that
+// compresses an answer weakens its tag.
 func hasTag(header []string, tag string) bool {
 	for _, line := range header {
-		if line == tag { // nearly always
+		if line == tag { // the usual case
 			return true
 		}
 		for one := range strings.SplitSeq(line, ",") {
@@ -189,8 +190,8 @@ func hasTag(header []string, tag string) bool {
 	return false
 }
 
-// selected reads the slot that a polling client has selected: a wall-clock time of the day, or an instant. The time
-// is negative if the text is neither.
+// selected reads the slot that a polling client has selected: a local time of the day, or an instant. The time of day
+// is -1 if the client sent an instant or nothing.
 func (q *query) selected() (store.TimeOfDay, time.Time) {
 	s := q.text("selected")
 	if t, err := store.ParseTimeOfDay(s); err == nil {
@@ -203,15 +204,15 @@ func (q *query) selected() (store.TimeOfDay, time.Time) {
 	return -1, q.instant("selected")
 }
 
-// storage describes the backend of the live state in the words of the answers.
+// storage describes the backend of the live state, in the terms of the API.
 type storage struct {
 	mode        string // memory, redis, postgres or fallback
 	redis       bool   // Redis is configured, so its health is reported
 	redisStatus string // available, unavailable or disabled
 }
 
-// storage asks Redis, if there is one, whether it is reachable, at most once a second for all callers
-// together.
+// storage returns the state of the live state's backend. If the backend is Redis, it pings Redis at most once a second
+// for all callers together.
 func (s *Server) storage(ctx context.Context) storage {
 	x := storage{mode: s.options.StorageMode(), redisStatus: "disabled"}
 	switch x.mode {
@@ -226,7 +227,7 @@ func (s *Server) storage(ctx context.Context) storage {
 	return x
 }
 
-// getStorage is for people who operate the server.
+// getStorage is `GET /v1/debug/storage`: the state of the live state's backend, for people who operate the server.
 func (s *Server) getStorage(c *call) error {
 	stats, err := s.engine.Booking.HoldStats(c.ctx())
 	if err != nil {
@@ -270,5 +271,5 @@ func (s *Server) getLocks(c *call) error {
 		"storageMode": s.options.StorageMode()})
 }
 
-// shortHash distinguishes owners without identifying them.
+// shortHash returns the first 4 bytes of an owner, which distinguish owners but do not identify a client.
 func shortHash(o holds.Owner) string { return hex.EncodeToString(o[:4]) }

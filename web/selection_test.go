@@ -120,7 +120,7 @@ func TestSelectWithLock(t *testing.T) {
 	if left := time.Until(ends); err != nil || left < 590*time.Second || left > 600*time.Second {
 		t.Errorf("the lock expires in %v, %v", left, err)
 	}
-	// it is a hold
+	// the lock is a hold
 	h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(1)}).want(200)
 	h.selects(2, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).problem(409, "slot_held")
 	h.poll(2, "&specialistId=ada").wantTimes("lockedSlots", h.clock(0))
@@ -336,7 +336,7 @@ func TestDebugHidesSecrets(t *testing.T) {
 		h.do("GET", path, nil, h.key("presence")).problem(403, "forbidden")
 		h.do("GET", path, nil, h.signedIn("ada-"+path[10:]+"@clinic.example", "specialist", "ada")).problem(403,
 			"forbidden")
-		// the front desk uses the Live page
+		// the front desk has access, because its Live page uses these routes
 		h.do("GET", path, nil, h.signedIn("desk-"+path[10:]+"@clinic.example", "reception", "")).want(200)
 	}
 }

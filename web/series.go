@@ -49,7 +49,7 @@ func foundOf(list []booking.Timeslot) []foundJSON {
 }
 
 // planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a
-// repeated request. Specialists plan their own calendar.
+// repeated request. A signed-in specialist can plan only their own calendar.
 func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	c.once = nil
 	m := &c.wrong
@@ -90,7 +90,7 @@ type createSeriesBody struct {
 	Notify   *bool       `json:"notify"`
 }
 
-// createSeries books all times or none.
+// createSeries books all times of a series or none.
 func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	m := &c.wrong
 	r := group.SeriesRequest{
@@ -119,8 +119,8 @@ func (s *Server) changeSeries(c *call, status int, do func(*record.Once) ([]stor
 	}, do)
 }
 
-// getSeries lists all appointments of the series of one appointment, cancelled ones included. A specialist sees those
-// of their own calendar.
+// getSeries lists all appointments of the series of one appointment, including cancelled ones. A signed-in specialist
+// gets only those of their own calendar.
 func (s *Server) getSeries(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Server) getSeries(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"seriesId": list[0].SeriesID, "appointments": c.reached(list)})
 }
 
-// reached returns the appointments that are in the caller's calendars, as the desk sees them.
+// reached returns the appointments in the calendars that the caller may access, in the form for the desk.
 func (c *call) reached(list []store.Appointment) []appointmentJSON {
 	said := []appointmentJSON{}
 	for i := range list {
@@ -213,8 +213,7 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 	})
 }
 
-// undoSeries undoes the last change that this member of staff made to several appointments of a
-// series.
+// undoSeries undoes the last change that this member of staff made to several appointments of a series.
 func (s *Server) undoSeries(c *call) error {
 	which, err := s.which(c, nil, false)
 	if err != nil {

@@ -40,7 +40,7 @@ func TestSeriesOverHTTP(t *testing.T) {
 	all, _ := made.get("appointments").([]any)
 	first, _ := all[0].(map[string]any)
 	path := "/v1/appointments/" + first["id"].(string)
-	// Both move a day later. The first one's manage link cannot do that.
+	// The desk moves both appointments a day later. The manage link of the first appointment cannot do that.
 	h.do("POST", path+"/series/plan", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin).want(200)
 	h.do("POST", path+"/series/reschedule", map[string]any{}, asAdmin).problem(422,
 		"validation_failed").field("slotStartDate")

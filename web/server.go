@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Times of a connection. Streams have their own deadlines, one per frame.
+// Limits of a connection. Streams have their own deadlines, one per frame.
 const (
 	headerTime = 5 * time.Second
 	idleTime   = 60 * time.Second
@@ -24,12 +24,12 @@ const (
 // Door is a listener for TLS connections.
 type Door struct {
 	Listener net.Listener
-	TLS      *tls.Config // only that of the first door is used
+	TLS      *tls.Config // only the configuration of the first door is used
 }
 
-// Serve answers on l, and with TLS on the doors, until ctx ends, and then drains. It accepts the clients that have
-// already connected and no others. It notifies the streams and waits at most 2 s for them. It answers every request
-// that was sent and closes its connection. It runs Run at the same time. It returns nil if ctx ended it.
+// Serve answers requests on l, and with TLS on the doors, and runs Run, until ctx ends. Then it drains: it accepts only
+// the clients that have already connected, notifies the streams and waits at most 2 s for them, answers every request
+// that was sent, and closes the connections. It returns nil if the end of ctx stopped it.
 func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error {
 	keen := []*keenListener{{Listener: l}}
 	open := new(openConns)
@@ -61,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 	}
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all.Go(func() { s.Run(working) }) // its end notifies the streams
+	all.Go(func() { s.Run(working) }) // the streams are notified when Run ends
 	select {
 	case err := <-stop:
 		return errors.Join(err, server.Close())
@@ -91,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 }
 
 // serveHTTP answers a request. While the server drains, the answer closes the connection, so that the client sends no
-// further request on it.
+// further request on this connection.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
 		w.Header().Set("Connection", "close")

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveUpSoon sets TCP_USER_TIMEOUT (RFC 5482). A connection on which that fails works as any other.
+// giveUpSoon sets TCP_USER_TIMEOUT (RFC 5482). If that fails, the connection works without this timeout.
 func giveUpSoon(conn *net.TCPConn, after time.Duration) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -24,7 +24,7 @@ func (h *house) serve(change ...func(*web.Options)) (address string, stop contex
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	// It runs its own server, because that of the house already runs.
+	// Run a second server, because the server of the house is already running.
 	var o web.Options
 	for _, c := range change {
 		c(&o)
@@ -154,7 +154,7 @@ func TestRequestHeadsAreBounded(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	// without a timeout it would be open forever
+	// without the server's timeout, the connection would stay open
 	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// settingsAnswer is the settings, and where people find the pages, which they may not decide alone.
+// settingsAnswer is the settings and the public address of the pages. The address is separate, because it does not
+// always come from the settings.
 type settingsAnswer struct {
 	Settings clinic.Settings `json:"settings"`
 	Address  addressJSON     `json:"address"`
@@ -18,7 +19,7 @@ type settingsAnswer struct {
 
 // addressJSON is the public address of the pages.
 type addressJSON struct {
-	URL  string           `json:"url"`  // if no address is configured, that of the request
+	URL  string           `json:"url"`  // if no address is configured, the address of the request
 	From clinic.URLSource `json:"from"` // start, settings or guess
 }
 
@@ -38,7 +39,7 @@ func (s *Server) saySettings(c *call, now clinic.Settings) error {
 	return nil
 }
 
-// contentTag is an entity tag that is a hash of an answer, so all nodes compute the same tag. It begins with prefix.
+// contentTag returns an entity tag: prefix and a hash of the answer. All nodes compute the same tag.
 func contentTag(prefix string, answer []byte) string {
 	sum := sha256.Sum256(answer)
 	return `"` + prefix + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
@@ -48,8 +49,8 @@ var errSettingsChanged = errVersionMismatch.with(
 	"The settings have changed since you read them. Fetch them again and retry.",
 )
 
-// ifMatch returns errSettingsChanged if the request has an If-Match that does not name the settings in now. A weak tag
-// counts too: a proxy that compresses answers weakens their tags.
+// ifMatch returns errSettingsChanged if the request has an If-Match header without the tag of the settings in now. A
+// weak tag counts too, because a proxy that compresses answers weakens their tags.
 func ifMatch(c *call, now clinic.Settings) error {
 	tags := c.r.Header["If-Match"]
 	if len(tags) == 0 {
@@ -62,7 +63,7 @@ func ifMatch(c *call, now clinic.Settings) error {
 	return err
 }
 
-// maxSettings leaves room for the largest logo and the texts.
+// maxSettings is the size limit of a body with settings, which fits the largest logo and the texts.
 const maxSettings = 512 << 10
 
 // putSettings replaces all settings. A field that the body does not have gets its default.
@@ -73,14 +74,14 @@ func (s *Server) putSettings(c *call, b *clinic.Settings) error {
 	})
 }
 
-// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. Settings has the fields of the body, so that a body
-// is checked as for putSettings; patch is the body itself, which also shows the fields that are null.
+// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. It decodes the body twice. Settings is for the checks
+// of the body, which are the same as for putSettings. patch also contains the fields that are null.
 type settingsPatch struct {
 	clinic.Settings
 	patch map[string]any
 }
 
-// UnmarshalJSON keeps both forms of the body.
+// UnmarshalJSON decodes the body into Settings and into patch.
 func (p *settingsPatch) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &p.Settings); err != nil {
 		return err
@@ -88,7 +89,8 @@ func (p *settingsPatch) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &p.patch)
 }
 
-// patchSettings changes only the fields that the body has. null sets a field to its default. A list replaces the list.
+// patchSettings changes only the fields that the body has. null sets a field to its default. A list in the body
+// replaces the whole list.
 func (s *Server) patchSettings(c *call, b *settingsPatch) error {
 	return s.editSettings(c, func(to *clinic.Settings) error {
 		raw, err := json.Marshal(*to)
@@ -127,7 +129,7 @@ func mergePatch(target, patch any) any {
 	return into
 }
 
-// editSettings changes the settings if they are those of If-Match, and returns the new ones.
+// editSettings changes the settings if they match If-Match, and answers with the new settings.
 func (s *Server) editSettings(c *call, edit func(*clinic.Settings) error) error {
 	changed, err := s.engine.Clinic.EditSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) error {
 		if err := ifMatch(c, *to); err != nil {

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// The first run: a one-time link, printed when the server starts without an owner, opens the set-up page once.
+// The first run. If a server starts without an owner, it prints a one-time link to the set-up page.
 
 var errSetupDone = problem{
 	Status: 410, Code: "setup_done", Title: "Setup is done",
@@ -41,7 +41,7 @@ func (s *Server) checkSetup(c *call, b *setupCheckBody) error {
 
 type setupBody struct {
 	Token   string     `json:"token"`
-	BaseURL string     `json:"baseUrl"` // the address of the pages; empty means to be set later
+	BaseURL string     `json:"baseUrl"` // the address of the pages; if empty, it can be set later
 	Clinic  clinicBody `json:"clinic"`
 	Owner   struct {
 		Name     string `json:"name"`
@@ -50,7 +50,7 @@ type setupBody struct {
 	} `json:"owner"`
 }
 
-// setup creates the first owner, names the clinic, and signs the owner in.
+// setup creates the first owner, changes the clinic's data, and signs the owner in.
 func (s *Server) setup(c *call, b *setupBody) error {
 	c.once = nil
 	owner := account.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}
@@ -59,7 +59,7 @@ func (s *Server) setup(c *call, b *setupBody) error {
 	}
 	u, err := s.engine.Account.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) {
 		b.Clinic.apply(to)
-		_ = clinic.ChooseBaseURL(to, b.BaseURL) // settings that cannot be read were never taken in
+		_ = clinic.ChooseBaseURL(to, b.BaseURL) // the URL was checked above, and stored settings are readable
 	})
 	if err != nil {
 		for _, field := range []string{"name", "email", "password"} {

@@ -55,19 +55,18 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// readsText reports whether a value of the type is a string in JSON, whatever it is in Go.
+// readsText reports whether values of the type are strings in JSON, because the type has UnmarshalText.
 func readsText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// walk reads a JSON document and compares its names with a shape, and if values is set, also its
-// values.
+// walk reads a JSON document and compares its names with a shape. If values is set, it also compares the values.
 type walk struct {
 	b      []byte
 	i      int
 	values bool     // compare the values too
-	wrong  mistakes // the values of the wrong form
-	spans  [][2]int // where these values are
+	wrong  mistakes // errors of the values of the wrong form
+	spans  [][2]int // the start and the end of each of these values
 }
 
 // misfit returns the first name in a document that its shape does not have. If values is set and all names fit, it
@@ -84,10 +83,10 @@ func misfit(raw []byte, expected *shape, values bool) (at int, err error) {
 	return w.spans[0][1], &formError{w.wrong, w.withoutWrong()}
 }
 
-// formError is a document with values of the wrong form.
+// formError is the error for a document with values of the wrong form.
 type formError struct {
 	wrong mistakes
-	rest  []byte // the document with null in place of each of them
+	rest  []byte // the document with null in place of each of these values
 }
 
 func (e *formError) Error() string { return e.Unwrap().Error() }
@@ -122,7 +121,7 @@ func (w *walk) space() {
 	}
 }
 
-// value reads one value. path is the path of that value, like "specialists[0].name".
+// value reads one value. path is the path of the value, like "specialists[0].name".
 func (w *walk) value(s *shape, path string) error {
 	w.space()
 	switch {
@@ -224,7 +223,7 @@ func (w *walk) list(s *shape, path string) error {
 	}
 }
 
-// name returns the member name that starts here.
+// name reads the member name that starts at w.i.
 func (w *walk) name() string {
 	start := w.i
 	w.text()
@@ -233,7 +232,7 @@ func (w *walk) name() string {
 		return string(raw[1 : len(raw)-1])
 	}
 	var s string
-	_ = json.Unmarshal(raw, &s) // the whole document was read before
+	_ = json.Unmarshal(raw, &s) // cannot fail: the document is valid JSON
 	return s
 }
 
@@ -269,7 +268,7 @@ func (w *walk) skip() {
 			w.i++
 		default:
 			w.i++
-			continue // numbers and words have several bytes; the code above handles their end
+			continue // the cases above handle the end of a number or a word
 		}
 		if depth == 0 && w.i > 0 && (w.b[w.i-1] == '"' || w.b[w.i-1] == '}' || w.b[w.i-1] == ']') {
 			return

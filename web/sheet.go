@@ -10,11 +10,11 @@ import (
 	"holdfast/store"
 )
 
-// sheetBody is a spreadsheet as the text of a CSV file.
+// sheetBody is a spreadsheet in the form of a CSV file.
 type sheetBody struct {
 	clientBody
 	CSV string `json:"csv"`
-	// OnlyGood imports the valid rows and lists the others; without it, one invalid row refuses all.
+	// OnlyGood imports the valid rows and skips the others. If it is false, one invalid row refuses the whole file.
 	OnlyGood bool `json:"onlyGood"`
 }
 
@@ -82,8 +82,8 @@ func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	return c.json(http.StatusOK, map[string]sheetJSON{"import": sheetOf(f)})
 }
 
-// importedJSON counts the outcomes of the rows. It has no rows, because the answer is stored for a repeat and must
-// have no names. To get the refused rows, ask for the plan again.
+// importedJSON counts the outcomes of the rows. It does not contain the rows, because the answer is stored for a
+// repeated request and must not contain names. To get the refused rows, request the plan again.
 type importedJSON struct {
 	Booked  int `json:"booked"`
 	There   int `json:"there"`
@@ -111,7 +111,7 @@ func (s *Server) importSheet(c *call, b *sheetBody) error {
 // maxExport is the longest range of one export.
 const maxExport = 5 * 366 * 24 * time.Hour
 
-// exportSheet answers the appointments of a range of days, the last one not included, as a CSV file.
+// exportSheet returns the appointments between two instants or dates as a CSV file. The end is not included.
 func (s *Server) exportSheet(c *call) error {
 	q := c.query()
 	zone := s.engine.Clinic.Zone()

@@ -21,12 +21,12 @@ const (
 	deviceCookie = "holdfast_device"
 	hostPrefix   = "__Host-"
 
-	deviceLife = 400 * 24 * time.Hour // the longest that browsers keep a cookie
+	deviceLife = 400 * 24 * time.Hour // the maximum age of a cookie in browsers
 )
 
-// secure reports whether the browser reaches this server by https. An address given at the start decides. Otherwise, an
-// https address from the settings decides for requests to exactly that address. For any other address, such as the
-// plain one on the clinic's own network, the scheme of the request decides.
+// secure reports whether the browser reaches this server by https. If the start options have an address, its scheme
+// decides. Otherwise, requests to the https address in the settings are secure. For any other address, such as an http
+// address on the clinic's own network, the scheme of the request decides.
 func (c *call) secure() bool {
 	said, source := c.engine.Clinic.BaseURL()
 	switch {
@@ -55,7 +55,7 @@ func (c *call) newCookie(name string) string {
 	return cookie.Value
 }
 
-// cookie is newCookie, but also accepts a cookie that the browser got before the address was configured.
+// cookie is like newCookie, but also accepts a cookie that the browser got before the address was configured.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if _, source := c.engine.Clinic.BaseURL(); err != nil && source != clinic.URLFromStart {
@@ -68,7 +68,7 @@ func (c *call) cookie(name string) string {
 }
 
 // setCookie sets a cookie in the browser, or deletes it if value is empty. Without TLS the cookie is not Secure:
-// otherwise a clinic on a plain local network could never sign in.
+// otherwise the users of a clinic without TLS on its local network could never sign in.
 func (c *call) setCookie(name, value string, life time.Duration) {
 	cookie := &http.Cookie{
 		Name: c.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
@@ -82,7 +82,7 @@ func (c *call) setCookie(name, value string, life time.Duration) {
 
 var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Sign in again; your input is preserved.")
 
-// staffCookie is the credential of the staff pages. On public pages, an expired cookie is ignored.
+// staffCookie is the credential of the staff pages. On public routes, an expired cookie is ignored.
 func (s *Server) staffCookie(c *call) (bool, error) {
 	secret := c.cookie(signInCookie)
 	if secret == "" || c.route.access.public() && !c.route.asksWho() {
@@ -104,8 +104,8 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 	return true, nil
 }
 
-// asksWho reports whether a public route answers members of staff differently, so that their cookie is worth a look.
-// The routes that patients' pages call in numbers are not among them.
+// asksWho reports whether a public route answers members of staff differently and therefore reads their cookie. The
+// routes that patients' pages call most often are not among them.
 func (rt *route) asksWho() bool {
 	return !safe(rt.method) || strings.HasPrefix(rt.pattern, "/v1/auth/") || rt.pattern == "/v1/specialists" ||
 		rt.pattern == "/v1/appointment-types" || rt.pattern == "/v1/holds" || rt.pattern == "/v1/sessions/{id}"
@@ -119,7 +119,7 @@ type userJSON struct {
 	SpecialistID string `json:"specialistId,omitempty"`
 	Active       bool   `json:"active"`
 	TOTP         bool   `json:"totp"`
-	Linked       bool   `json:"linked"` // known to the identity provider
+	Linked       bool   `json:"linked"` // linked to a user of the identity provider
 	CreatedAt    string `json:"createdAt"`
 	LastSignInAt string `json:"lastSignInAt,omitempty"`
 }
@@ -132,7 +132,7 @@ func userOf(u *store.User) userJSON {
 	}
 }
 
-// meJSON is the signed-in user, and when the session expires without another request.
+// meJSON is the signed-in user, and the instant at which the session expires if there is no further request.
 type meJSON struct {
 	User        userJSON `json:"user"`
 	ExpiresAt   string   `json:"expiresAt"`
@@ -243,7 +243,7 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 	return c.done(nil)
 }
 
-// renamed gives a field of a *engine.ValidationError the name it has in this body.
+// renamed changes the name of a field in a *record.ValidationError from the engine's name to the name in the body.
 func renamed(err error, from, to string) error {
 	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
@@ -270,9 +270,9 @@ func (s *Server) beginTOTP(c *call) error {
 
 type totpBody struct {
 	Secret      string `json:"secret"`
-	Code        string `json:"code"` // of the new app
+	Code        string `json:"code"` // from the new app
 	Password    string `json:"password"`
-	CurrentCode string `json:"currentCode"` // of the current app, if codes are on
+	CurrentCode string `json:"currentCode"` // from the current app, if codes are on
 }
 
 func (s *Server) enableTOTP(c *call, b *totpBody) error {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSignOutOtherSessions: all other browsers of this member of staff are signed out, and those of no one else.
+// TestSignOutOtherSessions: all other browsers of this member of staff are signed out. Other users stay signed in.
 func TestSignOutOtherSessions(t *testing.T) {
 	h := newHouse(t)
 	mine, others := h.signedIn("jo@clinic.example", "reception", ""), h.signedIn("robin@clinic.example", "owner", "")

@@ -9,8 +9,8 @@ import (
 	"holdfast/web/instant"
 )
 
-// Every page requests the timeslots frequently, so their JSON is written by hand, and once: slots without holds are
-// cached for each list (encodedLists) and sent unchanged.
+// Every page requests the timeslots frequently, so their JSON is written without reflection. Slots without holds are
+// encoded only once: encodedLists caches them for each list.
 
 func (s *Server) timeslots(c *call) error {
 	q := c.query()
@@ -45,12 +45,12 @@ func (s *Server) timeslots(c *call) error {
 	head = append(head, `,"slots":[`...)
 	parts := s.slotParts(&answer)
 	if len(parts) > 0 {
-		parts[0] = parts[0][1:] // the first comma
+		parts[0] = parts[0][1:] // without the first comma
 	}
 	return s.sayParts(c, head, parts, "]}")
 }
 
-// appendTimeslot writes a comma and one slot. Ids need no escaping.
+// appendTimeslot appends a comma and one slot. Ids need no escaping.
 func appendTimeslot(b []byte, s *booking.Timeslot) []byte {
 	b = append(b, `,{"start":"`...)
 	b = instant.Append(b, s.Start)
@@ -74,7 +74,7 @@ func appendTimeslot(b []byte, s *booking.Timeslot) []byte {
 	return append(b, `]}`...)
 }
 
-// timeslotJSON is appendTimeslot's shape, where one slot is answered.
+// timeslotJSON has the same fields as the output of appendTimeslot, for answers with few slots.
 type timeslotJSON struct {
 	Start         string   `json:"start"`
 	End           string   `json:"end"`
@@ -102,7 +102,7 @@ func (s *Server) nextAvailable(c *call) error {
 	}})
 }
 
-// explanationJSON reports whether one specialist can take a start, or the reason why not.
+// explanationJSON states whether one specialist can take an appointment at a start, or the reason why not.
 type explanationJSON struct {
 	SpecialistID string              `json:"specialistId"`
 	Bookable     bool                `json:"bookable"`

@@ -20,7 +20,7 @@ func zone(t testing.TB, name string) *time.Location {
 // day returns the house's local date n days later.
 func (h *house) day(n int) string { return h.start.AddDate(0, 0, n).Format(time.DateOnly) }
 
-// slots lists a day of a type as client n sees it, by start.
+// slots returns the slots of a type on the day of start, in the form for client n, by their starts.
 func (h *house) slots(n int, appointmentType, query string) map[string]map[string]any {
 	h.t.Helper()
 	path := "/v1/appointment-types/" + appointmentType + "/timeslots?from=" + h.day(0) + "&to=" + h.day(1) + query
@@ -54,7 +54,7 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 	held := h.hold(1, "checkup", h.at(0)).want(201)
 	expect(1, "", h.at(0), 2, 0, true, "ada", "bea")
 	expect(2, "", h.at(0), 1, 1, false, "bea")
-	expect(2, "", h.at(30), 2, 0, false, "ada", "bea") // its neighbours are unchanged
+	expect(2, "", h.at(30), 2, 0, false, "ada", "bea") // the next slot is unchanged
 	expect(2, "&specialistId=ada", h.at(0), 0, 1, false)
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": held.text("holdId"), "clientId": client(1)}).want(200)
 	expect(2, "", h.at(0), 2, 0, false, "ada", "bea")

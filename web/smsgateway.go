@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// smsGatewayBody is an SMS gateway as an owner types it.
+// smsGatewayBody is an SMS gateway as an owner enters it.
 type smsGatewayBody struct {
 	Method  string `json:"method"`
 	URL     string `json:"url"`
@@ -15,7 +15,7 @@ type smsGatewayBody struct {
 	Success string `json:"success"`
 	From    string `json:"from"`
 	User    string `json:"user"`
-	Secret  string `json:"secret"` // empty means the stored one for this request and user
+	Secret  string `json:"secret"` // if empty, the secret stored for this request and user
 }
 
 func (b *smsGatewayBody) gateway() notice.Gateway {
@@ -24,17 +24,17 @@ func (b *smsGatewayBody) gateway() notice.Gateway {
 	}
 }
 
-// smsGatewayTrialBody is a gateway, and the number to which the test message is sent.
+// smsGatewayTrialBody is a gateway and the phone number for the test message.
 type smsGatewayTrialBody struct {
 	smsGatewayBody
 	To string `json:"to"`
 }
 
-// smsGatewayAnswer is the configured SMS gateway. No answer has the secret.
+// smsGatewayAnswer is the configured SMS gateway. It never contains the secret.
 type smsGatewayAnswer struct {
-	// the server was started with it, so it takes precedence
+	// from the start options of the server; takes precedence
 	Given   *givenSMSGatewayJSON       `json:"given,omitempty"`
-	Chosen  *chosenSMSGatewayJSON      `json:"chosen,omitempty"` // by an owner
+	Chosen  *chosenSMSGatewayJSON      `json:"chosen,omitempty"` // an owner's choice
 	Presets map[string]gatewayBodyJSON `json:"presets"`
 }
 
@@ -57,7 +57,7 @@ type chosenSMSGatewayJSON struct {
 	From           string `json:"from"`
 	User           string `json:"user"`
 	SecretSet      bool   `json:"secretSet"`
-	SecretReadable bool   `json:"secretReadable"` // false: this server lacks the key to it, and text messages wait
+	SecretReadable bool   `json:"secretReadable"` // false: this server cannot decrypt it, and text messages wait
 }
 
 func gatewayBodyOf(g *notice.Gateway) gatewayBodyJSON {
@@ -81,14 +81,14 @@ func (s *Server) smsGateway() map[string]smsGatewayAnswer {
 
 func (s *Server) getSMSGateway(c *call) error { return c.json(http.StatusOK, s.smsGateway()) }
 
-// errDemoSMS is for the demo, whose patients are invented: their numbers may be those of real people.
+// errDemoSMS is for the demo. Its patients are invented, but their phone numbers may belong to real people.
 var errDemoSMS = errForbidden.with(
 	"The demo sends no text messages, because its patients are invented. Start a clinic of your own with holdfast " +
 		"serve.",
 )
 
-// putSMSGateway stores another choice. Its answer is not stored for a repeated request: the request contains a secret,
-// and repeating it changes nothing.
+// putSMSGateway stores the owner's choice. Its answer is not stored for a repeated request: the request contains a
+// secret, and repeating the request changes nothing.
 func (s *Server) putSMSGateway(c *call, b *smsGatewayBody) error {
 	c.once = nil
 	if s.options.Demo {
@@ -110,7 +110,7 @@ func (s *Server) deleteSMSGateway(c *call) error {
 type smsTrialJSON struct {
 	Delivery string `json:"delivery"`        // sent or failed
 	Error    string `json:"error,omitempty"` // why it failed
-	Said     string `json:"said,omitempty"`  // by the gateway
+	Said     string `json:"said,omitempty"`  // the gateway's reply
 }
 
 // trySMSGateway sends one text message with a gateway that is not saved yet.
@@ -136,7 +136,7 @@ type smsPreviewBody struct {
 	Text     string `json:"text"`
 }
 
-// previewSMS writes one text message and sends nothing.
+// previewSMS renders one text message and sends nothing.
 func (s *Server) previewSMS(c *call, b *smsPreviewBody) error {
 	c.once = nil
 	p, err := s.engine.Message.PreviewSMS(b.Notice, b.Language, b.Text)

@@ -15,7 +15,7 @@ type specialistJSON struct {
 	Name    string            `json:"name"`
 	Line    string            `json:"line,omitempty"`
 	Lines   map[string]string `json:"lines,omitempty"`
-	Places  []string          `json:"places,omitempty"`  // where they work, by id
+	Places  []string          `json:"places,omitempty"`  // ids of the places where the specialist works
 	Picture string            `json:"picture,omitempty"` // a path on this server, which changes with the picture
 }
 
@@ -24,7 +24,7 @@ func (s *Server) specialistOf(p *store.Specialist) specialistJSON {
 		picturePath(p)}
 }
 
-// specialistDetailsJSON is a specialist as the desk sees it.
+// specialistDetailsJSON is a specialist in the form for the desk.
 type specialistDetailsJSON struct {
 	specialistJSON
 	Kind        store.SpecialistKind       `json:"kind,omitempty"` // resource: a room or a device
@@ -44,11 +44,11 @@ func (s *Server) specialistDetailsOf(p *store.Specialist) specialistDetailsJSON 
 	return j
 }
 
-// publicSpecialists lists the active specialists without rooms and devices, which cannot be booked by themselves.
+// publicSpecialists lists the active specialists without rooms and devices, which cannot be booked on their own.
 func (s *Server) publicSpecialists() []specialistJSON {
-	list := []specialistJSON{}
-	for i := range s.engine.Clinic.Schedule().Specialists {
-		if p := &s.engine.Clinic.Schedule().Specialists[i]; p.Active && p.Kind == store.PersonKind {
+	list, now := []specialistJSON{}, s.engine.Clinic.Schedule()
+	for i := range now.Specialists {
+		if p := &now.Specialists[i]; p.Active && p.Kind == store.PersonKind {
 			list = append(list, s.specialistOf(p))
 		}
 	}
@@ -59,9 +59,9 @@ func (s *Server) listSpecialists(c *call) error {
 	if !c.caller.may(desk) {
 		return c.json(http.StatusOK, map[string]any{"specialists": s.publicSpecialists()})
 	}
-	list := []specialistDetailsJSON{}
-	for i := range s.engine.Clinic.Schedule().Specialists {
-		list = append(list, s.specialistDetailsOf(&s.engine.Clinic.Schedule().Specialists[i]))
+	list, now := []specialistDetailsJSON{}, s.engine.Clinic.Schedule()
+	for i := range now.Specialists {
+		list = append(list, s.specialistDetailsOf(&now.Specialists[i]))
 	}
 	return c.json(http.StatusOK, map[string]any{"specialists": list})
 }
@@ -140,7 +140,7 @@ func (s *Server) archiveSpecialist(c *call) error {
 	return c.done(s.engine.Clinic.ArchiveSpecialist(c.ctx(), c.caller.actor, c.param("id")))
 }
 
-// hoursJSON is one window of the weekly hours: local wall clock, the end may be 24:00.
+// hoursJSON is one window of the weekly hours, in local time. The end may be 24:00.
 type hoursJSON struct {
 	Weekday string `json:"weekday"`
 	windowJSON
@@ -182,7 +182,8 @@ func hoursOf(hours []store.WeeklyWindow) []hoursJSON {
 	})
 }
 
-// putWeeklyHours replaces the hours. With ?dryRun=true, it returns the slots that they would give.
+// putWeeklyHours replaces the weekly hours. With ?dryRun=true, it changes nothing and returns the slots that the new
+// hours would give.
 func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	q := c.query()
 	dryRun := q.flag("dryRun")
@@ -190,7 +191,7 @@ func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 		return err
 	}
 	m := &c.wrong
-	for i := range *m { // the decoder has no name for the list
+	for i := range *m { // the body is the list, so the decoder has no name for it
 		(*m)[i].Field = "weeklyHours" + (*m)[i].Field
 	}
 	hours := make([]store.WeeklyWindow, len(*b))
@@ -210,14 +211,15 @@ func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	return s.getWeeklyHours(c)
 }
 
-// dryRunSlotJSON is a slot that hours would give.
+// dryRunSlotJSON is a slot that new weekly hours would give.
 type dryRunSlotJSON struct {
 	AppointmentTypeID string `json:"appointmentTypeId"`
 	Start             string `json:"start"`
 	End               string `json:"end"`
 }
 
-// dryRunHours answers the slots of the next days, of one type or of all that the specialist serves.
+// dryRunHours returns the slots that the hours would give from one date to another, of one type or of all types of the
+// specialist.
 func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) error {
 	id := c.param("id")
 	p, err := s.engine.Clinic.Specialist(id)

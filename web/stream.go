@@ -23,7 +23,7 @@ func streamSource(e *engine.Engine) stream.Source {
 			return stream.Snapshot{Generation: now.Generation, Holds: now.Holds, Looking: now.Looking}, err
 		},
 		Presence: func(ctx context.Context) (stream.Snapshot, error) {
-			generation := e.Clinic.Generation("") // before the rest
+			generation := e.Clinic.Generation("") // must be read before the presence
 			now, err := e.Presence.StreamStart(ctx)
 			return stream.Snapshot{Generation: generation, Presence: now}, err
 		},
@@ -49,8 +49,8 @@ type ticketBody struct {
 }
 
 // streamTicket is `POST /v1/holds/stream-ticket`. An EventSource cannot set a header, so it opens a stream with this
-// ticket. The ticket works once and for 30 s, so an address in a log is useless. The answer is not stored for a repeat
-// of the request.
+// ticket in the URL. The ticket works once and for 30 s, so a URL in a log is useless. The answer is not stored for a
+// repeated request.
 func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 	if !validClient(string(c.client)) {
 		return fieldError("clientId",
@@ -65,8 +65,8 @@ func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 		"expiresAt": string(instant.AppendMilli(nil, expiresAt))})
 }
 
-// reader returns the client of a stream: the one of the ticket, or the one in the query. This uses the ticket up, so
-// it is the last check before the stream is opened.
+// reader returns the client of a stream, from the ticket or from the query. It uses up the ticket, so it must be the
+// last check before the stream is opened.
 func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	ticket, client := q.text("ticket"), q.client(c)
 	if ticket != "" && q.text("clientId") != "" {
@@ -85,8 +85,8 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	return client, err
 }
 
-// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`: all events about the time of
-// the specialists who offer one type.
+// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`. It sends all events about the
+// time of the specialists who offer one type.
 func (s *Server) holdStream(c *call) error {
 	q := c.query()
 	id := q.id("appointmentTypeId")
@@ -110,7 +110,8 @@ func (s *Server) holdStream(c *call) error {
 	return s.openStream(c, stream.Request{Topic: id, Client: client, Lease: lease})
 }
 
-// staffStream is `GET /v1/staff/stream`: the same over all specialists, and the changes of appointments.
+// staffStream is `GET /v1/staff/stream`. It sends the events about the time of all specialists, and the changes of
+// appointments.
 func (s *Server) staffStream(c *call) error {
 	q := c.query()
 	lease := q.lease()
@@ -121,7 +122,7 @@ func (s *Server) staffStream(c *call) error {
 	return s.openStream(c, stream.Request{Topic: stream.AllTypes, Client: client, Lease: lease})
 }
 
-// lease reads leaseMs. A longer one than stream.MaxLease is shortened to that.
+// lease reads the parameter leaseMs. It caps the lease at stream.MaxLease.
 func (q *query) lease() time.Duration {
 	ms := q.whole("leaseMs", int(stream.MinLease.Milliseconds()), math.MaxInt32,
 		int(stream.DefaultLease.Milliseconds()))
@@ -129,7 +130,7 @@ func (q *query) lease() time.Duration {
 }
 
 // openStream applies the limits and passes the request to the hub. If a browser reconnects after its stream was
-// replaced, it gets 204, which stops its reconnecting.
+// replaced, the answer is 204, which stops the reconnection.
 func (s *Server) openStream(c *call, q stream.Request) error {
 	if stream.WasReplaced(c.r) {
 		return c.empty(http.StatusNoContent)
@@ -162,7 +163,8 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 	}
 }
 
-// guard is the credential that a stream ends with, if it was opened with one.
+// guard returns the guard of a stream, which ends the stream when the caller's sign-in or API key ends. It returns nil
+// for a caller with neither.
 func (s *Server) guard(c *caller) *stream.Guard {
 	var name string
 	var stands func(context.Context) (time.Time, error)

@@ -84,7 +84,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 			t.Errorf("%s: the ticket expires at %s, want in 30 s", name, got.text("expiresAt"))
 		}
 		path := "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + got.text("ticket")
-		h.do("HEAD", path, nil).want(200) // does not use the ticket up
+		h.do("HEAD", path, nil).want(200) // does not use up the ticket
 		if status, _ := h.opens(path, header{"Last-Event-ID": "replaced-1"}); status != 204 {
 			t.Errorf("%s: a replaced stream that reconnects got %d, want 204", name, status)
 		}

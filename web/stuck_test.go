@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// fillingQueue is a queue whose disk is full once a test has armed it and the next attempt is recorded.
+// fillingQueue is a queue whose disk becomes full: after the test has set armed, the next recorded attempt fills it.
 type fillingQueue struct {
 	store.Queue
 	armed, full *atomic.Bool
@@ -29,13 +29,13 @@ func (q fillingQueue) Change(ctx context.Context, op store.Operation, event, det
 }
 
 // TestPersonActsOnStuckDelivery: the disk is full when an attempt ends, so the queue cannot store the outcome and shows
-// the operation as processing. A person who acts gets the reason, and can act as soon as there is room. The first
-// operation is retried, the second one given up.
+// the operation as processing. If the desk retries the operation or gives it up, the answer has the reason. Both work
+// as soon as the disk has room: the desk retries the first operation and gives up the second one.
 func TestPersonActsOnStuckDelivery(t *testing.T) {
 	armed, full := &atomic.Bool{}, &atomic.Bool{}
 	h, fake := newPractice(t, func(o *engine.Options) {
 		o.Queue = fillingQueue{o.Queue, armed, full}
-		o.Outbound.Backoff = 24 * time.Hour // the next attempt is a person's
+		o.Outbound.Backoff = 24 * time.Hour // no automatic retry during the test
 	})
 	stuck := func(n int, name string) (path string) {
 		t.Helper()

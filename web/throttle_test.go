@@ -8,7 +8,7 @@ import (
 	"holdfast/web"
 )
 
-// write calls the handler with a write without the network, so that it is fast even on a busy machine.
+// write sends a write request directly to the handler. It does not use the network, so it is fast even on a busy machine.
 func (h *house) write(headers ...header) *reply {
 	h.t.Helper()
 	r := httptest.NewRequest("POST", "/v1/holds", strings.NewReader("{}"))
@@ -67,7 +67,7 @@ func TestPollsHaveOwnLimit(t *testing.T) {
 		t.Errorf("the limit came after %d polls; a waiting room of 40 clients needs more", n)
 	}
 	h.poll(1, path, asAdmin).want(200)
-	h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200) // renews nothing
+	h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200) // a poll without a client renews nothing
 	for range 200 {
 		h.write().want(422) // the address has writes left
 	}

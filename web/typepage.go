@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// publicPage returns the public part of a type's page. Only patients with an appointment see the link of a video
-// call.
+// publicPage returns the public part of a type's page. It omits the video link, which only patients with an appointment
+// get.
 func publicPage(p *store.TypePage) store.TypePage {
 	return store.TypePage{
 		Group: p.Group, Color: p.Color, Price: p.Price, NewPatientsOnly: p.NewPatientsOnly, Texts: p.Texts,
@@ -19,8 +19,8 @@ func publicPage(p *store.TypePage) store.TypePage {
 	}
 }
 
-// offered refuses a desk-only type to callers without a key and to agents. An appointment that they are about to move
-// can have any type.
+// offered returns record.ErrNoAppointmentType for a desk-only type if the caller has no access to the desk. moving is
+// the appointment that the caller is about to move, or nil; its type is always allowed.
 func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appointment) error {
 	if c.caller.may(desk) || moving != nil && moving.AppointmentTypeID == appointmentTypeID {
 		return nil
@@ -31,8 +31,8 @@ func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appoin
 	return record.ErrNoAppointmentType
 }
 
-// visible refuses types for the desk, as if they did not exist, to callers without a key and to agents. A manage link
-// in the header Holdfast-Manage makes the type of its appointment visible.
+// visible returns record.ErrNoAppointmentType if one of the types is desk-only and the caller has no access to the
+// desk. A manage link in the header Holdfast-Manage makes the type of its appointment visible.
 func (s *Server) visible(c *call, appointmentTypeIDs ...string) error {
 	for _, id := range appointmentTypeIDs {
 		if s.offered(c, id, nil) == nil {
@@ -53,8 +53,8 @@ type typeOrderBody struct {
 	IDs []string `json:"ids"`
 }
 
-// orderAppointmentTypes is `PUT /v1/appointment-types/order`: the named types come first, in that
-// order.
+// orderAppointmentTypes is `PUT /v1/appointment-types/order`. The types in the body come first, in the order of the
+// body.
 func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
 	if err := s.engine.Clinic.OrderAppointmentTypes(c.ctx(), c.caller.actor, b.IDs); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
 	return s.listAppointmentTypes(c)
 }
 
-// bootTypeJSON is an appointment type in the data that is embedded in a page. It contains only what the patient
-// needs to choose a type, because every visitor downloads it.
+// bootTypeJSON is an appointment type in the data that is embedded in a page. It contains only the fields that patients
+// need to choose a type, because every visitor downloads it.
 type bootTypeJSON struct {
 	ID                  string                    `json:"id"`
 	Name                string                    `json:"name"`
@@ -74,23 +74,23 @@ type bootTypeJSON struct {
 	HorizonDays         int                       `json:"horizonDays"`
 	Capacity            int                       `json:"capacity"`
 	MaxHoldSeconds      int                       `json:"maxHoldSeconds"`
-	Specialists         []string                  `json:"specialists"` // ids, the best priority first
+	Specialists         []string                  `json:"specialists"` // ids, highest priority first
 	Group               string                    `json:"group,omitempty"`
 	Color               string                    `json:"color,omitempty"`
 	Price               string                    `json:"price,omitempty"`
 	NewPatientsOnly     bool                      `json:"newPatientsOnly,omitempty"`
 	Texts               map[string]store.TypeText `json:"texts,omitempty"`
-	// a sum of its questions, which the type itself names
+	// the checksum of the type's questions
 	Asks       string `json:"asks,omitempty"`
 	Approval   bool   `json:"approval,omitempty"`
 	CancelText string `json:"cancelText,omitempty"`
 	Remote     bool   `json:"remote,omitempty"`
 }
 
-// bootTypes lists the types that people may book.
+// bootTypes lists the types that the public can book.
 func (s *Server) bootTypes() []bootTypeJSON {
 	list := []bootTypeJSON{}
-	for _, t := range s.appointmentTypesFor(false) {
+	for _, t := range s.appointmentTypesFor(s.engine.Clinic.Schedule(), false) {
 		j := bootTypeJSON{
 			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes,
 			BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes,
@@ -107,8 +107,8 @@ func (s *Server) bootTypes() []bootTypeJSON {
 	return list
 }
 
-// namesOf returns the names of an appointment's type and specialist by their ids, because a page has only those
-// that can be booked now.
+// namesOf returns the names of an appointment's type and specialist, by id. A page needs them, because its embedded
+// data has only the types and specialists that can be booked now.
 func (s *Server) namesOf(a *store.Appointment) map[string]string {
 	now := s.engine.Clinic.Current()
 	who, _ := now.Who(a.SpecialistID)
@@ -120,15 +120,16 @@ func sumOf(questions []store.Question) string {
 	if len(questions) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(questions) // strings and booleans
+	text, _ := json.Marshal(questions) // encoding strings and booleans cannot fail
 	sum := fnv.New64a()
 	_, _ = sum.Write(text)
 	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
-// moreToSay reports whether choosing a type needs more than names: many types, groups, places or pictures.
+// moreToSay reports whether the page needs more than names for the choice of a type: there are many types or
+// specialists, or they have details such as groups, prices, places or pictures.
 func moreToSay(types []bootTypeJSON, people []specialistJSON) bool {
-	const many = 8 // more are searched rather than read
+	const many = 8 // above this number, the page offers a search
 	return len(types) > many || len(people) > many ||
 		slices.ContainsFunc(types, func(t bootTypeJSON) bool {
 			return t.Group != "" || t.Color != "" || t.Price != "" || t.NewPatientsOnly || t.Remote || t.Approval

@@ -88,7 +88,7 @@ func TestTypePageIsValidated(t *testing.T) {
 	}
 }
 
-// TestDeskOnlyTypeIsHidden: for callers without a key, a type for the desk does not exist on any route.
+// TestDeskOnlyTypeIsHidden: all routes hide a desk-only type from callers without a key.
 func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"deskOnly": true}, asAdmin).want(200)
@@ -104,7 +104,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	booking := map[string]any{"slotStartDate": h.at(0), "clientId": client(1),
 		"patient": map[string]any{"name": "Rosa Winter"}}
 	h.do("POST", "/v1/appointment-types/checkup/book", booking).problem(404, "not_found")
-	// By its id it looks the same as a type that does not exist, at every address that takes one.
+	// Every route that takes the id of a type gives the same answer as for a type that does not exist.
 	of := func(id string) map[string]*reply {
 		at, path := "slotStartDate="+h.at(0), "/v1/appointment-types/"+id
 		body := map[string]any{"appointmentTypeId": id, "slotStartDate": h.at(0), "clientId": client(1)}

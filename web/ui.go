@@ -13,10 +13,10 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// How the server answers the pages: which paths are pages, their headers, and the data that a page has without a
-// request. The files are in package pages.
+// The answers to requests for pages: the paths that are pages, their headers, and the data that is embedded in a page.
+// The files are in package pages.
 
-// pageFiles are the documents by path: the file, and the script that the page needs.
+// pageFiles maps the path of each page to its HTML file and its script.
 var pageFiles = map[string]struct{ file, script string }{
 	"/":       {"book.html", "book/page.js"},
 	"/manage": {"manage.html", "manage/page.js"},
@@ -28,29 +28,30 @@ var pageFiles = map[string]struct{ file, script string }{
 	"/demo":   {"demo.html", "demo/page.js"},
 }
 
-// worker is the script that a page runs as a Worker to send heartbeats. The policy of its own answer applies to it, not
-// that of the page.
+// worker is the script that a page runs as a Worker to send heartbeats. The Content-Security-Policy of the script's own
+// answer applies to the worker, not that of the page.
 const worker = "lib/beat.js"
 
 var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}
 
-// planPage opens the last downtime plan if the server is unreachable. deskWorker is the service worker that stores
-// it. It is at the root so that its scope can be the desk's address; it serves no page for patients.
+// planPage is the page that shows the last downtime plan if the server is unreachable. deskWorker is the service worker
+// that stores this page in the browser. The worker is at the root so that its scope can include the desk's address; it
+// serves no page for patients.
 const (
 	planPage   = "/staff/plan"
 	deskWorker = "/staff-worker.js"
 )
 
-// loose are the files that other sites and browsers ask for by a name without a hash.
+// loose are the files that other sites and browsers request by a name without a hash.
 var loose = map[string]bool{"/embed.js": true, "/favicon.svg": true, deskWorker: true}
 
-// How logs and metrics name the files.
+// The routes of files in logs and metrics.
 const (
 	assetPattern = "/ui/{hash}/{file}"
 	loosePattern = "/{file}"
 )
 
-// page answers addresses outside the API: a page, one of its files, or not found.
+// page answers requests for paths outside the API: with a page, a file, or not found.
 func (s *Server) page(c *call) error {
 	name := c.r.URL.Path
 	hashed, isAsset := strings.CutPrefix(name, s.files.Base+"/")
@@ -108,8 +109,9 @@ func (s *Server) asset(c *call, name, cache string) error {
 	return nil
 }
 
-// deskWorker answers the service worker with the current address of its files in it. Each release has another address,
-// so the browser sees a new worker and replaces the old one. The browser checks whenever the desk is opened.
+// deskWorker sends the service worker. Its script contains the current path of the page's files, which differs in each
+// release. So the browser, which checks the script when the desk is opened, detects a new worker and replaces the old
+// one.
 func (s *Server) deskWorker(c *call) error {
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Security-Policy"] = []string{"text/javascript; charset=utf-8"},
@@ -119,12 +121,12 @@ func (s *Server) deskWorker(c *call) error {
 	return nil
 }
 
-// document answers a page: its file with the server's values in place of the placeholders.
+// document sends a page: its file, with the placeholders replaced by values of the server.
 func (s *Server) document(c *call, name, file string) error {
 	settings := s.engine.Clinic.Settings()
 	ancestors := "'none'"
 	if s.options.Demo || name == "/" && c.r.URL.Query().Has("preview") {
-		ancestors = "'self'" // the demo and the settings show pages in frames
+		ancestors = "'self'" // the demo and the settings page show pages in frames
 	}
 	if name == "/embed" {
 		if len(settings.EmbedOrigins) == 0 {
@@ -162,8 +164,8 @@ func (s *Server) document(c *call, name, file string) error {
 	return nil
 }
 
-// signedIn returns the user of the request's cookie. Without one, or if the database does not answer, it returns nil:
-// the page then asks for the user and shows the reason.
+// signedIn returns the user of the request's cookie. It returns nil if there is no valid cookie or if the database does
+// not answer. The page then requests the user itself and shows the reason.
 func (s *Server) signedIn(c *call) *meJSON {
 	secret := c.cookie(signInCookie)
 	if secret == "" {
@@ -177,8 +179,8 @@ func (s *Server) signedIn(c *call) *meJSON {
 	return &me
 }
 
-// language returns the tag of a page's language: the one in the query, else the browser's preference, else the
-// clinic's.
+// language returns the tag of a page's language: the language in the query, else the browser's preference, else the
+// clinic's language.
 func (s *Server) language(r *http.Request) string {
 	asked := []string{r.URL.Query().Get("lang")}
 	for item := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
@@ -188,14 +190,14 @@ func (s *Server) language(r *http.Request) string {
 	return s.engine.Clinic.Words().Find(append(asked, s.engine.Clinic.Schedule().Clinic.Locale)...).Tag
 }
 
-// bootJSON is the data that a page has without a request.
+// bootJSON is the data that is embedded in a page.
 type bootJSON struct {
 	Clinic           bootClinicJSON     `json:"clinic"`
 	AppointmentTypes []bootTypeJSON     `json:"appointmentTypes"`
 	TypeGroups       []clinic.TypeGroup `json:"typeGroups,omitempty"`
 	Specialists      []specialistJSON   `json:"specialists"`
 	Places           []clinic.Place     `json:"places,omitempty"`
-	// choosing needs more than names: groups, places, pictures, a search
+	// the choice of a type needs more than names: groups, places, pictures, or a search
 	More     bool             `json:"more,omitempty"`
 	Settings bootSettingsJSON `json:"settings"`
 	Address  addressJSON      `json:"address"`
@@ -203,21 +205,21 @@ type bootJSON struct {
 	Waitlist bool `json:"waitlist,omitempty"`
 	// visitors can request a session while a specialist is available
 	OnDemand bool `json:"onDemand,omitempty"`
-	// the identity provider, for the staff's page alone
+	// the name of the identity provider, only on the staff page
 	SignInWith string `json:"signInWith,omitempty"`
-	// the signed-in user, for the staff's page alone
+	// the signed-in user, only on the staff page
 	Me *meJSON `json:"me,omitempty"`
-	// an SMS gateway is set, so patients can agree to text messages
+	// an SMS gateway is configured, so patients can agree to text messages
 	SMS bool `json:"sms,omitempty"`
-	// a mail server is set: without one, no page promises a mail
+	// a mail server is configured; otherwise pages do not announce emails
 	Mail        bool            `json:"mail"`
 	Demo        bool            `json:"demo"`
 	DemoCluster bool            `json:"demoCluster,omitempty"`
 	DemoSignIn  *demoSignInJSON `json:"demoSignIn,omitempty"`
 }
 
-// The owner of the demo's clinic. The page /demo shows the password: the clinic is invented and is deleted when the
-// demo ends.
+// The credentials of the owner of the demo's clinic. The page /demo shows the password: the clinic is invented and is
+// deleted when the demo ends.
 const (
 	DemoEmail    = "demo@holdfast.invalid"
 	DemoPassword = "tide and harbour"

@@ -72,7 +72,7 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
 		t.Errorf("a second page of the same clinic has %s, want %s", again[1], m[1])
 	}
-	// Every file that it loads exists, and can be cached forever.
+	// Every file that the page loads exists, and can be cached forever.
 	for _, asset := range assetPath.FindAllStringSubmatch(page.raw, -1) {
 		r := h.do("GET", asset[1], nil, header{"Accept-Encoding": "identity"}).want(200)
 		if !strings.Contains(r.header.Get("Cache-Control"), "immutable") {
@@ -84,8 +84,8 @@ func TestPageEmbedsItsData(t *testing.T) {
 	}
 }
 
-// TestPageConnectsThroughWorkerOnly: a worker does not inherit the page's policy: without its own it could send no
-// heartbeat. The other files need none.
+// TestPageConnectsThroughWorkerOnly: a worker does not inherit the page's policy. The policy of its own answer must
+// allow it to send heartbeats. The other files do not need such a policy.
 func TestPageConnectsThroughWorkerOnly(t *testing.T) {
 	h := newHouse(t)
 	page := assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1]

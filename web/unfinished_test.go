@@ -35,8 +35,8 @@ func (c connOfNetwork) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}
 }
 
-// TestUnfinishedBodiesAreClosed: a client that announces a body and does not send it holds its connection for 30
-// seconds at most, and a client that the server has refused for a second. The server answers each of 600 such requests
+// TestUnfinishedBodiesAreClosed: a client announces a body and does not send it. The server closes the connection after
+// at most 30 seconds, or after 1 second if it has refused the request. The server answers each of 600 such requests
 // from one address, and other visitors in the meantime.
 func TestUnfinishedBodiesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

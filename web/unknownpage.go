@@ -14,11 +14,11 @@ func wantsPage(r *http.Request) bool {
 	return safe(r.Method) && strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html")
 }
 
-// unknownPage answers an address that does not exist.
+// unknownPage answers a request for a path that does not exist.
 func (s *Server) unknownPage(c *call) error { return s.refusedPage(c, "notfound", errNotFound) }
 
-// refusedPage answers a page that the server does not show: a browser gets a page that leads to the booking page, and
-// other callers get the problem.
+// refusedPage answers a request for a page that the server does not show. A browser gets a page with a link to the
+// booking page, and other callers get the problem.
 func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	if !wantsPage(c.r) {
 		return refused
@@ -28,8 +28,8 @@ func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	return nil
 }
 
-// notSetUp reports whether this server has neither an owner nor an active appointment type, so it has no booking page
-// yet.
+// notSetUp reports whether this server has no booking page yet: it has no owner, and no appointment type that the
+// public can book.
 func (s *Server) notSetUp(c *call) bool {
 	if s.options.Demo || len(s.bootTypes()) > 0 {
 		return false
@@ -38,22 +38,22 @@ func (s *Server) notSetUp(c *call) bool {
 	return err == nil && needsSetup
 }
 
-// setupPage explains how to set up the clinic. Patients read that they cannot book yet.
+// setupPage sends a page that states that patients cannot book yet, with a link to the manual's page on installation.
 func (s *Server) setupPage(c *call) error {
 	words := s.engine.Clinic.Words().Find(s.language(c.r))
 	s.plainPage(c, http.StatusOK, "notsetup", "/docs/install", words.Text("notsetup.button"))
 	return nil
 }
 
-// ownAccent is the style of an accent colour that is not one of the tested hues. White text on it is readable. A dark
-// page mixes a bright colour from it, unless the browser cannot mix colours.
+// ownAccent is the style of an accent colour that is not one of the tested hues. White text on this colour is readable.
+// A dark page mixes a bright colour from it, unless the browser cannot mix colours.
 const ownAccent = `:root:root:root{--accent:{own};--accent-strong:{own};--accent-ink:#fff}` +
 	`@media (prefers-color-scheme:dark){@supports (color:color-mix(in srgb,red,red)){:root:root:root{` +
 	`--accent:color-mix(in srgb,{own} 40%,#fff);--accent-strong:color-mix(in srgb,{own} 25%,#fff);` +
 	`--accent-ink:color-mix(in srgb,{own} 15%,#000)}}}`
 
-// plainPage answers a page without a script: the clinic's head, one sentence and one button that opens an address. key
-// is the first part of its texts.
+// plainPage sends a page without a script: the clinic's header, a title, one sentence and one button. The button links
+// to the address in to. The text keys of the title and the sentence begin with key.
 func (s *Server) plainPage(c *call, status int, key, to, button string) {
 	words := s.engine.Clinic.Words().Find(s.language(c.r))
 	language, title := words.Tag, words.Text(key+".title")

@@ -55,8 +55,8 @@ func TestUnknownAddressShowsPage(t *testing.T) {
 	}
 }
 
-// TestEmbedOffShowsPage: where embedding is off, a browser gets a page that leads to the booking page, and a program the
-// problem not_found.
+// TestEmbedOffShowsPage: if embedding is off, a browser gets a page with a link to the booking page, and a program gets
+// the problem not_found.
 func TestEmbedOffShowsPage(t *testing.T) {
 	h := newHouse(t)
 	got, body := h.raw("GET", "/embed", header{"Accept": "text/html", "Accept-Language": "de"})
@@ -86,8 +86,8 @@ func TestUnknownAddressHasOwnAccent(t *testing.T) {
 	}
 }
 
-// TestRootExplainsSetup: a browser that opens a server without an owner and without an appointment type reads how to
-// set it up. The clinic file alone is enough for the booking page.
+// TestRootExplainsSetup: if the server has no owner and no appointment type, its page explains how to set it up. With a
+// clinic file, the server shows the booking page even without an owner.
 func TestRootExplainsSetup(t *testing.T) {
 	h := newHouse(t)
 	const invitation = "holdfast setup-url"

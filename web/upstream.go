@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/occupancy"
 )
 
-// The state of the practice-management system for the desk: the age of its openings, and its refusals.
+// The state of the practice-management system for the desk: the age of its openings, and the times that it refused.
 
 type upstreamStatusJSON struct {
 	Configured bool          `json:"configured"`
@@ -15,7 +15,7 @@ type upstreamStatusJSON struct {
 }
 
 type openingsJSON struct {
-	Fetched       bool               `json:"fetched"` // in advance, so that the page offers no other times
+	Fetched       bool               `json:"fetched"` // openings are fetched in advance; the page offers only these
 	MaxAgeSeconds int                `json:"maxAgeSeconds"`
 	FailedSince   string             `json:"failedSince,omitempty"`
 	Reason        string             `json:"reason,omitempty"`
@@ -35,7 +35,7 @@ type closureJSON struct {
 	SlotStartDate string `json:"slotStartDate"`
 	SlotEndDate   string `json:"slotEndDate"`
 	Since         string `json:"since"`
-	Until         string `json:"until"` // at the latest
+	Until         string `json:"until"` // the latest end of the closure
 }
 
 func (s *Server) upstreamStatus(c *call) error {

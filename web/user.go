@@ -72,7 +72,7 @@ type apiKeyJSON struct {
 	CreatedAt    string `json:"createdAt"`
 	LastUsedAt   string `json:"lastUsedAt,omitempty"`
 	RevokedAt    string `json:"revokedAt,omitempty"`
-	SpecialistID string `json:"specialistId,omitempty"` // of a presence key that is bound to one
+	SpecialistID string `json:"specialistId,omitempty"` // the specialist to which a presence key is bound
 }
 
 func apiKeyOf(k *store.APIKey) apiKeyJSON {
@@ -92,8 +92,9 @@ type apiKeyBody struct {
 	SpecialistID string `json:"specialistId"`
 }
 
-// createAPIKey answers with the key. Under an idempotency key one is made: a repeat is answered with the key while this
-// process lives, and afterwards without it, because the database keeps no secret.
+// createAPIKey creates an API key and answers with its secret. A repeat under the same idempotency key creates no
+// second API key. The answer to a repeat has the secret until this process ends, and no secret afterwards, because the
+// database does not store it.
 func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 	once := c.answering(func(result any) (int, []byte) {
 		k := result.(store.APIKey)

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// visitSlots answers the timeslots of several people one after the other. with=child,child names the types of the
-// people after the first; people=3 means three appointments of the path's type.
+// visitSlots returns the times in which several people can have appointments one after the other. with=child,child
+// names the types of the people after the first; people=3 means three appointments of the path's type.
 func (s *Server) visitSlots(c *call, q *query) error {
 	r := group.SlotsRequest{
 		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"),
@@ -63,7 +63,7 @@ type holdVisitBody struct {
 	Instead            string   `json:"instead"`
 }
 
-// holdVisit holds the time of all people for the desk. The hold is extended and released like any other.
+// holdVisit holds the time of all people for the desk. The hold is extended and released like any other hold.
 func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can hold time in your own calendar only; name yourself in specialistId.")
@@ -81,7 +81,7 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
 }
 
-// visitorBody is one person of a visit. The contact is given once for all.
+// visitorBody is one person of a visit. The contact of all people is in createVisitBody.
 type visitorBody struct {
 	AppointmentTypeID string            `json:"appointmentTypeId"`
 	Name              string            `json:"name"`
@@ -109,7 +109,7 @@ type createVisitBody struct {
 	Notify      *bool  `json:"notify"`
 }
 
-// createVisit books all people or none.
+// createVisit books the appointments of all people or none.
 func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")
@@ -134,8 +134,8 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	})
 }
 
-// changeVisit answers a change of a visit with its appointments. A manage link shows only the details of its own
-// person: the desk may have given the others separate contacts since then.
+// changeVisit answers a change of a visit with its appointments. The holder of a manage link gets only the details of
+// the link's own patient: since the booking, the desk may have entered separate contacts for the others.
 func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
 	return answerChange(c, status, func(list *[]store.Appointment) any {
 		said := each(*list, func(a *store.Appointment) any {
@@ -148,8 +148,8 @@ func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store
 	}, do)
 }
 
-// getVisit lists all appointments of the visit of one appointment, cancelled ones included. A specialist sees those
-// of their own calendar.
+// getVisit lists all appointments of the visit of one appointment, including cancelled ones. A signed-in specialist
+// gets only those of their own calendar.
 func (s *Server) getVisit(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *Server) getVisit(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"visitId": list[0].VisitID, "appointments": c.reached(list)})
 }
 
-// visitorJSON is one person of a visit, for the owner of a manage link who is also the contact of that person.
+// visitorJSON is one person of a visit, for the holder of a manage link who is also the contact of that person.
 type visitorJSON struct {
 	Name              string `json:"name"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -169,8 +169,8 @@ type visitorJSON struct {
 	SlotEndDate       string `json:"slotEndDate"`
 }
 
-// visitors lists the confirmed people of an appointment's visit who have the same contact. It is empty for an
-// appointment without a visit.
+// visitors lists the people of an appointment's visit whose appointments are confirmed and who have the same contact as
+// the appointment's patient. The list is empty if the appointment is not part of a visit.
 func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) {
 	if a.VisitID == "" {
 		return nil, nil
@@ -194,7 +194,8 @@ func sameContact(a, b *store.Patient) bool {
 	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
 }
 
-// which returns the appointment that a change of a series or a visit names.
+// which prepares a change of a series or a visit: it identifies the appointment in the path, its version and the
+// caller.
 func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error) {
 	id, version, err := s.change(c)
 	return group.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor,

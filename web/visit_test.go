@@ -101,7 +101,7 @@ func TestVisitLinkShowsOnePerson(t *testing.T) {
 	h := newHouse(t)
 	for name, x := range map[string]struct {
 		contact, own map[string]any // of all people, and of the first after a change
-		named        int            // of the three
+		named        int            // how many of the three people the link names
 	}{
 		"an address of one's own": {map[string]any{"email": "vogt@example.org", "phone": "030 12345"},
 			map[string]any{"email": "canary@example.org"}, 2},

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// wishBody is the times that suit, on the clinic's clock. A missing field matches everything.
+// wishBody describes the times that suit a patient, in the clinic's local time. A missing field matches everything.
 type wishBody struct {
 	SpecialistIDs []string `json:"specialistIds"`
 	Weekdays      []string `json:"weekdays"`
@@ -41,7 +41,7 @@ func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
 	return w
 }
 
-// waitingJSON is an entry of the waiting list without the person.
+// waitingJSON is an entry of the waiting list without the patient's data.
 type waitingJSON struct {
 	ID                string      `json:"id"`
 	AppointmentTypeID string      `json:"appointmentTypeId"`
@@ -59,7 +59,7 @@ type waitingJSON struct {
 	Offers            []offerJSON `json:"offers"`
 }
 
-// offerJSON is a time that was kept for an entry.
+// offerJSON is a time that was offered to an entry.
 type offerJSON struct {
 	ID            string `json:"id"`
 	SpecialistID  string `json:"specialistId"`
@@ -120,7 +120,8 @@ type joinBody struct {
 	Locale  string      `json:"locale"`
 }
 
-// joinWaitlist adds an entry: for the visitor, or by the front desk for a caller.
+// joinWaitlist adds an entry to the waiting list, for the visitor or, if the front desk sends the request, for a
+// patient who called.
 func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	m := &c.wrong
 	r := waitlist.JoinRequest{
@@ -138,7 +139,7 @@ func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	return s.join(c, r)
 }
 
-// waiter returns the origin of a visitor who joins the list.
+// waiter returns the network and the limits of a visitor who joins the list.
 func (s *Server) waiter(c *call) *request.Visitor {
 	from := &request.Visitor{Unlimited: !s.options.RateLimit || c.caller.trusted()}
 	if address := s.address(c.r); address.IsValid() {
@@ -152,7 +153,7 @@ type soonerBody struct {
 	wishBody
 }
 
-// waitForSooner has the patient of an appointment wait for an earlier time of it.
+// waitForSooner adds an entry for the patient of an appointment who wants an earlier time.
 func (s *Server) waitForSooner(c *call, b *soonerBody) error {
 	m := &c.wrong
 	r := waitlist.JoinRequest{Wish: b.wish(m), Actor: c.caller.actor}
@@ -181,10 +182,10 @@ func (s *Server) join(c *call, r waitlist.JoinRequest) error {
 	return nil
 }
 
-// endedShown is the number of ended entries in the list.
+// endedShown is the maximum number of ended entries in the list.
 const endedShown = 50
 
-// listWaiting lists the open entries in their order, and the ended ones.
+// listWaiting lists the open entries in the order of the waiting list, and the latest ended entries.
 func (s *Server) listWaiting(c *call) error {
 	live, over, err := s.engine.Waitlist.List(c.ctx(), endedShown)
 	if err != nil {
@@ -196,7 +197,8 @@ func (s *Server) listWaiting(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"waiting": said(live), "ended": said(over)})
 }
 
-// waited returns the entry of the path and its offer: with a link of an offer that offer, otherwise the open one.
+// waited returns the entry that the path names and the id of one of its offers: the offer of the caller's link, else
+// the open offer, else the latest offer. The id is empty if the entry has no offer.
 func (s *Server) waited(c *call) (x waitlist.Waiting, offerID string, err error) {
 	id := c.param("id")
 	if id == managedID && c.caller.waitingID != "" {
@@ -265,11 +267,12 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 	})
 }
 
-// errNothingOffered: there is no offer to take or decline.
+// errNothingOffered: there is no offer to accept or decline.
 var errNothingOffered = errNotBookable.titled(notNow).because("not_offered",
 	"Nothing is offered at the moment. A mail comes when a time becomes free.")
 
-// acceptOffer books the offered time, for the holder of the link or for a caller on the phone.
+// acceptOffer books the offered time. The caller is the holder of the link, or the front desk for a patient on the
+// phone.
 func (s *Server) acceptOffer(c *call) error {
 	_, id, err := s.waited(c)
 	if err != nil {
@@ -298,7 +301,8 @@ func (s *Server) declineOffer(c *call) error {
 	})
 }
 
-// waitingLink is the link from a mail about the waiting list, as a credential.
+// waitingLink checks the token of a link in an email about the waiting list, and sets the entry and the offer of the
+// caller.
 func (s *Server) waitingLink(c *call, token string) error {
 	x, offer, err := s.engine.Waitlist.WaitingBy(c.ctx(), token)
 	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
@@ -315,14 +319,14 @@ func endedProblem(e *waitlist.EndedError) problem {
 	p := errHoldExpired.titled("The offer has ended")
 	switch e.As {
 	case string(store.OfferBooked):
-		return p.because("booked", "This was booked already. The newest mail has the link of the appointment.")
+		return p.because("booked", "This offer has already been booked. The latest email has the link to the appointment.")
 	case string(store.OfferDeclined):
-		return p.because("declined", "This offer was declined, and its time was given to the next.")
+		return p.because("declined", "This offer was declined, and the time was offered to the next patient.")
 	case string(store.OfferWithdrawn):
 		return p.because("withdrawn",
 			"This time is no longer free. You stay on the waiting list unless you have left it.")
 	case string(store.WaitlistRemoved):
-		return p.because("removed", "This entry was taken off the waiting list.")
+		return p.because("removed", "This entry was removed from the waiting list.")
 	}
 	return p.because("lapsed", "This offer has expired, and the time was offered to the next person.")
 }

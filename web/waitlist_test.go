@@ -23,8 +23,8 @@ func (h *house) waitingToken(id string) string {
 	return h.engine.Message.WaitlistToken(&x.WaitlistEntry, nil)
 }
 
-// TestWaitingListOnTheWire: the desk adds and offers, the link declines and accepts, and no other caller sees the
-// entries.
+// TestWaitingListOnTheWire: the desk adds an entry and offers times, and the patient declines and accepts with the
+// link. No other caller sees the entries.
 func TestWaitingListOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	form := map[string]any{"to": h.day(20), "weekdays": []string{"monday"}, "earliest": "09:00", "latest": "12:00",
@@ -78,7 +78,7 @@ func TestWaitingListOnTheWire(t *testing.T) {
 		booked.text("appointment", "specialistId") != "bea" {
 		t.Errorf("taken: got %s", booked.raw)
 	}
-	h.do("GET", "/v1/appointments/managed", nil, ofOffer).want(200) // the same link manages it
+	h.do("GET", "/v1/appointments/managed", nil, ofOffer).want(200) // the same link manages the appointment
 	lists := h.do("GET", "/v1/waitlist", nil, asAdmin).want(200)
 	over := lists.get("ended").([]any)
 	if len(lists.get("waiting").([]any)) != 0 || len(over) != 1 ||

@@ -2,9 +2,9 @@
 //
 // # One request
 //
-// routes, below, lists every route on one page: method, pattern, required access, handler. serve (call.go) handles
-// one request: limits and credentials first, then the handler, which returns an error or leaves an answer on its
-// call. One table (error.go) maps every error to a status, a code and a sentence. So a handler decodes the body,
+// routes, below, lists every route: method, pattern, required access, handler. serve (call.go) handles one request. It
+// first checks the limits and the credentials, and then calls the handler, which returns an error or sets the answer of
+// its call. One table (error.go) maps every error to a status, a code and a sentence. So a handler decodes the body,
 // calls the engine, and answers.
 //
 // # Wire format
@@ -15,8 +15,8 @@
 //
 // # What is never logged
 //
-// Client ids, keys, tokens and typed text are in no log, metric or problem. A log line has the pattern of the route,
-// not the path. The JSON types of public answers have no patient fields.
+// Logs, metrics and problems contain no client ids, keys, tokens or text that a user entered. A log line has the
+// pattern of the route, not the path. The JSON types of public answers have no patient fields.
 package web
 
 import (
@@ -42,36 +42,37 @@ type Options struct {
 	// TrustedProxies are the addresses whose X-Forwarded-For and Forwarded headers are trusted.
 	// Default: none.
 	TrustedProxies []netip.Prefix
-	// RateLimit switches on the limits per address on public writes and stream opens.
+	// RateLimit enables the limits per address.
 	RateLimit bool
-	// Limits restrict how much the public may have at a time; all except Limits.Streams apply only with
-	// RateLimit.
+	// Limits restrict how many holds, session requests and connections the public can have at the same time. All except
+	// Limits.Streams apply only with RateLimit.
 	Limits Limits
-	// Demo adds the page /demo. With DemoCluster, a front process kills the server, or one of several nodes, for the
-	// page.
+	// Demo adds the page /demo. With DemoCluster, that page can make a front process kill the server or one of several
+	// nodes.
 	Demo        bool
 	DemoCluster bool
-	// Version of the build, for /readyz and /metrics.
+	// Version is the version of the build, for /readyz and /metrics.
 	Version string
-	// StorageMode names the live state's storage: memory, redis or fallback. Default: always memory.
+	// StorageMode returns the storage of the live state: memory, redis, postgres or fallback. Default: always memory.
 	StorageMode func() string
 	// LastBackup returns when the last backup was made, and false if there is none. Default: there is none.
 	LastBackup func() (time.Time, bool)
 	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete: the zero
-	// time if it is empty, and false if there is none. Default: there is none.
+	// time if the backup is empty, and false if there is no incremental backup. Default: there is none.
 	LastCopy func() (time.Time, bool)
 	// Certificates returns the state of the certificate of each domain. Default: none.
 	Certificates func() []certificate.Status
-	// Patience limits an ordinary request, after which the server answers 503; streams are exempt. Default 10 s.
+	// Patience is the time limit of an ordinary request. After that the server answers 503. Streams are exempt. Default
+	// 10 s.
 	Patience time.Duration
-	// Ping is the interval of pings on live streams. The timeout of a proxy must be longer. Default 15 s.
+	// Ping is the interval of pings on live streams. A proxy's timeout must be longer. Default 15 s.
 	Ping time.Duration
 	// Logger receives every request and every failure. Default: discard.
 	Logger *slog.Logger
-	// LogClientAddress adds to the log line of a request the address of its client, which is personal data.
+	// LogClientAddress adds the client's address, which is personal data, to the log line of each request.
 	LogClientAddress bool
 
-	sweep time.Duration // between two looks at the streams; zero means the default of package stream
+	sweep time.Duration // interval of stream sweeps; zero means the default of package stream
 }
 
 // Server answers HTTP. It is safe for concurrent use.
@@ -91,13 +92,13 @@ type Server struct {
 	writes        *limiter // public writes by address; nil means no limit
 	opens         *limiter // stream opens by address; nil means no limit
 	polls         *limiter // polls of clients by address; nil means no limit
-	reads         *limiter // by programs, for requests that cost more than a page; nil means no limit
+	reads         *limiter // public reads that cost more than a page, by address; nil means no limit
 	bulk          bulk     // the published free slots
 	limits        Limits
 	byAddress     *holdLimit[netip.Addr]
 	byDay         *holdLimit[heldDay]
 	byShare       *holdLimit[heldShare]
-	bySession     *holdLimit[netip.Addr] // waiting requests, by the owner of each
+	bySession     *holdLimit[netip.Addr] // waiting session requests by address
 	metrics       *metrics
 	hub           *stream.Hub           // the live streams
 	files         *pages.Files          // of the pages
@@ -107,7 +108,7 @@ type Server struct {
 	work []func(context.Context) // the functions that Run runs
 }
 
-// New returns a Server. Run must be called for its background work; Serve does so itself.
+// New returns a Server. Call Run for its background work, unless you call Serve, which calls Run.
 func New(e *engine.Engine, o Options) (*Server, error) {
 	if e == nil {
 		return nil, errors.New("web: an engine is required")
@@ -152,7 +153,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	return s, nil
 }
 
-// routes is every route. A GET answers HEAD as well.
+// routes returns all routes. A GET route answers HEAD as well.
 func (s *Server) routes() []*route {
 	return []*route{
 		{"GET", "/v1/clinic", anyone, s.getClinic},
@@ -391,21 +392,21 @@ func (s *Server) routes() []*route {
 	}
 }
 
-// Handler answers every request.
+// Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler { return s.router }
 
-// Local answers every request as the administrator of this machine. Use it for a listener that no other user can
-// reach.
+// Local returns a handler that answers every request with full access, as the administrator of this machine. Use it for
+// a listener that no other user can reach.
 func (s *Server) Local() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.router.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), localKey{}, true)))
 	})
 }
 
-// localKey is the key of the context of a request that arrived through Local.
+// localKey is the context key that marks a request to the handler of Local.
 type localKey struct{}
 
-// Run does the background work until ctx ends, and returns when all of it has stopped.
+// Run does the background work until ctx ends, and returns when all background work has stopped.
 func (s *Server) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, work := range s.work {

@@ -83,11 +83,11 @@ func newHouseOf(t testing.TB, decides engine.Options, change ...func(*web.Option
 	}
 	h.server = httptest.NewServer(h.web.Handler())
 	t.Cleanup(h.server.Close)
-	enginetest.Run(t, h.engine.Run, h.web.Run) // it ends first, and with it the streams, for which Close would wait
+	enginetest.Run(t, h.engine.Run, h.web.Run) // ends before Close, which would wait for the streams
 	return h
 }
 
-// clinicFile returns the clinic of the tests: ada is before bea.
+// clinicFile returns the clinic of the tests. ada has a higher priority than bea.
 func clinicFile() clinic.File { return enginetest.ClinicFile(map[string]int{"ada": 10, "bea": 5}) }
 
 // newHouseAt returns a house whose server was started with the public address of its pages.
@@ -96,7 +96,7 @@ func newHouseAt(t testing.TB, baseURL string) *house {
 	return newHouseOf(t, engine.Options{BaseURL: baseURL})
 }
 
-// client returns the secret of the nth client.
+// client returns the client id of client n.
 func client(n int) string { return fmt.Sprintf("client-secret-%04d", n) }
 
 // at returns the slot start some minutes after the house's start, in the wire format.
@@ -104,7 +104,7 @@ func (h *house) at(minutes int) string {
 	return h.start.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 }
 
-// reply is an answer, read whole.
+// reply is an answer with its whole body.
 type reply struct {
 	t      testing.TB
 	status int
@@ -177,7 +177,7 @@ func (r *reply) want(status int) *reply {
 	return r
 }
 
-// problem fails the test unless the answer is a problem with this status and code, and a sentence.
+// problem fails the test unless the answer is a problem with this status and code, a title and a detail.
 func (r *reply) problem(status int, code string) *reply {
 	r.t.Helper()
 	r.want(status)
@@ -259,7 +259,7 @@ func patient(n int) map[string]any {
 		"phone": "030 1234567"}
 }
 
-// book books for client n.
+// book requests a booking for client n.
 func (h *house) book(n int, appointmentType string, body map[string]any, headers ...header) *reply {
 	h.t.Helper()
 	all := map[string]any{"clientId": client(n), "patient": patient(n)}

@@ -17,9 +17,10 @@ type hookTestJSON struct {
 	Detail    string `json:"detail,omitempty"` // why it failed
 }
 
-// testHook sends one message to a webhook. A receiver that refuses is a finding, not an error of this request.
+// testHook sends one message to a webhook. If the receiver refuses the message, the request itself still succeeds, and
+// its answer has the reason.
 func (s *Server) testHook(c *call, b *hookTestBody) error {
-	c.once = nil // every test is a new message
+	c.once = nil // every test sends a new message
 	id, detail, err := s.engine.Message.TestHook(c.ctx(), b.ID)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ type hookAttemptJSON struct {
 	At             string `json:"at"`
 	DurationMillis int64  `json:"durationMillis"`
 	Status         int    `json:"status,omitempty"` // omitted if there was no answer
-	Body           string `json:"body,omitempty"`   // the beginning of the answer
+	Body           string `json:"body,omitempty"`   // the beginning of the answer's body
 }
 
 // listHookDeliveries returns the recent messages to one webhook.
@@ -54,7 +55,7 @@ func (s *Server) listHookDeliveries(c *call) error {
 	}
 	deliveries := each(list, func(d *message.HookDelivery) hookDeliveryJSON {
 		j := hookDeliveryJSON{operationOf(&d.QueuedOperation, s.engine.Clinic.Zone(), false), d.Event, d.Body, nil}
-		if d.LastError != "" { // also why nothing had to be sent
+		if d.LastError != "" { // or the reason why no message had to be sent
 			j.LastError = &d.LastError
 		}
 		if a := d.Last; a != nil {

@@ -2,8 +2,9 @@
 //
 //   node format.mjs PRETTIER CONFIG check|write FOLDER
 //
-// Prettier reads <${Name}>…</${Name}> as two different tags and leaves such a template as it is. Therefore it gets
-// C__Name, which is as long, as the name of the tag. With PRETTIER_DEBUG a template that it cannot read is an error.
+// Prettier reads <${Name}>…</${Name}> as two different tags and does not format such a template. Therefore this script
+// replaces ${Name} with C__Name, which has the same length. With PRETTIER_DEBUG, a template that Prettier cannot read
+// is an error.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,5 +1,5 @@
-// What the pages use and no file of theirs declares: the libraries, which come minified, and what is known of the elements
-// that they ask for. The type checker reads it, and nothing else does.
+// Declares names that the pages use and that no file of the pages declares: the libraries, which are minified, and the
+// properties of the elements that the pages query. Only the type checker reads this file.
 declare module 'preact' {
   export function h(type: any, props?: any, ...children: any[]): any
   export function render(what: any, where: any): void
@@ -22,7 +22,7 @@ declare module 'htm' {
   export default htm
 }
 
-// An element that is asked for by a selector is what the page made it.
+// The pages use the properties of any kind of element on the result of a query by selector.
 interface Element {
   focus(o?: FocusOptions): void
   value: any
@@ -32,5 +32,5 @@ interface Element {
 interface HTMLElement { value: any, form: HTMLFormElement }
 interface Window { uPlot: any }
 
-// What a Problem (lib/api.js) takes from an answer.
+// The fields that a Problem (lib/api.js) copies from an answer.
 interface Error { status?: number, code?: any, retryAfter?: number }

@@ -26,13 +26,13 @@ import (
 	"strings"
 )
 
-// Bug is one change that makes the product wrong.
+// Bug is one change that breaks the product.
 type Bug struct {
 	In         string // the declaration or the file, as described in the package comment
 	Old, Wrong string // the pattern, and the text that replaces it
 }
 
-// Place is the place of a bug: some whole lines of a file.
+// Place is the location of a bug: one or more whole lines of a file.
 type Place struct {
 	File       string // slash-separated, from the root
 	Old, Wrong string // the lines, before and after
@@ -131,7 +131,7 @@ func (b Bug) within(file, text string, from, to int) (Place, error) {
 	return Place{File: file, Old: line, Wrong: strings.Replace(line, b.Old, b.Wrong, 1), at: begin}, nil
 }
 
-// filesOf lists the Go files, without tests, of the packages with which a declaration's name begins.
+// filesOf lists the Go files, except tests, of the packages whose name is the first part of a declaration's name.
 func filesOf(root, declaration string) (files []string, err error) {
 	name, _, _ := strings.Cut(declaration, ".")
 	err = fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {

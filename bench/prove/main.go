@@ -7,7 +7,7 @@
 //	make prove LONG=1          hours: every row until it has the requested count
 //	make prove LONG=1 MOST=5m  the same, and no row starts another run after five minutes
 //	make prove ROWS='stream'   the rows whose name matches
-//	make prove LONG=1 RESUME=proof.json  hours in pieces: the next run goes on where this one ended, also after Ctrl-C
+//	make prove LONG=1 RESUME=proof.json  hours in parts: the next run continues where this one ended, even after Ctrl-C
 //	make prove RECORD=1        writes the results into docs/proof.md
 package main
 
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options has the values of the flags.
 type options struct {
 	long   bool
 	rows   string
@@ -35,7 +35,7 @@ type options struct {
 
 func main() { os.Exit(run(os.Args[1:], rows, os.Stdout, os.Stderr)) }
 
-// run is the program, and returns its exit code.
+// run runs the program with these arguments and returns its exit code.
 func run(args []string, table []row, out, problems io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("prove", flag.ContinueOnError)
@@ -121,7 +121,8 @@ func proveAll(p *prover, chosen []row, out, problems io.Writer) (code int) {
 	return 0
 }
 
-// commit is the date and hash of the last commit that changed the program itself, not only tests or this table.
+// commit returns today's date, and the hash of the last commit that changed the program itself, not only tests or this
+// table.
 func commit() string {
 	program := []string{"--", "*.go", "go.mod", ":!*_test.go", ":!bench", ":!*test/*"}
 	day := time.Now().Format(time.DateOnly)

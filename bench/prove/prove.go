@@ -22,8 +22,8 @@ type row struct {
 	name, unit string
 	asked      int      // the count at which the long form ends; if it is 0, one run is enough
 	pkg, run   string   // the tests of a package
-	fuzz       string   // or one fuzz target of it
-	program    []string // or the program itself, before the time for which it runs
+	fuzz       string   // or one fuzz target of the package
+	program    []string // or the arguments of the program itself; the duration follows them
 	counted    string   // the pattern of the count in the output; empty means the number of passed tests
 	args       []string // of the tests; {seed} is the seed of the run
 	long       []string // instead of args in the long form
@@ -35,7 +35,7 @@ type row struct {
 	bug        *bug
 }
 
-// bug makes the product wrong, and says is the sentence with which a row must report it.
+// bug is one or more changes that break the product. says matches the message with which a row must report the bug.
 type bug struct {
 	lines []planted.Bug
 	says  string // a regular expression
@@ -62,13 +62,13 @@ type prover struct {
 	wrong    string            // the package and the bug to which the last binary with a bug belongs
 }
 
-// isSeeded reports whether a row draws from a seed.
+// isSeeded reports whether a row uses a seed.
 func (r *row) isSeeded() bool {
 	return strings.Contains(strings.Join(r.args, " ")+r.env+r.longEnv, "{seed}")
 }
 
-// prove runs a row, in the long form until it has its count, and once more with its bug. It continues where an
-// earlier run of the same version ended, if that run kept its progress.
+// prove runs a row, and then once more with its bug. In the long form, it repeats the row until the row has its count.
+// If an earlier run of the same version stored its progress, prove continues where that run ended.
 func (p *prover) prove(r *row, seen string) (x result) {
 	began, at := time.Now(), p.done.of(r, seen)
 	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")
@@ -100,11 +100,11 @@ func (p *prover) prove(r *row, seen string) (x result) {
 	return x
 }
 
-// plantedIn names the binary of a package that has a bug in it.
+// plantedIn returns the name of a package's binary with a bug built in.
 func plantedIn(pkg string) string { return pkg + " planted" }
 
-// tests builds the tests of a package, and returns the binary; with extra arguments, the binary that contains a bug.
-// A script, if there is one, builds them instead.
+// tests builds the tests of a package and returns the path of the binary. With extra arguments, the binary contains a
+// bug. If there is a script, the script builds the binary instead.
 func (p *prover) tests(pkg, script string, extra ...string) (binary string, err error) {
 	name := pkg
 	if extra != nil {
@@ -135,7 +135,7 @@ func (p *prover) tests(pkg, script string, extra ...string) (binary string, err 
 	return binary, nil
 }
 
-// builtFrom is the package that a row runs: the package of its tests, or the program.
+// builtFrom returns the package that a row runs: the package of its tests, or the program.
 func (r *row) builtFrom() string {
 	if r.program != nil {
 		return "."
@@ -146,8 +146,7 @@ func (r *row) builtFrom() string {
 // command returns the command of a row.
 func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
 	if r.fuzz != "" {
-		// A count is the same on every machine; on a busy one, a time limit may pass before the first
-		// input.
+		// A count is the same on every machine. On a busy machine, a time limit may expire before the first input.
 		length := "2000x"
 		switch {
 		case p.fuzz > 0:
@@ -266,7 +265,7 @@ func (p *prover) seesBug(r *row) error {
 	if err != nil {
 		return err
 	}
-	if planted := fmt.Sprint(r.pkg, wrong); p.wrong != planted { // the previous row may have used the same
+	if planted := fmt.Sprint(r.pkg, wrong); p.wrong != planted { // the previous row may have used the same bug
 		delete(p.built, plantedIn(r.builtFrom()))
 		p.wrong = planted
 	}

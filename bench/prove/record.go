@@ -9,7 +9,7 @@ import (
 const tableHead = "| what | count | asked for | bad | sees its bug | seconds | seed | seen |\n" +
 	"|---|---|---|---|---|---|---|---|"
 
-// line is a row of the table.
+// line returns the row's line in the table.
 func (r *row) line(x *result, seed uint64, seen string) string {
 	count, asked, first := fmt.Sprintf("%d %s", x.count, r.unit), "–", "–"
 	if x.note != "" {
@@ -25,8 +25,8 @@ func (r *row) line(x *result, seed uint64, seen string) string {
 		x.took.Seconds(), first, seen)
 }
 
-// record puts a line into the table for a form on a page: it replaces the line with the same name, or is added at
-// the end.
+// record writes a line into the table for a form on a page. The line replaces the one with the same name, or is added
+// at the end.
 func record(page, form, line string) error {
 	b, err := os.ReadFile(page)
 	if err != nil {

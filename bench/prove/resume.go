@@ -9,22 +9,23 @@ import (
 	"time"
 )
 
-// progress is what a row has done so far, over all runs of prove that share a file.
+// progress has the results of a row so far, over all runs of prove that share a file.
 type progress struct {
-	Seen    string  // the version that was tested; of another version nothing counts
-	Runs    uint64  // the next run takes the seed after theirs
-	Count   int     // what these runs counted
-	Seconds float64 // how long they took
+	Seen    string  // the tested version; results of another version do not count
+	Runs    uint64  // the number of runs; the next run takes the next seed
+	Count   int     // the sum of their counts
+	Seconds float64 // their total duration
 	Sees    string  // yes once the row found its bug
 }
 
-// progresses are those of all rows, by name, and the file that keeps them; without a file they last until the end.
+// progresses has the progress of all rows, by name, and the file that stores it. Without a file, the progress is lost
+// when prove ends.
 type progresses struct {
 	file string
 	rows map[string]progress
 }
 
-// openProgress reads a file of progress. A missing file is an empty one.
+// openProgress reads the file with the progress. A missing file means that there is no progress yet.
 func openProgress(file string) (progresses, error) {
 	d := progresses{file: file, rows: map[string]progress{}}
 	if file == "" {

@@ -2,14 +2,13 @@ package main
 
 import "holdfast/bench/planted"
 
-// rows is the table, in the order in which it is printed. A row runs an existing test, a fuzz target or the program
-// itself.
+// rows is the table in its printed order. A row runs an existing test, a fuzz target or the program itself.
 var rows = []row{
 	{
 		name: "simulated clinic, every promise after every action", unit: "actions", pkg: "./web/simulation",
 		run:     "^TestSimulatedClinic$",
 		counted: `(\d+) actions in`, args: []string{"-seed", "{seed}", "-seeds", "1"},
-		long: []string{"-seed", "{seed}", "-seeds", "1", "-days", "3"}, asked: 120_000, // a thousand clinics of a day
+		long: []string{"-seed", "{seed}", "-seeds", "1", "-days", "3"}, asked: 120_000, // about 1,000 simulated days
 		bug: &bug{
 			says: `has 4 holds, and the maximum is 3`,
 			lines: []planted.Bug{
@@ -314,7 +313,7 @@ var rows = []row{
 		name: "a node frozen during a call, nothing stays processing", unit: "passes", pkg: "./cli",
 		run: "^TestFrozenNodeKeepsNothingProcessing$", asked: 200,
 		bug: &bug{ // no node takes over an operation whose lease has expired
-			says: `the other node completes every operation`, long: true, // it waits for all of the limit
+			says: `the other node completes every operation`, long: true, // the test waits for its whole time limit
 			lines: []planted.Bug{
 				{In: "postgres.takeOver", Old: "((owner <> ''", Wrong: "((false"},
 			},
@@ -392,7 +391,7 @@ var rows = []row{
 	{
 		name: "64 clients try to double-book, on this disk", unit: "booked", program: []string{"torture", "--for"},
 		counted: `(\d+) booked`,
-		bug: &bug{ // the holds keep the two apart, and so does the database: both must be wrong
+		bug: &bug{ // the holds and the database both prevent the overlap, so both must be broken
 			says: `is double-booked at`,
 			lines: []planted.Bug{
 				{In: "memory.firstFree", Old: "c.Span) {",
@@ -537,8 +536,8 @@ var rows = []row{
 	{name: "fuzz: targets", unit: "executions", pkg: "./web", fuzz: "FuzzTargets", onlyLong: true},
 }
 
-// storm strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each row takes 15 to 20 minutes,
-// so all of them are an hour of storms.
+// storm returns a row that strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each of these
+// rows takes 15 to 20 minutes, so all of them take about an hour.
 func storm(name, env string) row {
 	return row{
 		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",

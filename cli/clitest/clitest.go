@@ -1,5 +1,5 @@
-// Package clitest contains what the tests of the whole program share: the built program, and the choice between
-// three runs.
+// Package clitest contains helpers for tests of the whole program. It builds the program, and tells the three test runs
+// apart.
 //
 //	make quick   go test -short: no server, no browser, no built program
 //	make test    the whole suite
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Long skips a test that belongs to the long run only. why is the reason, for the log.
+// Long skips a test unless this is the long run. why is the reason, for the log.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if !IsLong() {
@@ -30,11 +30,11 @@ func Long(t testing.TB, why string) {
 // IsLong reports whether this is the long run. In the other runs, a test with repetitions does fewer of them.
 func IsLong() bool { return !testing.Short() && os.Getenv("HOLDFAST_TESTS") == "long" }
 
-// InFull reports whether a test does all of its work: all repetitions of a proof, or days of virtual time. In the
-// short run, and with the race detector, which is about ten times slower, a test does a part of it.
+// InFull reports whether a test does all of its work: all repetitions of a proof, or days of virtual time. In the short
+// run, and with the race detector, which is about ten times slower, a test does only part of its work.
 func InFull() bool { return !testing.Short() && !raceDetector }
 
-// OnlyInFull skips a test of which no part is useful in the short run or with the race detector.
+// OnlyInFull skips a test in the short run and with the race detector. It is for tests that cannot be shortened.
 func OnlyInFull(t testing.TB) {
 	t.Helper()
 	if !InFull() {

@@ -11,13 +11,13 @@ import (
 )
 
 // locks is the directory of the locks. It is not os.TempDir, because two test runs with different directories for
-// temporary files would then get the same port.
+// temporary files could then get the same port.
 const locks = "/tmp"
 
 // Port returns a port of loopback that is free for TCP and UDP, for a program that needs to know its port before it
 // starts. No other test gets the port before this test ends, even in another process: Port holds the lock of a file
-// with its number. The system does not take the port for a connection or for a listener at port 0, because it takes
-// those from 32768 on.
+// with its number. The system does not use the port for an outgoing connection or for a listener on port 0, because it
+// chooses such ports from 32768 on.
 func Port(t testing.TB) int {
 	t.Helper()
 	for range 1000 {

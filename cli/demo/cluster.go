@@ -30,7 +30,7 @@ type Server struct {
 func (c *Cluster) StartServer(ctx context.Context, s Server) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("the demo starts this program again and cannot find it: %w", err)
+		return fmt.Errorf("the demo cannot find its own executable, which it needs to start another process: %w", err)
 	}
 	address, err := freeAddress()
 	if err != nil {

@@ -39,14 +39,14 @@ func ClinicAt(now time.Time) (f clinic.File, err error) {
 	}
 	home, err := time.LoadLocation(f.Clinic.Timezone)
 	if err != nil {
-		return f, fmt.Errorf("the demo's clinic: %w", err)
+		return f, fmt.Errorf("failed to read the demo's clinic: %w", err)
 	}
 	zone := home
 	if hour := now.In(home).Hour(); hour < startHour-1 || hour > startHour+1 {
 		for _, h := range harbours {
 			there, err := time.LoadLocation(h.zone)
 			if err != nil {
-				return f, fmt.Errorf("the demo's clinic: %w", err)
+				return f, fmt.Errorf("failed to read the demo's clinic: %w", err)
 			}
 			if now.In(there).Hour() == startHour {
 				zone, f.Clinic.Timezone, f.Clinic.Address = there, h.zone, "17 Harbour Road, "+h.address
@@ -62,7 +62,7 @@ func ClinicAt(now time.Time) (f clinic.File, err error) {
 	return f, nil
 }
 
-// workedOn returns weekly hours in which day has the hours of the first weekday in the list.
+// workedOn returns a copy of hours in which day has the same windows as the first weekday in the list.
 func workedOn(hours []clinic.HoursEntry, day store.Weekday) []clinic.HoursEntry {
 	all := slices.DeleteFunc(slices.Clone(hours), func(h clinic.HoursEntry) bool { return h.Weekday == day })
 	for _, h := range hours {
@@ -81,8 +81,8 @@ type visit struct {
 	attendance           store.Attendance
 }
 
-// dayOf returns the visits of that day in order, and the break of one specialist. It is a pure function of the
-// instant.
+// dayOf returns the visits of the demo's first day in order, and the break of one specialist. It depends only on its
+// arguments.
 func dayOf(now time.Time, f clinic.File) (visits []visit, pause store.Block, err error) {
 	zone, err := time.LoadLocation(f.Clinic.Timezone)
 	if err != nil {
@@ -117,7 +117,7 @@ func dayOf(now time.Time, f clinic.File) (visits []visit, pause store.Block, err
 			add("back-school", "mina", 60, half.Truncate(time.Hour).Add(4*time.Hour))
 		}
 	}
-	// These are enough that the slow practice-management system has a queue.
+	// These are so many that a queue forms in front of the slow practice-management system.
 	for n := range 6 {
 		add("physiotherapy", "jonas", 40, at(15+n%3, 0).AddDate(0, 0, n/3))
 	}
@@ -133,7 +133,7 @@ func (d Data) furnish(ctx context.Context, now time.Time, f clinic.File) error {
 		return err
 	}
 	if _, err := d.Engine.Clinic.CreateBlock(ctx, d.Actor, pause, nil); err != nil {
-		return fmt.Errorf("the demo's day: %w", err)
+		return fmt.Errorf("failed to create the demo's appointments of today: %w", err)
 	}
 	for i, v := range visits {
 		name := givenNames[i%len(givenNames)] + " " + familyNames[i*7%len(familyNames)]
@@ -152,7 +152,7 @@ func (d Data) furnish(ctx context.Context, now time.Time, f clinic.File) error {
 			continue
 		}
 		if _, err := d.Engine.Booking.SetAttendance(ctx, a.ID, 0, v.attendance, d.Actor, nil); err != nil {
-			return fmt.Errorf("the demo's day: %w", err)
+			return fmt.Errorf("failed to create the demo's appointments of today: %w", err)
 		}
 	}
 	return nil

@@ -77,7 +77,7 @@ func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	}
 }
 
-// weekly are the hours of a specialist in the form of the store.
+// weekly converts the hours of a specialist to the form of the store.
 func weekly(hours []clinic.HoursEntry) (all []store.WeeklyWindow) {
 	for _, h := range hours {
 		all = append(all, store.WeeklyWindow{Weekday: h.Weekday, Window: store.Window{Start: h.Start, End: h.End}})

@@ -1,5 +1,6 @@
-// Package demo is the demo clinic: its data, the visitors and the voice agent that use it, its practice-management
-// system, and the processes that its page can kill. Command demo of package cli opens the server and starts these.
+// Package demo contains the demo clinic: its data, the visitors and the voice agent that use it, its
+// practice-management system, and the processes that its page can kill. The command demo of package cli opens the
+// server and starts all of these.
 package demo
 
 import (
@@ -22,12 +23,12 @@ import (
 //go:embed clinic.json
 var clinicText []byte
 
-// Clinic returns the demo's clinic from its file, in Hamburg.
+// Clinic returns the demo's clinic as it is in its file, in Hamburg.
 func Clinic() (f clinic.File, err error) {
 	d := json.NewDecoder(bytes.NewReader(clinicText))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return f, fmt.Errorf("the demo's clinic: %w", err)
+		return f, fmt.Errorf("failed to read the demo's clinic: %w", err)
 	}
 	return f, nil
 }
@@ -42,7 +43,7 @@ type Data struct {
 // Seed creates the demo's clinic, its appointments as of now, and its user.
 func (d Data) Seed(ctx context.Context, now time.Time, f clinic.File) error {
 	if _, err := d.Engine.Clinic.Import(ctx, d.Actor, f); err != nil {
-		return fmt.Errorf("the demo's clinic: %w", err)
+		return fmt.Errorf("failed to create the demo's clinic: %w", err)
 	}
 	if err := d.furnish(ctx, now, f); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (d Data) Seed(ctx context.Context, now time.Time, f clinic.File) error {
 	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner,
 		Password: web.DemoPassword}
 	if _, err := d.Engine.Account.CreateUser(ctx, d.Actor, owner); err != nil {
-		return fmt.Errorf("the demo's sign-in: %w", err)
+		return fmt.Errorf("failed to create the demo's user: %w", err)
 	}
 	return nil
 }

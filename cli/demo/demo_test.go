@@ -103,7 +103,8 @@ func TestClinicAlwaysHasFreeSlots(t *testing.T) {
 	}
 }
 
-// TestVisitorsNeverFillTheCalendar, but keep it changing: ten minutes of the demo, in virtual time.
+// TestVisitorsNeverFillTheCalendar runs ten minutes of the demo in virtual time. The visitors keep changing the
+// calendar, and always leave free slots.
 func TestVisitorsNeverFillTheCalendar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

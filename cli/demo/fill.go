@@ -22,8 +22,8 @@ const (
 	fullPercent  = 70 // per cent of the opening hours
 	pastPercent  = 90 // per cent of today's opening hours that have passed
 	quietPercent = 12 // highest chance, in per cent, that 15 minutes stay free; low, so that no morning is empty
-	// raceRoom is how long from now this file adds no visits for raceHost, the specialist that the demo's phones book
-	// first. The phones can then compete for these slots.
+	// raceRoom is the time from now in which this file adds no visits for raceHost, the specialist that the demo's
+	// phones book first. So the phones can compete for free slots.
 	raceRoom = 3 * time.Hour
 	raceHost = "ada"
 )
@@ -31,7 +31,7 @@ const (
 var patientNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "",
 	"Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
 
-// sheetOf returns the spreadsheet of those days. It is a pure function of the instant.
+// sheetOf returns the spreadsheet with the visits of the filled days. It depends only on its arguments.
 func sheetOf(now time.Time, f clinic.File) (string, error) {
 	visits, _, err := dayOf(now, f)
 	if err != nil {
@@ -45,7 +45,7 @@ func sheetOf(now time.Time, f clinic.File) (string, error) {
 		p := &f.Specialists[i]
 		zone, err := time.LoadLocation(p.Timezone)
 		if err != nil {
-			return "", fmt.Errorf("the demo's days: %w", err)
+			return "", fmt.Errorf("failed to create the demo's appointments: %w", err)
 		}
 		var types []clinic.AppointmentTypeEntry
 		for _, t := range f.AppointmentTypes {
@@ -158,14 +158,14 @@ func attendanceAt(now, start, end time.Time, n int) store.Attendance {
 	return store.Expected
 }
 
-// fill imports those days. It leaves out visits that do not fit next to the demo's own.
+// fill imports the visits of the filled days. It leaves out visits that overlap those of day.go.
 func (d Data) fill(ctx context.Context, now time.Time, f clinic.File) error {
 	sheet, err := sheetOf(now, f)
 	if err != nil {
 		return err
 	}
 	if _, err := d.Engine.Sheet.Import(ctx, sheet, true, d.Actor, nil); err != nil {
-		return fmt.Errorf("the demo's days: %w", err)
+		return fmt.Errorf("failed to create the demo's appointments: %w", err)
 	}
 	return nil
 }

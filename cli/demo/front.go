@@ -17,9 +17,9 @@ import (
 // probe is the HTTP client that requests the state of the nodes.
 var probe = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// balancer is the load balancer of the demo's cluster, and the routes with which its page kills and starts parts.
-// Any node can answer any request. If a request could not be sent, it goes to the next node. A request that was sent
-// is never repeated, as in nginx.conf.
+// balancer is the load balancer of the demo's cluster. It also serves the routes with which the demo's page kills and
+// starts parts. Any node can answer any request. If a request could not be sent, it goes to the next node. A request
+// that was sent is never repeated, as in nginx.conf.
 type balancer struct {
 	*Cluster
 	turn atomic.Uint64
@@ -81,8 +81,8 @@ func (f *balancer) states(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"parts": all})
 }
 
-// act kills a part, or starts it early. It accepts only requests to a loopback IP address: a host name that resolves
-// to loopback can belong to another site's page.
+// act kills a part, or starts it early. It accepts only requests to a loopback IP address: a page of another site can
+// use a host name that resolves to loopback.
 func (f *balancer) act(w http.ResponseWriter, r *http.Request) {
 	if at, err := netip.ParseAddrPort(r.Host); err != nil || !at.Addr().IsLoopback() {
 		w.WriteHeader(http.StatusForbidden)
@@ -108,7 +108,7 @@ func (f *balancer) act(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 }
 
-// untilEnded waits at most 0.5 seconds until a killed part has ended.
+// untilEnded waits until a killed part has ended, at most 0.5 seconds.
 func (f *balancer) untilEnded(ctx context.Context, x *part) {
 	for range 50 {
 		x.mu.Lock()

@@ -26,15 +26,15 @@ const backAfter = 6 * time.Second
 
 // part is one process of the demo's cluster. It restarts whenever it ends.
 type part struct {
-	id      string           // node1, node2 or redis
+	id      string           // node1, node2, redis or server
 	url     *url.URL         // of a node
 	socket  string           // of Redis
-	command func() *exec.Cmd // a new one for each start
+	command func() *exec.Cmd // returns a new command for each start
 
 	mu      sync.Mutex
 	running *exec.Cmd     // if nil, it has ended
 	back    time.Time     // when it restarts
-	now     chan struct{} // restarts it immediately
+	now     chan struct{} // a value restarts the process immediately
 }
 
 // run restarts the process whenever it ends, until ctx ends. Then it ends the process.
@@ -70,7 +70,7 @@ func (x *part) run(ctx context.Context) {
 	}
 }
 
-// endProcess sends the signal to a process, and kills it if it does not end within 10 seconds.
+// endProcess sends the signal ask to a process, and kills the process if it does not end within 10 seconds.
 func endProcess(c *exec.Cmd, ask syscall.Signal, ended <-chan struct{}) {
 	_ = c.Process.Signal(ask)
 	patience := time.NewTimer(10 * time.Second)
@@ -83,7 +83,7 @@ func endProcess(c *exec.Cmd, ask syscall.Signal, ended <-chan struct{}) {
 	}
 }
 
-// kill ends the process like a crash, and reports whether it was running.
+// kill ends the process abruptly, like a crash. It reports whether the process was running.
 func (x *part) kill() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -163,7 +163,8 @@ func (c *Cluster) begin(ctx context.Context, x *part) error {
 	return UntilUp(ctx, x.id, func(ctx context.Context) bool { return x.state(ctx).State == "up" })
 }
 
-// startTime is how long a part may take to start. A busy machine needs long. The operator can press Ctrl-C.
+// startTime is how long a part may take to start. It is long because a busy machine is slow. The operator can stop the
+// wait with Ctrl-C.
 const startTime = 2 * time.Minute
 
 // UntilUp waits until up reports true, for at most startTime.
@@ -173,7 +174,7 @@ func UntilUp(ctx context.Context, what string, up func(context.Context) bool) er
 	for !up(ctx) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not answer within %s", what, startTime)
+			return fmt.Errorf("%s did not respond within %s", what, startTime)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -187,10 +188,10 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Programs has the paths of the programs that a cluster needs, in addition to this one.
+// Programs has the paths of the other programs that a cluster needs.
 type Programs struct{ postgres, redis string } // the directory of PostgreSQL's programs; redis-server or valkey-server
 
-// FindPrograms finds them. Its error names the missing ones and how to install them.
+// FindPrograms finds these programs on this machine. Its error names the missing ones and how to install them.
 func FindPrograms() (found Programs, err error) {
 	var missing []string
 	servers, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -235,8 +236,8 @@ func (c *Cluster) StartPostgres(ctx context.Context, p Programs, dir string) (st
 		return "", err
 	}
 	if who != nil {
-		// The parent directory belongs to this process's user. The other user needs the right to pass through it, and
-		// cannot list it.
+		// The parent directory belongs to this process's user. The user postgres may only pass through it, and cannot
+		// list it.
 		if err := errors.Join(os.Chown(dir, who.uid, who.gid), os.Chmod(filepath.Dir(dir), 0o711)); err != nil {
 			return "", err
 		}

@@ -13,8 +13,8 @@ import (
 // localUser is a user of this machine.
 type localUser struct{ uid, gid int }
 
-// harden makes the kernel kill a process when this process ends, and protects it from Ctrl-C, which is for this
-// process. The process runs as the user who; nil means as this process's user.
+// harden makes the kernel kill the process of c when this process ends. It also protects that process from Ctrl-C,
+// which must reach only this process. The process of c runs as the user who; nil means the user of this process.
 func harden(c *exec.Cmd, who *localUser) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if who != nil {

@@ -24,11 +24,11 @@ import (
 // WritesPerMinute is how many appointments a minute the demo's practice-management system accepts.
 const WritesPerMinute = 5
 
-// PracticeUser is the client id, the user and the password at the demo's practice-management system.
+// PracticeUser is the client id, the user name and the password for the demo's practice-management system.
 const PracticeUser = "demo"
 
-// NewPractice returns the demo's practice-management system. It has the chairs and types for which the clinic's file
-// has GUIDs of the upstream.
+// NewPractice returns the demo's practice-management system. It has the chairs and types that have upstream GUIDs in
+// the clinic's file.
 func NewPractice(clinic clinic.File) *upstreamtest.Server {
 	o := upstreamtest.Options{
 		ClientID: PracticeUser, User: PracticeUser, Password: PracticeUser,
@@ -67,14 +67,14 @@ func NewAgent(base, key string, clinic clinic.File, log *slog.Logger) *Agent {
 	return a
 }
 
-// Run takes calls until ctx ends, up to three at a time. The third of them waits in the queue.
+// Run simulates calls until ctx ends, up to three at a time, so that some bookings wait in the queue.
 func (a *Agent) Run(ctx context.Context) {
 	for pause(ctx, 10*time.Second, 40*time.Second) && len(a.types) > 0 {
 		var all sync.WaitGroup
 		for range 1 + random.IntN(3) {
 			all.Go(func() {
 				if err := a.TakeCall(ctx); err != nil && ctx.Err() == nil {
-					a.log.Debug("caller of the admin socket disconnected", "error", err)
+					a.log.Debug("simulated call failed", "error", err)
 				}
 			})
 		}

@@ -18,18 +18,18 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// The limits of the demo's visitors. They cause a change every second or two, and have few enough appointments that
-// the calendar never fills up.
+// With these limits, the demo's visitors cause a change every second or two, and have so few appointments that the
+// calendar never fills up.
 const (
 	visitorCount   = 6
 	mostBooked     = 36
 	visitorsLook   = 3             // days ahead, today included
-	visitorsView   = 5 * time.Hour // shown on a desk's screen; preferred if it has at least 4 free slots
+	visitorsView   = 5 * time.Hour // from now, as a desk's screen shows; preferred if it has at least 4 free slots
 	visitorsSooner = 24            // otherwise, how many of the next slots they choose from
 )
 
-// Visitors are the demo's simulated patients. They use the server over HTTP without a key, like real patients. Only
-// the cancellations, which limit the number of appointments, are made as the front desk.
+// Visitors are the demo's simulated patients. They use the server over HTTP without a key, like real patients. Only the
+// cancellations, which limit the number of appointments, use the admin key, like requests of the front desk.
 type Visitors struct {
 	base     string // of the server, without a trailing slash
 	adminKey string
@@ -72,8 +72,8 @@ func (v *Visitors) Run(ctx context.Context) {
 	v.http.CloseIdleConnections()
 }
 
-// visit simulates one patient, who looks at the slots of a type, holds one of the next, waits, and then books or
-// releases it, or leaves.
+// visit simulates one patient. The patient lists the slots of a type, holds one of the next ones, waits, and then books
+// it, releases it, or leaves.
 func (v *Visitors) visit(ctx context.Context) error {
 	client, appointmentType := rand.Text(), v.types[random.IntN(len(v.types))]
 	start, err := v.choose(ctx, appointmentType)
@@ -108,7 +108,7 @@ func (v *Visitors) visit(ctx context.Context) error {
 	return v.book(ctx, appointmentType, hold.HoldID, client)
 }
 
-// choose returns the start of one of the next free slots; empty if there is none.
+// choose returns the start of one of the next free slots, or an empty string if there is none.
 func (v *Visitors) choose(ctx context.Context, appointmentType string) (start string, err error) {
 	today, view := time.Now().In(v.zone), time.Now().Add(visitorsView).UTC().Format(time.RFC3339)
 	var list struct {

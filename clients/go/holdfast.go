@@ -32,16 +32,16 @@ func Connect(server, key, client string, more ...ClientOption) (*ClientWithRespo
 	return NewClientWithResponses(server, append([]ClientOption{WithRequestEditorFn(sign)}, more...)...)
 }
 
-// NewClientID makes a client secret. NewKey makes an Idempotency-Key: the same one for every try of the same request.
+// NewClientID creates a client secret.
 func NewClientID() string { return rand.Text() }
 
-// NewKey makes an Idempotency-Key.
+// NewKey creates an Idempotency-Key. Send the same key with every attempt of the same request.
 func NewKey() *string {
 	key := rand.Text()
 	return &key
 }
 
-// Refusal is an unsuccessful answer as an error. Problem is the body of the answer.
+// Refusal is the error for an unsuccessful response. Problem is the body of the response.
 type Refusal struct {
 	Status  int
 	Problem Problem
@@ -51,7 +51,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%d %s: %s", r.Status, r.Problem.Code, r.Problem.Detail)
 }
 
-// Refused makes an error of an answer that is no success; nil otherwise.
+// Refused returns a *Refusal if the response is not a success, and nil otherwise.
 func Refused(r *http.Response, body []byte) error {
 	if r.StatusCode < 300 {
 		return nil
@@ -61,7 +61,7 @@ func Refused(r *http.Response, body []byte) error {
 
 func refusalOf(r *http.Response, body []byte) *Refusal {
 	refusal := &Refusal{Status: r.StatusCode}
-	_ = json.Unmarshal(body, &refusal.Problem) // an answer of something between the two has no such body
+	_ = json.Unmarshal(body, &refusal.Problem) // a response from a proxy in between may have no such body
 	return refusal
 }
 
@@ -97,7 +97,7 @@ func Frames(r *http.Response) iter.Seq2[Frame, error] {
 				}
 				var said struct{ Type string }
 				if err := json.Unmarshal(f.Data, &said); err != nil {
-					yield(f, errors.Join(errors.New("a frame is no JSON"), err))
+					yield(f, errors.Join(errors.New("a frame is not valid JSON"), err))
 					return
 				}
 				if f.Type = said.Type; !yield(f, nil) || f.Type == "end" {

@@ -1,4 +1,4 @@
-// The TypeScript client at work: it listens, holds the next free time, books it, and cancels it again.
+// An example of the TypeScript client: it reads the live stream, holds the next free time, books it, and cancels it.
 //   npx tsc -p . && HOLDFAST_URL=http://127.0.0.1:8788 HOLDFAST_KEY=hfk_… node built/example.js checkup
 import { connect, done, frames, newSecret } from './index.ts'
 

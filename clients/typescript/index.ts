@@ -1,21 +1,25 @@
-// A typed client of a Holdfast server. The paths, bodies and answers are in api.d.ts, which is made of docs/api/openapi.yaml.
+// A typed client of a Holdfast server. The paths, bodies and answers are in api.d.ts, generated from
+// docs/api/openapi.yaml.
 import createClient from 'openapi-fetch'
 import type { components, paths } from './api.d.ts'
 
 export type Problem = components['schemas']['Problem']
 export type Frame = components['schemas']['StreamFrame']
 
-/** A secret of this program or tab, which owns its holds; also good as an Idempotency-Key, which is one for each request. */
+/**
+ * newSecret returns a client secret, which owns the holds of this program or tab. As an Idempotency-Key, use a new one
+ * for each request.
+ */
 export const newSecret = () => Array.from(crypto.getRandomValues(new Uint8Array(18)), x => x.toString(16).padStart(2, '0')).join('')
 
-/** What is said with every request: an API key where one is needed, and the client secret. */
+/** Credentials are sent with every request: the client secret, and an API key if the operation needs one. */
 export interface Credentials { key?: string, client?: string }
 const headersOf = ({ key, client }: Credentials) => ({ ...(key && { Authorization: `Bearer ${key}` }), ...(client && { 'Holdfast-Client': client }) })
 
-/** connect makes a client of the server at an address, such as https://book.example.org. */
+/** connect creates a client of the server at an address, such as https://book.example.org. */
 export const connect = (server: string, credentials: Credentials = {}) => createClient<paths>({ baseUrl: server, headers: headersOf(credentials) })
 
-/** Refused is an answer that is no success. */
+/** Refused is the error for an unsuccessful answer. */
 export class Refused extends Error {
   readonly problem: Problem | undefined
   constructor(problem: Problem | undefined) {
@@ -24,14 +28,14 @@ export class Refused extends Error {
   }
 }
 
-/** done gives what was answered, or throws what was refused. */
+/** done returns the data of an answer. It throws Refused if the server refused the request. */
 export async function done<T>(asked: Promise<{ data?: T, error?: unknown }>): Promise<T> {
   const { data, error } = await asked
   if (data === undefined) throw new Refused(error as Problem | undefined)
   return data
 }
 
-/** frames reads a live stream, such as /v1/holds/stream, until it ends or the loop is left. */
+/** frames yields the messages of a stream, such as /v1/holds/stream, until it ends or the caller leaves the loop. */
 export async function* frames(server: string, path: string, query: Record<string, string>, credentials: Credentials = {}): AsyncGenerator<Frame> {
   const abort = new AbortController()
   try {

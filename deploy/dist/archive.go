@@ -50,7 +50,7 @@ func packTar(path, below string, content []entry, at time.Time) error {
 	})
 }
 
-// packZip is packTar as a zip archive, for Windows.
+// packZip is like packTar, but writes a zip archive, for Windows.
 func packZip(path, below string, content []entry, at time.Time) error {
 	return pack(path, func(w io.Writer) error {
 		z := zip.NewWriter(w)

@@ -56,7 +56,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"holdfast", "LICENSE", "README.md", "harbour.json", "THIRD-PARTY-LICENSES.txt",
+	for _, want := range []string{"holdfast", "LICENSE", "README.md", "harbour.json", "monitoring/alerts.yml", "THIRD-PARTY-LICENSES.txt",
 		"sbom.cdx.json"} {
 		if len(content[want]) == 0 {
 			t.Errorf("the archive has no %s", want)
@@ -65,7 +65,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	if !bytes.Equal(content["sbom.cdx.json"], sold) {
 		t.Error("the bill of materials in the archive differs from the one next to it")
 	}
-	t.Setenv("HOLDFAST_DATA", "/dev/null/private clinic") // the README must not read it
+	t.Setenv("HOLDFAST_DATA", "/dev/null/private clinic") // the commands in README.md must not use it
 	follow(t, content)
 	info, err := buildinfo.Read(bytes.NewReader(content["holdfast"]))
 	if err != nil {
@@ -99,7 +99,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	t.Logf("%d modules, %d bytes of licences", len(info.Deps), len(content["THIRD-PARTY-LICENSES.txt"]))
 }
 
-// follow runs the steps on the archive's page with the archive, as far as they end by themselves.
+// follow runs the commands in the archive's README.md with the files of the archive, except commands that do not end.
 func follow(t *testing.T, content map[string][]byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -125,7 +125,7 @@ func follow(t *testing.T, content map[string][]byte) {
 	}
 }
 
-// TestUnknownLicenceIsAnError, and so is a missing one.
+// TestUnknownLicenceIsAnError: an unknown licence is an error, and so is a missing one.
 func TestUnknownLicenceIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := readLicences(dir); err == nil {

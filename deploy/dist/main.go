@@ -184,6 +184,8 @@ func (o *options) make(ctx context.Context, t target) (made []string, err error)
 		{name: "LICENSE", from: "LICENSE", mode: 0o644},
 		{name: "README.md", from: "deploy/dist/README.md", mode: 0o644},
 		{name: "harbour.json", from: "testdata/clinic/harbour.json", mode: 0o644},
+		{name: "monitoring/alerts.yml", from: alertsFile, mode: 0o644},
+		{name: "monitoring/holdfast.json", from: dashboardFile, mode: 0o644},
 		{name: "THIRD-PARTY-LICENSES.txt", content: licencesOf(parts), mode: 0o644},
 		{name: "sbom.cdx.json", content: bill, mode: 0o644}}
 	archive := filepath.Join(o.into, name+".tar.gz")

@@ -23,15 +23,20 @@ var packageMachines = map[target]map[string]string{
 	{"linux", "arm64"}: {"deb": "arm64", "rpm": "aarch64"},
 }
 
-const unitFile = "deploy/systemd/holdfast.service"
+const (
+	unitFile      = "deploy/systemd/holdfast.service"
+	alertsFile    = "deploy/prometheus/alerts.yml"
+	dashboardFile = "deploy/grafana/holdfast.json"
+)
 
 const packageDefaults = `# Settings of Holdfast, one per line; holdfast help settings lists them all. The data directory is /var/lib/holdfast.
-# Afterwards: systemctl restart holdfast
+# After a change, run: systemctl restart holdfast
 #HOLDFAST_BASE_URL=https://book.example.org
 #HOLDFAST_TRUSTED_PROXIES=127.0.0.1
 `
 
-// The scripts of both formats. dpkg calls them with a word; rpm with the number of versions that are left afterwards.
+// These are the scripts of the packages, for both formats. dpkg calls them with a word, and rpm with the number of
+// versions that remain afterwards.
 const (
 	// After an installation or an upgrade, systemd restarts a running server. It does not start a stopped one.
 	afterInstall = `#!/bin/sh
@@ -97,6 +102,8 @@ func (o *options) packages(ctx context.Context, t target, program string, parts 
 		{name: "./etc/default/holdfast", content: []byte(packageDefaults), mode: 0o644},
 		{name: "./lib/systemd/system/holdfast.service", from: unitFile, mode: 0o644},
 		{name: "./usr/bin/holdfast", from: program, mode: 0o755},
+		{name: "./usr/share/doc/holdfast/monitoring/alerts.yml", from: alertsFile, mode: 0o644},
+		{name: "./usr/share/doc/holdfast/monitoring/holdfast.json", from: dashboardFile, mode: 0o644},
 		{name: "./usr/share/doc/holdfast/copyright", content: append(licence, licencesOf(parts)...), mode: 0o644},
 	}, o.manual...)
 	var contents []packageFile

@@ -13,7 +13,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestPackagesInstallFiles: dpkg and rpm read the packages, and each file is at its path. The program is a stand-in.
+// TestPackagesInstallFiles: dpkg and rpm read the packages, and each file is at its path. The packages contain a shell
+// script in place of the program.
 func TestPackagesInstallFiles(t *testing.T) {
 	clitest.Long(t, "nfpm is compiled")
 	dpkg, err := exec.LookPath("dpkg-deb")
@@ -54,7 +55,7 @@ func TestPackagesInstallFiles(t *testing.T) {
 		t.Errorf("the installed program: %q, %v", out, err)
 	}
 	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service",
-		"usr/share/doc/holdfast/copyright", "usr/share/man/man1/holdfast.1.gz"} {
+		"usr/share/doc/holdfast/monitoring/alerts.yml", "usr/share/doc/holdfast/copyright", "usr/share/man/man1/holdfast.1.gz"} {
 		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != 0o644 {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}

@@ -107,7 +107,7 @@ func readLicences(dir string) (all []licence, err error) {
 	return all, nil
 }
 
-// licenceID names a licence by sentences that only it has.
+// licenceID returns the SPDX id of a licence, which it recognizes by text that only this licence has.
 func licenceID(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	for _, l := range []struct{ id, has string }{

@@ -16,8 +16,8 @@ import (
 )
 
 // TestReleaseIsReproducible builds the release for this machine twice and compares every byte; then it checks the
-// contents. It compiles the program, which does not test for races: `.ci/run` runs it after the build with which it
-// shares its work.
+// contents. The test does not run with the race detector, because it only compiles the program. `.ci/run` runs it after
+// the build, whose results it reuses.
 func TestReleaseIsReproducible(t *testing.T) {
 	clitest.Long(t, "two releases are built")
 	t.Chdir("../..")

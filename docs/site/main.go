@@ -75,7 +75,7 @@ func packed(body []byte) []byte {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		panic(err) // the level is one of the package's own
+		panic(err) // the level is a constant of the package
 	}
 	_, _ = z.Write(body) // a buffer accepts everything
 	_ = z.Close()

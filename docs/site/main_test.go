@@ -78,7 +78,8 @@ func TestBrokenLinksAreRefused(t *testing.T) {
 	}
 }
 
-// TestReferenceDescribesEveryOperation: each has a description, its credentials, its error codes and an example.
+// TestReferenceDescribesEveryOperation: each operation has a description, its credentials, its error codes and an
+// example.
 func TestReferenceDescribesEveryOperation(t *testing.T) {
 	raw, err := os.ReadFile("../api/openapi.yaml")
 	if err != nil {

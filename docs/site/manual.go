@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// manual is all Markdown pages, rendered, and the map of docs/README.md, which is the menu of each page.
+// manual has all rendered Markdown pages, and the map in docs/README.md, which is the menu of each page.
 type manual struct {
 	pages    []page
 	sections []section
@@ -44,8 +44,8 @@ type manual struct {
 // mapFile is the start page of the manual.
 const mapFile = "README.md"
 
-// readManual renders the pages next to docs/README.md and the pages for the clinic. The decisions are for readers of
-// the source and stay there.
+// readManual renders the pages next to docs/README.md and the pages for the clinic. It leaves out the decisions, which
+// are for readers of the source.
 func readManual(source fs.FS) (manual, error) {
 	var m manual
 	names, err := fs.Glob(source, "*.md")

@@ -60,7 +60,7 @@ func readReference(description []byte) (*reference, error) {
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// apiEntries are the lines of the menu about the API.
+// apiEntries returns the lines of the menu about the API.
 func apiEntries() []entry {
 	return []entry{{"/docs/api", "All operations"}, {"/docs/api/schemas", "Schemas"}, {"/docs/errors", "Error codes"}}
 }
@@ -97,7 +97,8 @@ func (r *reference) pages() []page {
 		page{"/docs/api/schemas", "Schemas", r.schemas()})
 }
 
-// tryKey is filled in by the script, because without it no operation can be tried.
+// tryKey is the form for an API key. It stays hidden until the script shows it, because no operation can be tried
+// without the script.
 const tryKey = `<p class="key" hidden>` +
 	`<label for="key">Your API key, for “Try it” on this page</label> ` +
 	`<input id="key" type="password" autocomplete="off" spellcheck="false"> ` +
@@ -148,7 +149,7 @@ func (r *reference) ways(o operation) openapi3.SecurityRequirements {
 	return r.doc.Security
 }
 
-// article is the section of one operation.
+// article returns the section of one operation, as HTML.
 func (r *reference) article(o operation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<article><h2 id="%[1]s"><code class="method">%[2]s</code> <code>%[3]s</code></h2><p>`+
@@ -218,7 +219,8 @@ func (r *reference) answers(b *strings.Builder, o operation) {
 	}
 }
 
-// example is a call with curl, the start of an answer, and the data from which the script builds the form to try it.
+// example writes a call with curl, the start of a response, and the data from which the script builds the form to try
+// it.
 func (r *reference) example(b *strings.Builder, o operation) {
 	address, call := o.path, "curl"
 	var query []string
@@ -287,7 +289,7 @@ func (r *reference) example(b *strings.Builder, o operation) {
 	fmt.Fprintf(b, `<div class="try" data-try="%s"></div>`, html.EscapeString(string(data)))
 }
 
-// tryForm is read by manual.js.
+// tryForm has the data of the form to try an operation. manual.js reads it.
 type tryForm struct {
 	Method     string         `json:"method"`
 	Path       string         `json:"path"`
@@ -301,7 +303,8 @@ type tryParameter struct {
 	Required bool   `json:"required"`
 }
 
-// errorCodes are the codes that an operation can return: those that follow from its form, and those of its x-errors.
+// errorCodes returns the codes that an operation can return. They follow from its credentials, its body and its
+// parameters, or are listed in its x-errors.
 func errorCodes(r *reference, o operation) []string {
 	codes := []string{"internal", "storage_unavailable"}
 	if listed, ok := o.Extensions["x-errors"].([]any); ok {

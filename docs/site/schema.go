@@ -14,7 +14,7 @@ import (
 // maxDepth limits how far a table of fields, or an example, follows objects inside objects.
 const maxDepth = 4
 
-// schemas is the page that lists every named schema with its fields.
+// schemas returns the page that lists every named schema with its fields.
 func (r *reference) schemas() string {
 	var b strings.Builder
 	b.WriteString(`<h1>Schemas</h1>` +
@@ -36,7 +36,7 @@ type field struct {
 	schema   *openapi3.SchemaRef
 }
 
-// fieldTable lists the fields of an object, those of objects without a name inside it too.
+// fieldTable returns a table of the fields of an object, including the fields of unnamed objects inside it.
 func fieldTable(schema *openapi3.SchemaRef) string {
 	fields := fieldsOf(schema, "", 0)
 	if len(fields) == 0 {
@@ -76,7 +76,7 @@ func fieldsOf(schema *openapi3.SchemaRef, prefix string, depth int) (fields []fi
 	for i, name := range names {
 		inner := s.Properties[name]
 		if inner == nil {
-			continue // required of a part
+			continue // a part of the schema has this field
 		}
 		fields = append(fields, field{prefix + name, i < len(s.Required), inner})
 		fields = append(fields, fieldsOf(inner, prefix+name, depth+1)...)
@@ -87,7 +87,8 @@ func fieldsOf(schema *openapi3.SchemaRef, prefix string, depth int) (fields []fi
 	return fields
 }
 
-// descriptionOf is a field's own description, or that of the one schema it extends.
+// descriptionOf returns the description of a field. If the field has a named schema, it is the first sentence of that
+// schema's description.
 func descriptionOf(schema *openapi3.SchemaRef) string {
 	if nameOf(schema) != "" {
 		return firstSentence(schema.Value.Description)
@@ -100,12 +101,12 @@ func firstSentence(text string) string {
 	return first
 }
 
-// nameOf is the name of the schema in the description, or empty.
+// nameOf returns the name of the schema in the description of the API, or an empty string if it has no name.
 func nameOf(schema *openapi3.SchemaRef) string {
 	return strings.TrimPrefix(schema.Ref, "#/components/schemas/")
 }
 
-// typeOf is the type of a value with its limits, as HTML.
+// typeOf returns the type of a value with its limits, as HTML.
 func typeOf(schema *openapi3.SchemaRef) string {
 	if schema == nil {
 		return "any"

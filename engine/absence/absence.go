@@ -1,17 +1,18 @@
-// Package absence finds new times for the patients of a specialist who is away: ill today, or delayed until noon.
+// Package absence finds new times for the patients of a specialist who is away, for example ill today or delayed until
+// noon.
 //
-// An absence is a block of the specialist's time (package clinic), together with the outcome for each appointment
-// in it. Plan proposes a new time for each appointment and writes nothing (plan.go). Create writes the block first,
-// so that no client can book the time, and then treats each appointment as the desk decided (create.go):
+// An absence is a block of the specialist's time (package clinic), together with the outcome for each appointment in
+// it. Plan proposes a new time for each appointment without writing anything (plan.go). Create writes the block first,
+// so that no client can book the time, and then handles each appointment as the desk decided (create.go):
 //
 //   - move: the appointment moves at once, and the patient gets the usual email about the new time.
 //   - ask: the server holds the proposed time and asks the patient, who can use the link of the appointment to
 //     accept it, choose another one, or cancel.
 //   - call: the server holds the proposed time, and the desk calls the patient.
 //
-// A proposed time is an offer of package waitlist: it is held, expires, is accepted and is erased like every offer.
-// Status returns the patients' answers (status.go). Until booking.UndoTime has passed, the server sends nothing,
-// and Undo reverts the whole absence.
+// A proposed time is an offer of package waitlist: it is held, can be accepted, expires and is erased like any other
+// offer. Status returns the patients' answers (status.go). The server sends nothing until booking.UndoTime has passed.
+// Until then, Undo can revert the whole absence.
 package absence
 
 import (
@@ -42,14 +43,14 @@ type Options struct {
 // New returns Absences.
 func New(o Options) *Absences { return &Absences{o} }
 
-// Away is the time in which a specialist is absent.
+// Away is the time during which a specialist is absent.
 type Away struct {
 	SpecialistID string
 	Start, End   time.Time
 	Reason       string // for the staff, never for patients
 }
 
-// block returns the block of an absence, truncated like every block.
+// block returns the block for an absence, truncated like any other block.
 func (a *Away) block() store.Block {
 	return store.Block{
 		SpecialistID: a.SpecialistID, Start: a.Start.UTC().Truncate(time.Second),
@@ -65,7 +66,7 @@ func (ab *Absences) check(a *Away) error {
 	}
 	switch {
 	case a.Start.IsZero():
-		m.Add("start", "must be an instant like 2026-11-23T09:00:00Z")
+		m.Add("start", "must be a time such as 2026-11-23T09:00:00Z")
 	case !a.Start.Before(a.End):
 		m.Add("end", "must be later than start")
 	case !a.End.After(time.Now()):

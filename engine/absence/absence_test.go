@@ -18,12 +18,12 @@ import (
 	"holdfast/store"
 )
 
-// These tests play the day on which ada is ill: 16 patients need new times.
+// These tests cover a day on which ada is ill: 16 patients need new times.
 
 const jo = "user:jo"
 
-// sickDay opens a clinic in which ada has 16 appointments from noon on, and ben is busy from the fifth of them to the
-// end of the sixteenth. The last two patients have a phone number only.
+// sickDay opens a clinic in which ada has 16 appointments from noon on, and ben is busy from the start of the fifth to
+// the end of the sixteenth. The last two patients have only a phone number.
 func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []store.Appointment, away absence.Away) {
 	t.Helper()
 	c, folder = enginetest.NoticeClinic(t)
@@ -56,7 +56,7 @@ func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []st
 		End: c.Start.Add(10 * time.Hour), Reason: "flu"}
 }
 
-// planned returns the plan of an absence as the choices of the desk.
+// planned returns the plan for an absence as the desk's choices.
 func planned(c *enginetest.TestClinic, away absence.Away) (choices []absence.Choice) {
 	c.T.Helper()
 	rows, more, err := c.Absence.Plan(context.Background(), away, false)
@@ -114,7 +114,7 @@ func emails(c *enginetest.TestClinic, folder string) int {
 	return len(list)
 }
 
-// proposal returns the open offer of a displaced appointment.
+// proposal returns the open offer for a displaced appointment.
 func proposal(c *enginetest.TestClinic, a store.Appointment) *store.WaitlistOffer {
 	c.T.Helper()
 	x, err := c.Waitlist.ProposalFor(context.Background(), &a)
@@ -124,8 +124,9 @@ func proposal(c *enginetest.TestClinic, a store.Appointment) *store.WaitlistOffe
 	return x.Offer()
 }
 
-// TestAbsenceFindsTimesForAllPatients: 16 patients of a specialist who is ill are moved, asked or called. The times
-// of patients who are asked are held until they accept, decline, choose another time, cancel or do not answer.
+// TestAbsenceFindsTimesForAllPatients: 16 patients of a specialist who is ill are moved, asked or called. The times of
+// patients who are asked are held until they accept, decline, choose another time or cancel, or until the offer
+// expires.
 func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,7 +225,7 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 	})
 }
 
-// TestUndoRevertsAbsence: within the time to undo, the desk reverts the whole absence. No patient is notified.
+// TestUndoRevertsAbsence: within the undo time, the desk can revert the whole absence. No patient is notified.
 func TestUndoRevertsAbsence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,7 +267,7 @@ func TestUndoRevertsAbsence(t *testing.T) {
 }
 
 // TestTakenTimeFailsAlone: if a proposed time is booked before the desk confirms the plan, only that patient's row
-// fails. The patient stays on the call list, and a repeated request changes nothing.
+// fails. The patient stays on the call list, and repeating the request changes nothing.
 func TestTakenTimeFailsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -292,8 +293,8 @@ func TestTakenTimeFailsAlone(t *testing.T) {
 	})
 }
 
-// TestErasedPatientLeavesAbsence: the erasure of a person removes the record of the question to them, and releases
-// the time that is held for them.
+// TestErasedPatientLeavesAbsence: erasing a person removes the record of the question sent to them and releases the
+// time held for them.
 func TestErasedPatientLeavesAbsence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,8 @@ import (
 
 // These tests ask one patient of ada, who is ill, and follow the answer.
 
-// asked opens a clinic in which only ada works, and asks her only patient to accept a time on a later day.
+// asked opens a clinic in which only ada works and has one patient. That patient is asked to accept a time on a later
+// day.
 func asked(t *testing.T, patient store.Patient, texts bool, around func(store.Store) store.Store,
 	change ...func(*engine.Options)) (c *enginetest.TestClinic, folder string, a store.Appointment, absenceID string) {
 	t.Helper()
@@ -52,9 +53,9 @@ func asked(t *testing.T, patient store.Patient, texts bool, around func(store.St
 
 func plain(db store.Store) store.Store { return db }
 
-// TestProposalReachesPatientBySMS: a patient without an email address who agreed to text messages is asked by text
-// message, once the absence can no longer be undone. The link in it opens the appointment, and accepting sends a text
-// message with the new time.
+// TestProposalReachesPatientBySMS: a patient who has no email address but agreed to text messages is asked by text
+// message once the absence can no longer be undone. The link in the message opens the appointment, and accepting sends
+// another text message with the new time.
 func TestProposalReachesPatientBySMS(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -137,8 +138,9 @@ func TestProposalReachesPatientBySMS(t *testing.T) {
 	}
 }
 
-// TestProposalGoesToCurrentContact: a patient's contact changes after the absence was recorded and before the patient
-// is asked. The email and the text message go to the new contact, and none is sent after the agreement was withdrawn.
+// TestProposalGoesToCurrentContact: a patient's contact details change after the absence was recorded and before the
+// patient is asked. The email and the text message go to the new contact. None is sent once the agreement has been
+// withdrawn.
 func TestProposalGoesToCurrentContact(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -182,8 +184,8 @@ func TestProposalGoesToCurrentContact(t *testing.T) {
 	}
 }
 
-// TestAcceptanceOrExpiryWins: a patient accepts a proposal at the moment at which it expires. Whichever of the two
-// reaches the database first wins, the other changes nothing, and the answer to the patient names the outcome.
+// TestAcceptanceOrExpiryWins: a patient accepts a proposal at the very moment it expires. Whichever of the two reaches
+// the database first wins. The other changes nothing, and the response to the patient states the outcome.
 func TestAcceptanceOrExpiryWins(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -267,7 +269,7 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 	}
 }
 
-// TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder of it, unless the
+// TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder for it, unless the
 // specialist comes back.
 func TestNoReminderOfDisplacedTime(t *testing.T) {
 	t.Parallel()
@@ -294,4 +296,215 @@ func TestNoReminderOfDisplacedTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUndoneChangeKeepsProposal: the desk cancels or moves an appointment whose patient is asked, and undoes that. The
+// proposal stays open, and the patient is asked, also if the question was due while the change could be undone.
+func TestUndoneChangeKeepsProposal(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		change func(*enginetest.TestClinic, store.Appointment)
+		after  time.Duration // since the absence was recorded
+	}{
+		"cancelled before the question": {func(c *enginetest.TestClinic, a store.Appointment) { c.DeskCancels(a.ID) },
+			7 * time.Second},
+		"cancelled after the question": {func(c *enginetest.TestClinic, a store.Appointment) { c.DeskCancels(a.ID) },
+			time.Minute},
+		"moved": {func(c *enginetest.TestClinic, a store.Appointment) {
+			c.DeskMoves(a.ID, a.SlotStart.Add(48*time.Hour))
+		}, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder, a, id := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
+				o := proposal(c, a)
+				time.Sleep(x.after)
+				x.change(c, a)
+				time.Sleep(9 * time.Second)
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(20 * time.Second)
+				wantStates(c, "after the undo", id, map[absence.State]int{absence.StateAsked: 1})
+				if mail := c.Mails(folder, o.ID)["proposal"]; mail == "" {
+					t.Error("the patient was not asked")
+				}
+				if moved, err := c.Waitlist.Accept(t.Context(), o.ID, "manage", nil); err != nil ||
+					!moved.SlotStart.Equal(o.SlotStart) {
+					t.Errorf("accepted after the undo: got %v, %v; want %v", moved.SlotStart, err, o.SlotStart)
+				}
+			})
+		})
+	}
+}
+
+// TestProposalEndsWithAbsence: after the absence was undone or its block deleted, the page of the appointment shows no
+// proposal, because the appointment takes place as booked. The proposed time is free again.
+func TestProposalEndsWithAbsence(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		end     func(*enginetest.TestClinic, string) error
+		after   time.Duration // since the absence was recorded
+		isAsked bool
+	}{
+		"undone": {func(c *enginetest.TestClinic, id string) error {
+			_, err := c.Absence.Undo(context.Background(), id, jo, nil)
+			return err
+		}, 5 * time.Second, false},
+		"deleted before the question": {func(c *enginetest.TestClinic, id string) error {
+			return c.Clinic.DeleteBlock(context.Background(), jo, id)
+		}, 5 * time.Second, false},
+		"deleted after the question": {func(c *enginetest.TestClinic, id string) error {
+			return c.Clinic.DeleteBlock(context.Background(), jo, id)
+		}, time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder, a, id := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
+				o := proposal(c, a)
+				time.Sleep(x.after)
+				if err := x.end(c, id); err != nil {
+					t.Fatal(err)
+				}
+				if shown, err := c.Waitlist.ProposalFor(t.Context(), &a); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("the page shows the proposal %+v, %v; want none", shown.Offers, err)
+				}
+				time.Sleep(2 * time.Minute)
+				if slot := c.Slot(50, "checkup", o.SlotStart, o.SpecialistID); slot == nil || slot.Available == 0 {
+					t.Errorf("the proposed time is not free: %+v", slot)
+				}
+				if _, isAsked := c.Mails(folder, o.ID)["proposal"]; isAsked != x.isAsked {
+					t.Errorf("the patient was asked: %t, want %t", isAsked, x.isAsked)
+				}
+				if _, err := c.Waitlist.Accept(t.Context(), o.ID, "manage", nil); err == nil {
+					t.Error("the proposal could be accepted")
+				}
+			})
+		})
+	}
+}
+
+// TestChangedTypeEndsProposal: the desk changes the type of an appointment whose patient is asked. The proposed time is
+// for the old type, so the proposal ends, and the desk calls the patient.
+func TestChangedTypeEndsProposal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, a, id := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
+		ctx := t.Context()
+		o := proposal(c, a)
+		if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: a.SlotStart,
+			SpecialistID: "ada", AppointmentTypeID: "surgery", IgnoreHours: true, Actor: jo}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		var ended *waitlist.EndedError
+		if _, err := c.Waitlist.Accept(ctx, o.ID, "manage", nil); !errors.As(err, &ended) {
+			t.Errorf("accepted: got %v, want that the proposal has ended", err)
+		}
+		wantStates(c, "after the change", id, map[absence.State]int{absence.StateCall: 1})
+		if slot := c.Slot(50, "checkup", o.SlotStart, o.SpecialistID); slot == nil || slot.Available == 0 {
+			t.Errorf("the proposed time is not free: %+v", slot)
+		}
+	})
+}
+
+// TestAbsenceLeavesOtherTimes: an absence does not change an appointment that has moved to a time outside it.
+func TestAbsenceLeavesOtherTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := enginetest.NoticeClinic(t)
+		away := absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour), End: c.Start.Add(time.Hour)}
+		for n, by := range []store.DisplacedBy{store.DisplacedMove, store.DisplacedAsk, store.DisplacedCall} {
+			r := enginetest.BookingOf(n, "checkup")
+			r.SlotStart = away.End.Add(time.Duration(n) * time.Hour)
+			a := c.MustBook(r)
+			made, err := c.Absence.Create(t.Context(), absence.Request{Away: away, Actor: jo, Choices: []absence.Choice{
+				{AppointmentID: a.ID, By: by, SpecialistID: "ada", Start: c.Start.Add(48 * time.Hour)}}})
+			if err != nil || !errors.Is(made.Results[0].Err, store.ErrVersion) {
+				t.Errorf("%s: got %+v, %v; want %v", by, made.Results, err, store.ErrVersion)
+			}
+			if is, err := c.Booking.Appointment(t.Context(), a.ID); err != nil || is.Version != a.Version {
+				t.Errorf("%s: the appointment is %+v, %v; want it unchanged", by, is, err)
+			}
+		}
+	})
+}
+
+// TestUndoneAbsenceKeepsEarlierProposal: the desk records a second absence over the first, for an appointment whose
+// patient has already been asked. If the desk undoes the second absence, the patient can still accept the first proposal.
+// Otherwise the first proposal ends.
+func TestUndoneAbsenceKeepsEarlierProposal(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		by       store.DisplacedBy
+		isUndone bool
+	}{
+		"asked again, undone": {store.DisplacedAsk, true}, "to call, undone": {store.DisplacedCall, true},
+		"asked again": {store.DisplacedAsk, false}, "to call": {store.DisplacedCall, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, a, first := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
+				ctx := t.Context()
+				o := proposal(c, a)
+				time.Sleep(time.Minute)
+				away := absence.Away{SpecialistID: "ada", Start: c.Start.Add(-2 * time.Hour), End: c.Start.Add(12 * time.Hour)}
+				choice := absence.Choice{AppointmentID: a.ID, By: x.by}
+				if x.by == store.DisplacedAsk {
+					choice.SpecialistID, choice.Start = "ada", o.SlotStart.Add(24*time.Hour)
+				}
+				second := create(c, away, []absence.Choice{choice}).Block.ID
+				time.Sleep(5 * time.Second)
+				if !x.isUndone {
+					time.Sleep(2 * time.Minute)
+					var ended *waitlist.EndedError
+					if _, err := c.Waitlist.Accept(ctx, o.ID, "manage", nil); !errors.As(err, &ended) {
+						t.Errorf("the first proposal, accepted: got %v, want that it has ended", err)
+					}
+					wantStates(c, "the second absence", second, map[absence.State]int{
+						map[store.DisplacedBy]absence.State{store.DisplacedAsk: absence.StateAsked,
+							store.DisplacedCall: absence.StateCall}[x.by]: 1})
+					return
+				}
+				if _, err := c.Absence.Undo(ctx, second, jo, nil); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Minute)
+				wantStates(c, "the first absence", first, map[absence.State]int{absence.StateAsked: 1})
+				if is := proposal(c, a); is.ID != o.ID {
+					t.Errorf("proposed is %+v, want %+v", is, o)
+				}
+				if moved, err := c.Waitlist.Accept(ctx, o.ID, "manage", nil); err != nil ||
+					!moved.SlotStart.Equal(o.SlotStart) {
+					t.Errorf("the first proposal, accepted: got %v, %v; want %v", moved.SlotStart, err, o.SlotStart)
+				}
+			})
+		})
+	}
+}
+
+// TestUndoAfterOneMoveWasUndone: the desk undoes the move of one appointment, and then the whole absence.
+func TestUndoAfterOneMoveWasUndone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, booked, away := sickDay(t)
+		ctx := t.Context()
+		id := create(c, away, planned(c, away)).Block.ID
+		time.Sleep(3 * time.Second)
+		if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: booked[0].ID, Actor: jo}); err != nil {
+			t.Fatal(err)
+		}
+		if undone, err := c.Absence.Undo(ctx, id, jo, nil); err != nil || len(undone.Kept) > 0 {
+			t.Errorf("undo: got %+v, %v", undone, err)
+		}
+		for i, was := range booked {
+			if is, err := c.Booking.Appointment(ctx, was.ID); err != nil || is.SpecialistID != "ada" ||
+				!is.SlotStart.Equal(was.SlotStart) {
+				t.Errorf("row %d after the undo: got %+v, %v", i, is, err)
+			}
+		}
+		if _, err := c.Absence.Status(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the absence: got %v, want %v", err, store.ErrNotFound)
+		}
+	})
 }

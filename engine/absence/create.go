@@ -47,7 +47,7 @@ type Created struct {
 	Results []Result // in the order of the choices
 }
 
-// Result is the outcome of one choice. If Err is set, the appointment is unchanged and its patient was not
+// Result is the outcome of one choice. If Err is set, the appointment is unchanged and its patient has not been
 // notified.
 type Result struct {
 	AppointmentID string
@@ -55,7 +55,7 @@ type Result struct {
 	Err           error
 }
 
-// absenceAudit is the audit record of an absence.
+// absenceAudit is the audit record for an absence.
 type absenceAudit struct {
 	AbsenceID string    `json:"absenceId"`
 	Start     time.Time `json:"start"`
@@ -66,9 +66,10 @@ type absenceAudit struct {
 	Failed    int       `json:"failed"`
 }
 
-// Create blocks the time of an absence, and then moves, asks or records each chosen appointment on its own: if one of
-// the new times has been taken since the plan, only that choice fails. No message is sent before the absence can no
-// longer be undone. A repeated request with the same idempotency key continues where the first one stopped.
+// Create blocks the time of an absence and then carries out each choice on its own: it moves the appointment, asks its
+// patient, or records it. If one of the new times has been taken since the plan was made, only that choice fails.
+// Messages are sent only once the absence can no longer be undone. A repeated request with the same idempotency key
+// continues where the earlier one stopped.
 //
 // Errors: *ValidationError, and the errors of clinic.CreateBlock.
 func (ab *Absences) Create(ctx context.Context, r Request) (Created, error) {
@@ -144,7 +145,7 @@ func (ab *Absences) checkRequest(r *Request) error {
 	return m.Err()
 }
 
-// apply treats one appointment. If the absence has treated it already, apply changes nothing.
+// apply handles one appointment. If the absence has already handled it, apply changes nothing.
 func (ab *Absences) apply(ctx context.Context, r *Request, absenceID string, c *Choice) error {
 	if !record.ValidID(c.AppointmentID) {
 		return store.ErrNotFound
@@ -161,7 +162,7 @@ func (ab *Absences) apply(ctx context.Context, r *Request, absenceID string, c *
 		return store.ErrVersion
 	case a.Status != store.Confirmed:
 		return record.ErrNotConfirmed
-	case a.SpecialistID != r.SpecialistID:
+	case a.SpecialistID != r.SpecialistID, !a.SlotStart.Before(r.End), !r.Start.Before(a.SlotEnd):
 		return store.ErrVersion // moved since the plan
 	}
 	if c.By == store.DisplacedMove {
@@ -220,6 +221,9 @@ func (ab *Absences) Undo(ctx context.Context, id string, actor record.Actor, onc
 		if err != nil {
 			return Undone{}, err
 		}
+		if e.Displaced.From(&a) {
+			continue // its move was undone before, on its own or by an earlier attempt
+		}
 		if _, err := ab.Booking.UndoState(ctx, &a, actor); err != nil {
 			return Undone{}, err
 		}
@@ -251,5 +255,5 @@ func (ab *Absences) Undo(ctx context.Context, id string, actor record.Actor, onc
 	})
 }
 
-// lateRequests is how much later than booking.UndoTime a request to undo may arrive.
+// lateRequests is how long after booking.UndoTime an undo request may still arrive.
 const lateRequests = 2 * time.Second

@@ -18,12 +18,12 @@ import (
 const (
 	// planDays is how many days after the start of an absence Plan searches for new times.
 	planDays = 42
-	// maxTimes is how many times Plan lists for one appointment.
+	// maxTimes is the number of new times that Plan lists per appointment.
 	maxTimes = 8
-	// soon is the time before an appointment within which its patient is called instead of emailed.
+	// soon is how close an appointment must be for its patient to be called instead of emailed.
 	soon = 2 * time.Hour
-	// nearby is the difference in minutes from the booked time up to which the desk can move an appointment without
-	// asking: the patient's day hardly changes.
+	// nearby is the largest difference in minutes from the booked time for which the desk can move an appointment
+	// without asking: it hardly changes the patient's day.
 	nearby = 60
 )
 
@@ -43,7 +43,7 @@ type Row struct {
 
 // Plan lists the appointments that an absence displaces, by start, with proposed new times. No two rows have the same
 // first time. sameSpecialist prefers a later time with the same specialist over an earlier one with a colleague. more
-// reports whether there are more appointments than Plan lists. Plan writes nothing and holds nothing.
+// reports whether there are more displaced appointments than Plan lists. Plan does not write or hold anything.
 //
 // Errors: *ValidationError.
 func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (rows []Row, more bool, err error) {
@@ -84,7 +84,7 @@ func (ab *Absences) displaced(ctx context.Context, b store.Block) ([]store.Appoi
 	}), more, err
 }
 
-// free lists the free times of a type from the day of the first displaced appointment on.
+// free lists the free times for a type, starting on the day of the first displaced appointment.
 func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string,
 	from time.Time) ([]booking.Timeslot, error) {
 	day := store.DateOf(from.In(p.s.Zone))
@@ -97,7 +97,7 @@ func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string,
 	return list.Slots, err
 }
 
-// plan is the state of the choice of new times.
+// plan is the state while new times are being chosen.
 type plan struct {
 	s              *clinic.Schedule
 	away           Away
@@ -106,7 +106,7 @@ type plan struct {
 	taken          []holds.Span // by earlier rows
 }
 
-// times returns the best times of a displaced appointment.
+// times returns the best times for a displaced appointment.
 func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 	type candidate struct {
 		Time
@@ -142,7 +142,7 @@ func (p *plan) isAway(span *holds.Span) bool {
 		p.away.Start.Before(span.BusyEnd)
 }
 
-// isTaken reports whether an earlier row has the time. A group session has as many seats as are free.
+// isTaken reports whether an earlier row uses the time. A group session has as many uses as it has free seats.
 func (p *plan) isTaken(span *holds.Span, t *store.AppointmentType, seats int) bool {
 	same := 0
 	for i := range p.taken {
@@ -180,7 +180,7 @@ func (p *plan) cost(a *store.Appointment, place string, x *Time) int {
 	return cost
 }
 
-// treatment returns how to treat a row unless the desk decides otherwise.
+// treatment returns how to handle a row unless the desk decides otherwise.
 func (p *plan) treatment(r *Row, mails bool) store.DisplacedBy {
 	a := &r.Appointment
 	near := false

@@ -25,17 +25,17 @@ const (
 	StateCall      State = "call"      // the desk has to call
 )
 
-// Answered reports whether nothing is left to do about an appointment in this state.
+// Answered reports whether an appointment in this state needs no further action.
 func (s State) Answered() bool {
 	return slices.Contains([]State{StateMoved, StateAccepted, StateRebooked, StateCancelled}, s)
 }
 
-// ToCall reports whether the desk has to call the patient of an appointment in this state.
+// ToCall reports whether the desk has to call the patient when the appointment is in this state.
 func (s State) ToCall() bool {
 	return slices.Contains([]State{StateDeclined, StateExpired, StateCall}, s)
 }
 
-// Answer is a displaced appointment as it is now.
+// Answer is the current state of a displaced appointment.
 type Answer struct {
 	Appointment store.Appointment
 	Was         store.Displaced      // its booked time
@@ -49,10 +49,10 @@ type Absence struct {
 	Answers []Answer // by booked time
 }
 
-// recent is how long an absence is listed after its end.
+// recent is how long an absence stays listed after its end.
 const recent = 24 * time.Hour
 
-// List lists the recorded absences that have not ended more than a day ago, by start.
+// List lists recorded absences by start, omitting those that ended more than a day ago.
 func (ab *Absences) List(ctx context.Context) ([]Absence, error) {
 	entries, err := ab.Waitlist.Displaced(ctx, "")
 	if err != nil {
@@ -80,7 +80,7 @@ func (ab *Absences) List(ctx context.Context) ([]Absence, error) {
 	return all, nil
 }
 
-// Status returns one absence. It returns store.ErrNotFound if its block was deleted.
+// Status returns one absence. It returns store.ErrNotFound if the absence's block was deleted.
 func (ab *Absences) Status(ctx context.Context, id string) (Absence, error) {
 	b, err := ab.blockOf(id)
 	if err != nil {
@@ -138,7 +138,7 @@ func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []wait
 	return x, nil
 }
 
-// stateOf returns the outcome for a displaced appointment.
+// stateOf returns the state of a displaced appointment.
 func stateOf(a *store.Appointment, was *store.Displaced, offer *store.WaitlistOffer) State {
 	switch {
 	case a.Status == store.Cancelled:

@@ -1,19 +1,18 @@
-// Package account decides who may sign in. It manages the members of staff with their passwords and second factors,
-// their sign-ins, the first setup of a clinic, and the API keys of programs.
+// Package account decides who may sign in. It manages staff members (their passwords, second factors and sign-ins), the
+// initial setup of a clinic, and the API keys of programs.
 //
 // # Checks and transactions
 //
-// argon2id runs outside of any transaction, because it is slow on purpose. A transaction then decides on its result:
-// it reads the user again, compares it with the user whose password was checked, uses up the one-time code, and only
-// then creates the sign-in. So an account that was deactivated in the meantime cannot sign in, and a code signs in
-// only once.
+// argon2id runs outside any transaction because it is deliberately slow. A transaction then acts on the result: it
+// reads the user again, compares it with the user whose password was checked, uses up the one-time code, and only then
+// creates the sign-in. So an account that was deactivated in the meantime cannot sign in, and a code works only once.
 //
 // # Guessing
 //
-// An attempt counts before the password is checked: by account and network (guess.go), over all nodes (nodeguess.go),
-// and on its own for a browser that has signed in before (device.go). Failures are in the audit log (failed.go).
-// Common passwords are refused (common.go). The store contains only hashes of sign-in cookies and of API keys. The
-// hashes of the bootstrap admin key and of the setup token are compared in constant time.
+// An attempt is counted before the password is checked: per account and network (guess.go), across all nodes
+// (nodeguess.go), and separately for a browser that has signed in before (device.go). Failures are recorded in the
+// audit log (failed.go). Common passwords are refused (common.go). The store contains only hashes of sign-in cookies
+// and of API keys. The hashes of the bootstrap admin key and of the setup token are compared in constant time.
 package account
 
 import (
@@ -51,10 +50,10 @@ type Account struct {
 	adminKey  []byte // SHA-256 of the bootstrap admin key; nil if there is none
 }
 
-// Hooks are the functions of packages above this one that a change of an account calls. All of them are required.
+// Hooks are functions of higher-level packages that are called when an account changes. All of them are required.
 type Hooks struct {
-	// UserChanged runs in the transaction that creates or changes a member of staff, and writes the emails that
-	// notify them. The caller calls committed after the commit.
+	// UserChanged runs in the transaction that creates or changes a staff member and writes the notification emails.
+	// The caller must call committed after the commit.
 	UserChanged func(ctx context.Context, tx store.Tx, before, after *store.User,
 		at time.Time) (committed func(), err error)
 }

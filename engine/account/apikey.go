@@ -14,13 +14,13 @@ import (
 	"holdfast/store"
 )
 
-// apiKeyPrefix starts every key, so that scanners can recognise a leaked one.
+// apiKeyPrefix is the prefix of every key, so that scanners can recognise a leaked one.
 const apiKeyPrefix = "hfk_"
 
-// MinAdminKey is the shortest bootstrap admin key, in characters.
+// MinAdminKey is the minimum length of the bootstrap admin key, in characters.
 const MinAdminKey = 24
 
-// bootstrapKey is the id of the bootstrap admin key, which is not in the database.
+// bootstrapKey is the id of the bootstrap admin key, which is not stored in the database.
 const bootstrapKey = "bootstrap"
 
 // NewAPIKey describes a key to create.
@@ -54,7 +54,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	if err := m.Err(); err != nil {
 		return store.APIKey{}, "", err
 	}
-	// 260 bits in base32, which is independent of letter case
+	// 260 bits in base32, which is not case-sensitive
 	secret := apiKeyPrefix + rand.Text() + rand.Text()
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	key := store.APIKey{
@@ -90,9 +90,9 @@ func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id stri
 	return err
 }
 
-// knownKeys caches valid keys for knownKeyTTL. So a program that calls a thousand times a second, for example with
-// heartbeats, does not read the database each time. If another process revokes a key, the key works for at most
-// that much longer.
+// knownKeys caches valid keys for knownKeyTTL. Without the cache, a program that makes a thousand calls a second, such
+// as heartbeats, would read the database each time. If another process revokes a key, it keeps working for at most
+// knownKeyTTL.
 type knownKeys struct {
 	mu    sync.Mutex
 	epoch uint64 // increases whenever forget empties the cache
@@ -116,7 +116,7 @@ func (k *knownKeys) get(hash [32]byte, now time.Time) (p record.Principal, ok bo
 	return known.principal, ok && now.Before(known.until), k.epoch
 }
 
-// put caches a key, unless forget was called since get returned the epoch.
+// put caches a key unless forget has been called since get returned the epoch.
 func (k *knownKeys) put(hash [32]byte, p record.Principal, epoch uint64, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,7 +169,7 @@ func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Prin
 	return p, nil
 }
 
-// KeyStands returns nil as long as a previously authenticated key is not revoked. Errors: ErrUnauthorized.
+// KeyStands returns nil as long as a previously authenticated key has not been revoked. Errors: ErrUnauthorized.
 func (ac *Account) KeyStands(ctx context.Context, keyID string) error {
 	if keyID == bootstrapKey {
 		return nil

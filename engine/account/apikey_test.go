@@ -43,7 +43,7 @@ func TestRevokedKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestKeyRevokedAtOtherNodeIsRefused: a key that the command line or another node revokes stops working within that
+// TestKeyRevokedAtOtherNodeIsRefused: a key that the command line or another node revokes stops working within one
 // second.
 func TestKeyRevokedAtOtherNodeIsRefused(t *testing.T) {
 	t.Parallel()

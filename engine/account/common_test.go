@@ -29,7 +29,7 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCommonPasswordList: the list has its documented length, and no word that is not a password.
+// TestCommonPasswordList: the list has its documented length and contains no empty or duplicate words.
 func TestCommonPasswordList(t *testing.T) {
 	words := wellKnown()
 	if len(words) < 12000 || len(triedWords) > 40_000 {

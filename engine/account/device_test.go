@@ -15,15 +15,15 @@ import (
 	"holdfast/store"
 )
 
-// wrongFrom returns a wrong guess at Kim's password, from a network.
+// wrongFrom returns a wrong guess at Kim's password from the given network.
 func wrongFrom(network string) account.Credentials {
 	wrong := kim
 	wrong.Password, wrong.Address = "a wrong one, again", network
 	return wrong
 }
 
-// TestOthersNeverLockOutKnownBrowser: failed sign-ins from anywhere never lock out a browser that has signed in to
-// the account before. The right password from any other browser has to wait.
+// TestOthersNeverLockOutKnownBrowser: failed sign-ins from anywhere never lock out a browser that has signed in to the
+// account before. Any other browser has to wait, even with the right password.
 func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 	})
 }
 
-// TestFailedSignInsAreInTheAuditLog: the audit log has failed sign-ins by account and network, and never the typed
-// password.
+// TestFailedSignInsAreInTheAuditLog: the audit log records failed sign-ins by account and network, but never the
+// password that was typed.
 func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

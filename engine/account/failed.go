@@ -11,13 +11,13 @@ import (
 )
 
 // The audit log records failed sign-ins by account and network: the first in an hour, the tenth, the hundredth and so
-// on, each with the number of failures so far. It does not record the text in the account field, which may be a
-// password in the wrong field. If an attacker tries very many accounts and networks, the log gets maxFailedEntries
-// entries an hour, and then one entry that reports that the rest is omitted.
+// on, each with the number of failures so far. It does not record the text of the account field, which might be a
+// password typed into the wrong field. If an attacker tries a very large number of accounts and networks, the log gets
+// maxFailedEntries entries an hour, and then one entry saying that the rest are omitted.
 
 const maxFailedEntries = 200
 
-// failedSignIns counts the failures of one hour.
+// failedSignIns counts the failures within one hour.
 type failedSignIns struct {
 	mu      sync.Mutex
 	hour    time.Time
@@ -25,14 +25,14 @@ type failedSignIns struct {
 	entries int
 }
 
-// failedJSON is the audit entry of a failed sign-in.
+// failedJSON is the audit entry for a failed sign-in.
 type failedJSON struct {
 	Network  string `json:"network,omitempty"`
 	Failures int    `json:"failures,omitempty"` // in this hour
 	More     bool   `json:"more,omitempty"`     // the log omits the other failures of this hour
 }
 
-// count counts one failure. write reports whether the caller must write entry to the audit log.
+// count counts one failure. If write is true, the caller must write entry to the audit log.
 func (f *failedSignIns) count(account, network string, now time.Time) (entry failedJSON, write bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func isPowerOfTen(n int) bool {
 	return n == 1
 }
 
-// noteFailed records a failed sign-in in the audit log. userID is empty if no account has the email address.
+// noteFailed records a failed sign-in in the audit log. userID is empty if no account has that email address.
 func (ac *Account) noteFailed(ctx context.Context, userID, address string, why error, now time.Time) {
 	subject := "user:" + cmp.Or(userID, "unknown")
 	entry, write := ac.failed.count(subject, networkOf(address), now)
@@ -75,6 +75,6 @@ func (ac *Account) noteFailed(ctx context.Context, userID, address string, why e
 		return record.Audit(ctx, tx, now, "client", record.ActionUserSignInFailed, subject, why.Error(), nil, entry)
 	})
 	if err != nil {
-		ac.log.Warn("failed to audit a failed sign-in", "error", err)
+		ac.log.Warn("failed to record a failed sign-in in the audit log", "error", err)
 	}
 }

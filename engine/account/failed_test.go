@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestFailedSignInsDoNotFillTheLog: an attacker from thousands of networks causes a bounded number of log lines per
-// hour, and bounded memory use.
+// TestFailedSignInsDoNotFillTheLog: an attacker on thousands of networks causes a bounded number of log lines per hour,
+// and bounded memory use.
 func TestFailedSignInsDoNotFillTheLog(t *testing.T) {
 	var f failedSignIns
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)

@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// guesses slows down the guessing of passwords and codes. It counts an attempt for the account from this network, for
-// the network, and for the account from all networks. Each failure after the free ones doubles the wait. A browser
-// that has signed in to the account before has its own count, so other clients can never lock it out.
+// guesses slows down the guessing of passwords and codes. It counts each attempt three times: for the account from this
+// network, for the network, and for the account from all networks. Once the free failures are used up, each further
+// failure doubles the wait. A browser that has signed in to the account before has its own count, so other clients can
+// never lock it out.
 //
-// An attempt counts as failed from its start until it turns out to be correct. So concurrent attempts gain nothing
-// over attempts one after the other. The counts are in memory only: a restart resets them.
+// An attempt counts as failed from its start until it turns out to be correct. So attempting many guesses concurrently
+// gains nothing over trying them one after another. The counts are in memory only: a restart resets them.
 type guesses struct {
 	mu  sync.Mutex
 	all map[guessKey]failures
 }
 
-// guessKey is the hash of the subject of a count, so that long input takes no more memory than a hash.
+// guessKey is the hash of what a count is for, so that long input takes no more memory than a hash.
 type guessKey [sha256.Size]byte
 
 type failures struct {
@@ -60,7 +61,7 @@ func keyOf(parts ...string) guessKey {
 	return guessKey(h.Sum(nil))
 }
 
-// guessOf returns the counts of an attempt by a browser without a device token.
+// guessOf returns the counts for an attempt by a browser without a device token.
 func guessOf(email, address string) guess {
 	network := networkOf(address)
 	return guess{
@@ -69,13 +70,13 @@ func guessOf(email, address string) guess {
 	}
 }
 
-// byNetwork returns the count of a network. A correct attempt does not reset it, because the network may be
-// guessing at other accounts.
+// byNetwork returns the count for a network. A correct attempt does not reset it, because someone on the same network
+// may be guessing at other accounts.
 func byNetwork(network string) counted {
 	return counted{keyOf("network", network), freeByNetwork, maxBackoff, true}
 }
 
-// guessByDevice returns the count of an attempt by a browser that has signed in to the account, or is signed in.
+// guessByDevice returns the count for an attempt by a browser that is signed in to the account or has signed in before.
 func guessByDevice(email, device string) guess {
 	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff, false}}
 }
@@ -94,8 +95,8 @@ func networkOf(address string) string {
 	return a.String()
 }
 
-// begin counts one attempt as failed until end corrects it. If the attempt has to wait, begin does not count it and
-// returns the instant from which it is allowed.
+// begin counts an attempt as failed until end corrects the count. If the attempt has to wait, begin does not count it
+// and returns the time from which it is allowed.
 func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,8 +115,8 @@ func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	return time.Time{}
 }
 
-// end corrects the counts after an attempt that begin has counted. A correct attempt resets the counts of the
-// account. An attempt without a result, such as a password without its code, is not counted.
+// end corrects the counts after an attempt that begin counted. A correct attempt resets the counts of the account. An
+// attempt without a result, such as a password without the required code, is not counted.
 func (g *guesses) end(x guess, err error) {
 	if isWrong(err) {
 		return
@@ -137,7 +138,7 @@ func isWrong(err error) bool {
 		errors.Is(err, ErrOtherIdentity)
 }
 
-// since returns the failures that still count.
+// since returns the number of failures that still count.
 func (g *guesses) since(now time.Time, key guessKey) failures {
 	f := g.all[key]
 	if now.Sub(f.last) > maxBackoff {
@@ -146,8 +147,8 @@ func (g *guesses) since(now time.Time, key guessKey) failures {
 	return f
 }
 
-// makeRoom limits memory use. It first removes the keys with the fewest failures, and among those the oldest. So
-// an attacker who fills the memory with other keys cannot remove the key that is being guessed.
+// makeRoom limits memory use. It removes the keys with the fewest failures first, oldest first among those. So an
+// attacker who fills the memory with other keys cannot evict the key of the account under attack.
 func (g *guesses) makeRoom() {
 	if g.all == nil {
 		g.all = make(map[guessKey]failures)

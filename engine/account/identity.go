@@ -12,11 +12,11 @@ import (
 )
 
 var (
-	// ErrStranger means that the identity is not that of an active member of staff.
+	// ErrStranger means that the identity does not belong to an active member of staff.
 	ErrStranger = errors.New("no user has this identity")
 	// ErrOtherIdentity means that the member of staff with this email address already has another identity of the
 	// same provider and client.
-	ErrOtherIdentity = errors.New("the user with this address has another identity")
+	ErrOtherIdentity = errors.New("the user with this address has a different identity")
 )
 
 // Identity is a person as the clinic's identity provider identified them. All fields are verified.
@@ -33,24 +33,24 @@ type Identity struct {
 	UserAgent       string
 }
 
-// of returns the common prefix of all keys for one client of an issuer. A provider may give a person a different
+// of returns the prefix shared by all keys for one client of an issuer. A provider may give a person a different
 // subject for each client (a pairwise subject, OpenID Connect Core, 8.1; Microsoft Entra does), so a subject for
 // another client identifies no user here.
 func (id *Identity) of() string { return id.Issuer + " " + url.QueryEscape(id.ClientID) + " " }
 
-// key returns the identity in the form in which the store has it.
+// key returns the identity in the form in which it is stored.
 func (id *Identity) key() string { return id.of() + id.Subject }
 
-// mayUsePassword reports whether this user can sign in with a password. Owners can always use a password, so that the
-// failure of another company's server cannot lock them out of their clinic. All other users can use one while no
-// provider is available, for example after a restore with other keys.
+// mayUsePassword reports whether this user can sign in with a password. Owners can always use a password, so that an
+// outage at another company cannot lock them out of their clinic. All other users can use one only while no provider is
+// available, for example after a restore with other keys.
 func (ac *Account) mayUsePassword(u *store.User) bool {
 	p := ac.clinic.Settings().OpenID
 	return p == nil || !p.OwnersOnly || u.Role == store.RoleOwner || ac.Identity.SignInWith() == ""
 }
 
 // BeginReturn counts a browser that returns from the identity provider as a failed guess from its network, under the
-// limit for failed passwords. The caller must call end with the outcome: the count stays only if the provider or the
+// limit for failed passwords. The caller must call end with the outcome: the count remains only if the provider or the
 // clinic refused the sign-in. Errors: *BackoffError.
 func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(refused bool), err error) {
 	now, g := record.Now(), guess{byNetwork(networkOf(address))}
@@ -68,8 +68,8 @@ func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(re
 	}, nil
 }
 
-// SignInByIdentity signs in a person whom the identity provider identified: the user who has this identity, or at the
-// first sign-in the user with the verified email address. An email address identifies an account only until the
+// SignInByIdentity signs in a person whom the identity provider identified: the user who has this identity or, at the
+// first sign-in, the user with the verified email address. An email address identifies an account only until the
 // account has an identity of this provider and client, because the address may later belong to another person.
 //
 // Errors: ErrStranger, ErrOtherIdentity, ErrCodeNeeded, ErrWrongCode, *BackoffError.
@@ -115,8 +115,8 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 }
 
 // identified finds the user who has an identity, links the identity to the user with its email address, or returns a
-// new user. before is the user as the transaction found it; for a new user its fields are zero. Errors: ErrStranger,
-// ErrOtherIdentity.
+// new user. before is the user as first read by the transaction; for a new user, its fields are zero. Errors:
+// ErrStranger, ErrOtherIdentity.
 func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (before, u store.User, err error) {
 	u, err = tx.UserByIdentity(ctx, id.key())
 	if !errors.Is(err, store.ErrNotFound) {

@@ -21,13 +21,13 @@ import (
 	"holdfast/store"
 )
 
-// These tests sign in with an identity provider. They prove which users are admitted, and that no forged input
-// of an attacker is. The provider is a real one that signs with real keys, over TLS.
+// These tests sign in with an identity provider. They check which users are admitted and that forged input is rejected.
+// The provider is a real one that signs with real keys, over TLS.
 
 const returnURL = "https://book.example.org" + account.ReturnPath
 
-// identityClinic opens a clinic whose owner has chosen a provider, and creates olga, a user with the address that the
-// provider has for her.
+// identityClinic opens a clinic whose owner has chosen a provider, and creates the user olga with the email address
+// that the provider has for her.
 func identityClinic(t *testing.T, change ...func(*engine.Options)) (*enginetest.TestClinic, *openidtest.Provider,
 	store.User) {
 	t.Helper()
@@ -83,7 +83,7 @@ func finish(c *enginetest.TestClinic, r account.Return) (account.Staff, error) {
 	return staff, err
 }
 
-// TestSignInWithIdentityProvider: the first sign-in finds the user by the address that the provider verifies. Later
+// TestSignInWithIdentityProvider: the first sign-in finds the user by the address that the provider has verified. Later
 // sign-ins find the user by the provider's subject, whatever the address is.
 func TestSignInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestSignInWithIdentityProvider(t *testing.T) {
 	}
 }
 
-// TestUnknownIdentityIsRefused is a table of attacks. Each begins as a genuine sign-in of olga.
+// TestUnknownIdentityIsRefused is a table of attacks. Each starts as a genuine sign-in by olga.
 func TestUnknownIdentityIsRefused(t *testing.T) {
 	t.Parallel()
 	lie := func(claim string, value any) func(*openidtest.Provider) {
@@ -238,8 +238,8 @@ func asSomebodyElse(token string) string {
 	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(b) + "." + parts[2]
 }
 
-// TestFailedReturnCountsForItsNetwork: a failed return counts for the network, like a failed password at any account.
-// A successful sign-in resets none of the failures.
+// TestFailedReturnCountsForItsNetwork: a failed return counts against the network, like a wrong password for any
+// account. A successful sign-in does not reset these failures.
 func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the wait is 1 s, which a busy machine takes for one return
@@ -257,8 +257,8 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 			case 2:
 				r.Code, r.Error = "", "access_denied"
 			case 3:
-				// A return in a browser that has not begun a sign-in here does not count as an attempt, so a page
-				// that redirects a browser here cannot lock a user out.
+				// A return in a browser that has not started a sign-in here does not count as an attempt. So a page
+				// that redirects browsers here cannot lock a user out.
 				unbegun := account.Return{State: r.State, Code: r.Code, Address: r.Address}
 				if _, err := finish(c, unbegun); !errors.Is(err, account.ErrBegin) {
 					t.Errorf("without a started sign-in: got %v", err)
@@ -319,8 +319,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	switchTo(true)
 
-	// If the owner allows it, an unknown user gets the Reception role, without a password. A user without a
-	// password cannot be the last owner.
+	// If the owner allows it, an unknown user gets the Reception role but no password. A user without a password cannot
+	// be the last owner.
 	w := wishFor(p)
 	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
 	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
@@ -349,7 +349,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 		t.Errorf("the last owner with a password was deactivated: %v", err)
 	}
 
-	// If only owners may sign in by password, other users cannot. Owners can even while the provider is unreachable.
+	// If only owners may sign in by password, other users cannot, but owners can, even while the provider is
+	// unreachable.
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
 	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email,
 		Password: enginetest.GoodPassword}); !errors.Is(err, account.ErrPasswordOff) {
@@ -367,8 +368,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 }
 
-// TestIdentitySecondFactor: a user with one-time codes must enter one, unless the provider states that it has checked
-// a second factor itself.
+// TestIdentitySecondFactor: a user with one-time codes must enter one, unless the provider says that it has already
+// checked a second factor.
 func TestIdentitySecondFactor(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -401,8 +402,7 @@ func TestIdentitySecondFactor(t *testing.T) {
 	}
 }
 
-// TestIdentityProviderIsCheckedFirst: the server checks the owner's input before it stores it, and describes the
-// problem.
+// TestIdentityProviderIsCheckedFirst: the server checks the owner's input before it stores it, and reports the problem.
 func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -473,8 +473,8 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 			t.Errorf("a wrong %s: got %v", field, err)
 		}
 	}
-	// While the provider is unreachable, the settings that do not change the origin of sign-ins can be changed. The
-	// secret stays.
+	// While the provider is unreachable, settings that do not affect where sign-ins come from can still be changed. The
+	// secret is preserved.
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Metadata = true, nil })
 	w := wishFor(p)
 	w.Secret, w.Domains = "", []string{"@Clinic.example", "other.example"}

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestIdentityOfOtherClientIsRefused: for another client id a provider may use different subjects. The server then
-// identifies users by their address again, and each address once.
+// TestIdentityOfOtherClientIsRefused: a provider may use different subjects for another client id. The server then
+// identifies users by their email address again, each address only once.
 func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 	t.Parallel()
 	c, p, olga := identityClinic(t)
@@ -35,7 +35,7 @@ func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 }
 
 // TestPasswordWorksWithoutProvider: if the server lacks the key to the client's secret, no user can sign in with the
-// identity provider, and all users can by password.
+// identity provider, and all users can sign in by password.
 func TestPasswordWorksWithoutProvider(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -16,9 +16,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAccountChangeNotifiesUser: when the password, the one-time codes or the email address of an account change, its
-// user gets an email in the clinic's language, at the address that the account had before. It does not matter who
-// made the change. Other changes and refused changes send no email.
+// TestAccountChangeNotifiesUser: when the password, the one-time codes or the email address of an account change, the
+// user gets an email in the clinic's language at the address that the account had before. It does not matter who made
+// the change. Other changes and refused changes send no email.
 func TestAccountChangeNotifiesUser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("another name", "")
-		// A person uses the command on the server's machine, and also replaces the address with their own.
+		// A person runs the command on the server's machine, and also replaces the user's address with their own.
 		reset := "words by somebody else"
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
 			u.TOTPSecret, u.Email = nil, "taken@example.org"

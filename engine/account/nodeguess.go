@@ -10,13 +10,13 @@ import (
 
 // # Guesses on several nodes
 //
-// Each node counts the attempts that it receives (guess.go), including those without a result yet. If there are other
-// nodes, they also count failed attempts in the database, under keyed hashes, and an attempt waits because of the
-// failures on all nodes. A correct attempt resets only the counts of its own node. In the database a failure counts
-// for maxBackoff, and the wait runs from the last failure.
+// Each node counts the attempts that it receives (guess.go), including those without a result yet. In a cluster, nodes
+// also count failed attempts in the database, under keyed hashes, and the wait depends on the failures on all nodes. A
+// correct attempt resets only the counts of its own node. In the database, a failure counts for maxBackoff, and the
+// wait runs from the last failure.
 
 // beginGuess counts one attempt as failed until endGuess corrects it. If the attempt has to wait, it is not counted,
-// and until is the earliest instant at which it may be allowed. At that instant it may have to wait again.
+// and until is the earliest instant at which it might be allowed. Even then, it might have to wait again.
 func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	if err := store.Trial(ctx); err != nil {
 		return time.Time{}, err
@@ -29,7 +29,7 @@ func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (unti
 	return ac.guesses.begin(now, x), nil
 }
 
-// endGuess records the outcome of an attempt that beginGuess has counted.
+// endGuess records the outcome of an attempt that beginGuess counted.
 func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 	ac.guesses.end(x, err)
 	if !ac.shared || !isWrong(err) {
@@ -49,8 +49,8 @@ func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 	}
 }
 
-// waitForAll returns until when an attempt has to wait because of failures on all nodes. A past or zero instant means
-// no wait.
+// waitForAll returns the instant until which an attempt has to wait because of failures on all nodes. A past or zero
+// instant means no wait.
 func (ac *Account) waitForAll(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	for _, c := range x {
 		n, _, err := ac.store.Tally(ctx, ac.tallyOf(c), now.Add(-maxBackoff))
@@ -72,7 +72,7 @@ func (ac *Account) waitForAll(ctx context.Context, now time.Time, x guess) (unti
 	return until, nil
 }
 
-// tallyOf returns the key of a count in the database.
+// tallyOf returns the database key for a count.
 func (ac *Account) tallyOf(c counted) string {
 	return "guess/" + ac.keys.Current().Name("guess "+hex.EncodeToString(c.key[:]))
 }

@@ -19,15 +19,15 @@ import (
 
 // The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
 //
-// The choice is part of the clinic's settings, like the mail server (clinic.Choice). If a choice changes the source of
-// sign-ins, it is checked first, and stored only if the issuer can sign people in.
+// The choice is part of the clinic's settings, like the mail server (clinic.Choice). A choice that changes where
+// sign-ins come from is checked first, and stored only if the issuer can sign people in.
 //
-// The data of one sign-in is in a sealed cookie in the browser for ten minutes: the state, the nonce, the PKCE
+// The data for a sign-in is kept in a sealed cookie in the browser for ten minutes: the state, the nonce, the PKCE
 // secret, the issuer and the client. So any node can finish a sign-in that another node began. Only the browser that
-// began it can finish it, and an attacker cannot pass it another person's code. The database marks the state as used
+// began it can finish it, and an attacker cannot slip it another person's code. The database marks the state as used
 // before the server calls the issuer, so a sign-in can be finished only once in the whole cluster.
 
-// ReturnPath is the path to which the issuer sends browsers, after the clinic's public address.
+// ReturnPath is the path, below the clinic's public address, to which the issuer sends browsers back.
 const ReturnPath = "/v1/auth/openid/callback"
 
 const (
@@ -39,13 +39,13 @@ var (
 	// ErrOff means that no identity provider is set up, or the clinic's public address or the client's secret is
 	// missing.
 	ErrOff = errors.New("no identity provider is set up")
-	// ErrBegin means that this browser did not begin the sign-in that this answer belongs to, or the sign-in has
-	// expired or is finished.
+	// ErrBegin means that this browser did not begin the sign-in that this response belongs to, or that the sign-in has
+	// expired or is already finished.
 	ErrBegin = errors.New("this browser did not start this sign-in")
-	// ErrDenied means that the provider did not sign the user in. It returned an error or no code.
+	// ErrDenied means that the provider did not sign the user in. It returned an error, or no code.
 	ErrDenied = errors.New("the sign-in with the identity provider failed")
-	// ErrUnverified means that the provider has not verified the email address, or its domain is not one of the
-	// clinic's.
+	// ErrUnverified means that the provider has not verified the email address, or that the address is not in one of
+	// the clinic's domains.
 	ErrUnverified = errors.New("the address is not verified, or its domain is not allowed")
 )
 
@@ -61,7 +61,7 @@ type Identities struct {
 	calling chan struct{} // limits the concurrent calls to the issuer
 }
 
-// SignInWith returns the name of the identity provider with which staff can sign in now; empty means none.
+// SignInWith returns the name of the identity provider with which staff can sign in now; it is empty if there is none.
 func (x *Identities) SignInWith() string {
 	if p, _, err := x.login(); err == nil {
 		return p.Name
@@ -69,7 +69,7 @@ func (x *Identities) SignInWith() string {
 	return ""
 }
 
-// login returns the provider, and this server's client with it. Errors: ErrOff.
+// login returns the provider and this server's client at it. Errors: ErrOff.
 func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	p := x.choice.Stored()
 	base, from := x.clinic.BaseURL()
@@ -99,8 +99,8 @@ const (
 	forCode  = "openid one-time code"
 )
 
-// Begin starts a sign-in. It returns the address to which to redirect the browser, and the cookie with which the
-// browser must return. Errors: ErrOff, openid.ErrUnavailable, openid.ErrRefused.
+// Begin starts a sign-in. It returns the address to which to redirect the browser, and the cookie that the browser must
+// present when it returns. Errors: ErrOff, openid.ErrUnavailable, openid.ErrRefused.
 func (x *Identities) Begin(ctx context.Context) (address, cookie string, err error) {
 	_, login, err := x.login()
 	if err != nil {
@@ -148,8 +148,8 @@ func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff
 	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until {
 		return "", Staff{}, "", ErrBegin
 	}
-	// A return without a begun sign-in is not counted: it cannot be used to guess, and any page can link to
-	// this address.
+	// A return without a pending sign-in is not counted: it cannot be used for guessing, and any page can link to this
+	// address.
 	end, err := x.account.BeginReturn(ctx, r.Address)
 	if err != nil {
 		return "", Staff{}, "", err
@@ -159,8 +159,8 @@ func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff
 	return secret, staff, cookie, err
 }
 
-// isRefused reports whether the provider or the clinic refused the sign-in, as opposed to a failed server or a
-// missing code.
+// isRefused reports whether the provider or the clinic refused the sign-in, as opposed to a server failure or a missing
+// code.
 func isRefused(err error) bool {
 	for _, is := range []error{ErrBegin, ErrDenied, ErrUnverified, openid.ErrRefused, ErrStranger, ErrOtherIdentity} {
 		if errors.Is(err, is) {
@@ -170,7 +170,7 @@ func isRefused(err error) bool {
 	return false
 }
 
-// finish is Finish for a browser that has begun the sign-in b.
+// finish is Finish for a browser that has started the sign-in b.
 func (x *Identities) finish(ctx context.Context, b *begun,
 	r Return) (secret string, staff Staff, cookie string, err error) {
 	if r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
@@ -222,7 +222,7 @@ func (x *Identities) finish(ctx context.Context, b *begun,
 	return secret, staff, cookie, err
 }
 
-// useUp marks the state of a sign-in as used, so that it is finished once. Errors: ErrBegin.
+// useUp marks the state of a sign-in as used, so that the sign-in can be finished only once. Errors: ErrBegin.
 func (x *Identities) useUp(ctx context.Context, b *begun) error {
 	err := x.store.Write(ctx, func(tx store.Tx) error {
 		return tx.UseNonce(ctx, store.NonceUse{Nonce: "openid:" + b.State, ExpiresAt: time.Unix(b.Until, 0).UTC()})
@@ -233,14 +233,14 @@ func (x *Identities) useUp(ctx context.Context, b *begun) error {
 	return err
 }
 
-// isOf reports whether an email address is in one of these domains.
+// isOf reports whether an email address belongs to one of these domains.
 func isOf(domains []string, email string) bool {
 	at := strings.LastIndexByte(email, '@')
 	return at > 0 && slices.Contains(domains, strings.ToLower(email[at+1:]))
 }
 
-// waiting is the content of the cookie in a browser that has returned from the provider and still needs a one-time
-// code of this server.
+// waiting is the content of the cookie in a browser that has returned from the provider and still needs a one-time code
+// for this server.
 type waiting struct {
 	Issuer   string `json:"i"`
 	ClientID string `json:"c"`

@@ -36,8 +36,7 @@ const argonKey = 32
 // machine's memory.
 type passwords struct {
 	turns chan struct{}
-	// decoy is the hash to verify if there is no such account, so that both answers take the same
-	// time.
+	// decoy is the hash that is verified if there is no such account, so that both cases take the same time.
 	decoy string
 }
 
@@ -113,8 +112,7 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 	return p, salt, key, nil
 }
 
-// checkPassword checks a new password. about contains texts about the account that must not be used as
-// the password.
+// checkPassword checks a new password. about contains text about the account that must not be used as a password.
 func checkPassword(m *record.Mistakes, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:

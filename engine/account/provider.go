@@ -30,14 +30,14 @@ type ProviderSetup struct {
 	Redirect string // the address to register with the provider; empty means no public address is set
 }
 
-// FoundError reports why Put refused a provider: the finding of the check of its issuer.
+// FoundError reports why Put refused a provider: the result of checking its issuer.
 type FoundError struct{ Finding openid.Finding }
 
 func (e *FoundError) Error() string {
 	return "sign-in with the identity provider is not possible: " + string(e.Finding)
 }
 
-// Setup describes the identity provider that is chosen now.
+// Setup describes the currently chosen identity provider.
 func (x *Identities) Setup() ProviderSetup {
 	s := ProviderSetup{ChoiceSetup: x.choice.Setup()}
 	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {
@@ -74,12 +74,12 @@ func (x *Identities) Remove(ctx context.Context, actor record.Actor) error {
 	return x.choice.Remove(ctx, actor)
 }
 
-// Seal seals the secret again with the current signing key. A key rotation calls it before it replaces that key.
+// Seal re-encrypts the secret with the current signing key. A key rotation calls it before replacing that key.
 func (x *Identities) Seal(ctx context.Context) error { return x.choice.Seal(ctx) }
 
 const maxDomains = 20
 
-// complete checks a ProviderWish, and finds the secret for it. Errors: *record.ValidationError.
+// complete checks a ProviderWish and finds the secret for it. Errors: *record.ValidationError.
 func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
 	var m record.Mistakes
 	p := &openid.Provider{
@@ -112,7 +112,7 @@ func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openi
 		m.Add("secret", "a client without a secret must have no secret")
 	case !w.IsPublic:
 		secret = x.choice.SecretFor(&m, p, before, "secret", w.Secret,
-			"is missing: the stored secret belongs to another issuer or client")
+			"is missing: the stored secret belongs to a different issuer or client")
 	}
 	return p, secret, m.Err()
 }
@@ -135,7 +135,7 @@ func domains(m *record.Mistakes, typed []string) []string {
 	}
 	slices.Sort(list)
 	if list = slices.Compact(list); len(list) == 0 || len(list) > maxDomains {
-		m.Add("domains", "name 1 to %d domains of email addresses, such as clinic.example.org", maxDomains)
+		m.Add("domains", "enter 1 to %d domains of email addresses, such as clinic.example.org", maxDomains)
 	}
 	return list
 }

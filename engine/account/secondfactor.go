@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// Proof is the evidence that a signed-in member of staff must give again before the second factor is changed,
-// because another person may be using the browser.
+// Proof is what signed-in staff must enter again before their second factor is changed, because another person might be
+// using the browser.
 type Proof struct {
 	Password string
 	Code     string // from the current app, if codes are on
@@ -21,8 +21,8 @@ func (ac *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
 	return secret, totpURI(secret, ac.clinic.Schedule().Clinic.Name, u.Email)
 }
 
-// EnableTOTP requires a one-time code at every later sign-in. code must be a valid code of the new app, and not one
-// that has already signed in. EnableTOTP ends the other sign-ins of the user.
+// EnableTOTP requires a one-time code at every later sign-in. code must be a valid code from the new app that has not
+// been used to sign in. EnableTOTP ends the user's other sign-ins.
 //
 // Errors: *ValidationError, and those of DisableTOTP.
 func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
@@ -42,10 +42,10 @@ func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret
 	})
 }
 
-// DisableTOTP stops requiring one-time codes, and ends the other sign-ins of the user.
+// DisableTOTP stops requiring one-time codes and ends the user's other sign-ins.
 //
-// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in has ended
-// since it was read.
+// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in has ended since
+// it was loaded.
 func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
 	return ac.changeTOTP(ctx, s, record.ActionUserTOTPDisabled, proof, func(u *store.User) error {
 		u.TOTPSecret, u.TOTPLastStep = nil, 0
@@ -53,8 +53,8 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 	})
 }
 
-// changeTOTP changes the second factor of a user who gives the correct password and, if codes are on, a correct
-// code. Wrong evidence counts as a failed sign-in.
+// changeTOTP changes the second factor of a user who gives the correct password and, if codes are on, a correct code. A
+// wrong password or code counts as a failed sign-in.
 func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof,
 	edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)

@@ -30,8 +30,8 @@ func (ac *Account) NeedsSetup(ctx context.Context) (bool, error) {
 	return len(users) == 0, err
 }
 
-// NewSetupToken creates the one-time token of a setup link and replaces the previous one. The store has only its
-// hash. It returns ErrSetupDone if there is a user.
+// NewSetupToken creates the one-time token of a setup link and replaces the previous one. Only its hash is stored. It
+// returns ErrSetupDone if a user exists.
 func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	raw := make([]byte, 24)
 	rand.Read(raw)

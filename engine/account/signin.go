@@ -21,7 +21,8 @@ const (
 )
 
 var (
-	// ErrWrongPassword: no such account, a wrong password, or a deactivated account. It does not reveal which.
+	// ErrWrongPassword means that there is no such account, that the password is wrong, or that the account is
+	// deactivated. It does not reveal which.
 	ErrWrongPassword = errors.New("email address or password is wrong")
 	// ErrCodeNeeded means that the password is right, but the account needs a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
@@ -31,8 +32,8 @@ var (
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )
 
-// BackoffError reports that too many sign-ins failed for this account or from this network. Until is the earliest
-// instant of the next attempt.
+// BackoffError reports that too many sign-ins failed for this account or from this network. Until is the earliest time
+// of the next attempt.
 type BackoffError struct{ Until time.Time }
 
 func (e *BackoffError) Error() string { return "too many failed sign-ins" }
@@ -46,7 +47,7 @@ type Staff struct {
 // Actor names the member of staff in the audit log.
 func (s *Staff) Actor() record.Actor { return record.Actor("user:" + s.User.ID) }
 
-// Credentials are what a member of staff enters, and the browser that sent it.
+// Credentials are what a member of staff enters, along with details of the browser that sent them.
 type Credentials struct {
 	Email, Password, Code string
 	Address               string // the network address of the browser
@@ -54,9 +55,8 @@ type Credentials struct {
 	UserAgent             string
 }
 
-// SignIn checks a member of staff and returns the secret for the browser's cookie, which the store does not
-// contain. Failed attempts are slowed down per account and network, and separately for a browser that has signed
-// in before.
+// SignIn checks the credentials of a staff member and returns the secret for the browser's cookie, which is not stored.
+// Failed attempts are slowed down per account and network, and separately for a browser that has signed in before.
 //
 // Errors: ErrWrongPassword, ErrPasswordOff, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
@@ -94,10 +94,10 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 	return secret, staff, err
 }
 
-// openSignIn creates a sign-in for the user that who returns. who runs in the same transaction, because the account
-// may have been deactivated or changed during the slow password check. who also checks the one-time code, and the
-// transaction stores its time step as used. So of any number of sign-ins with one code, exactly one succeeds. by
-// names the identity provider that identified the user; empty means this server identified the user.
+// openSignIn creates a sign-in for the user that the function who returns. It runs in the same transaction, because the
+// account may have been deactivated or changed during the slow password check. It also checks the one-time code, and
+// the transaction records the code's time step as used. So if several sign-ins use the same code, exactly one succeeds.
+// by names the identity provider that identified the user. If by is empty, this server identified the user.
 func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time,
 	who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
@@ -130,11 +130,11 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 	return secret, Staff{u, s}, nil
 }
 
-// maxUserAgent is the longest stored description of a browser, in bytes.
+// maxUserAgent is the maximum length of the stored browser description, in bytes.
 const maxUserAgent = 300
 
-// works reports whether the specialist allows the user to sign in: the account of a specialist needs an active
-// specialist. Other accounts always may sign in.
+// works reports whether the user's specialist allows the user to sign in: a specialist's account needs an active
+// specialist. Other accounts are always allowed to sign in.
 func (ac *Account) works(u *store.User) bool {
 	if u.Role != store.RoleSpecialist {
 		return true
@@ -158,8 +158,8 @@ func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error)
 	return err
 }
 
-// unchangedUser reads, in a transaction, the user whose password was checked outside of it. It returns
-// ErrWrongPassword if the password or the email address has changed since then, or the account was deactivated.
+// unchangedUser reads the user whose password was checked before the transaction. It returns ErrWrongPassword if the
+// password or the email address has changed since then, or the account was deactivated.
 func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store.User, error) {
 	u, err := tx.User(ctx, checked.ID)
 	if err == nil && (!u.Active || u.Email != checked.Email || u.PasswordHash != checked.PasswordHash) {
@@ -184,8 +184,8 @@ func useCode(u *store.User, code string, now time.Time) error {
 	return nil
 }
 
-// knownPassword returns the active user who has this email address and this password. ErrWrongPassword takes as long
-// as a success.
+// knownPassword returns the active user who has this email address and this password. Returning ErrWrongPassword takes
+// as long as a success.
 func (ac *Account) knownPassword(ctx context.Context, email, password string) (store.User, error) {
 	u, err := ac.store.UserByEmail(ctx, email)
 	known := err == nil && u.Active
@@ -259,8 +259,8 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 	return err
 }
 
-// SignedIn returns the member of staff with this cookie. It returns ErrUnauthorized if it is unknown or has expired,
-// or if the account or its specialist was deactivated.
+// SignedIn returns the member of staff with this cookie. It returns ErrUnauthorized if the cookie is unknown or has
+// expired, or if the account or its specialist was deactivated.
 func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 	s, u, err := ac.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
 	now := record.Now()
@@ -292,7 +292,7 @@ func (ac *Account) SignOut(ctx context.Context, signInID string) error {
 	return ac.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
 }
 
-// SignOutOthers ends all other sign-ins of a signed-in member of staff, and returns their number. It returns
+// SignOutOthers ends all other sign-ins of a signed-in member of staff, and returns how many it ended. It returns
 // ErrUnauthorized if this sign-in has ended since it was read, so that a signed-out user cannot sign out others.
 func (ac *Account) SignOutOthers(ctx context.Context, s *Staff) (ended int, err error) {
 	err = ac.store.Write(ctx, func(tx store.Tx) (err error) {
@@ -310,8 +310,8 @@ func (ac *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, 
 	return ac.store.SignIns(ctx, userID)
 }
 
-// SignInStands returns the instant at which a sign-in ends without further activity. A stream that was opened with
-// the sign-in calls it. The call is not activity: it does not extend the sign-in. It returns ErrUnauthorized if the
+// SignInStands returns the instant at which a sign-in ends without further activity. Streams opened with the sign-in
+// call it. Such a call does not count as activity, so it does not extend the sign-in. It returns ErrUnauthorized if the
 // sign-in has ended, or if the user's role or specialist has changed.
 func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
 	now := record.Now()
@@ -332,15 +332,15 @@ func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time,
 	return until, nil
 }
 
-// OnRevoked registers f, which is called whenever a sign-in has ended, a key was revoked or a user has changed, in
-// this process or another. f must be quick and must not write.
+// OnRevoked registers f, which is called whenever a sign-in ends, a key is revoked or a user changes, in this process
+// or another. f must be quick and must not write.
 func (ac *Account) OnRevoked(f func()) {
 	ac.revoked.mu.Lock()
 	defer ac.revoked.mu.Unlock()
 	ac.revoked.tell = append(ac.revoked.tell, f)
 }
 
-// revoked has the functions that OnRevoked registered.
+// revoked holds the functions registered with OnRevoked.
 type revoked struct {
 	mu   sync.Mutex
 	tell []func()
@@ -356,5 +356,5 @@ func (r *revoked) told() {
 }
 
 // TellRevoked calls the functions that OnRevoked registered, so that they check their sign-ins and keys again. The
-// follower calls it after a sign-in has ended, a key was revoked or a user has changed.
+// follower calls it after a sign-in ends, a key is revoked or a user changes.
 func (ac *Account) TellRevoked() { ac.revoked.told() }

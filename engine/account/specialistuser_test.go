@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeactivatedSpecialistCannotSignIn: an account is linked to a specialist. While the specialist is deactivated,
-// every way to sign in is closed, and the existing sign-ins have ended.
+// TestDeactivatedSpecialistCannotSignIn: if an account is linked to a specialist, deactivating the specialist ends the
+// existing sign-ins and blocks every way to sign in.
 func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

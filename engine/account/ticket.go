@@ -11,15 +11,15 @@ import (
 // to evict one.
 const maxUsedTickets = 1 << 15
 
-// StreamTicket issues a short-lived credential that opens one live stream as a client. So the client id is not
-// part of any URL.
+// StreamTicket issues a short-lived credential that opens one live stream as a client. This keeps the client id out of
+// URLs.
 func (ac *Account) StreamTicket(client holds.ClientID) (ticket string, expiresAt time.Time, err error) {
 	ticket, t, err := ac.keys.Current().IssueStreamTicket(string(client), time.Now())
 	return ticket, t.ExpiresAt, err
 }
 
-// UseStreamTicket returns the client that a ticket is for, once. It returns record.ErrUnauthorized if it is forged,
-// has expired, or was used at this node before.
+// UseStreamTicket returns the client that a ticket is for, once. It returns record.ErrUnauthorized if it is forged, has
+// expired, or has already been used on this node.
 func (ac *Account) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	now := time.Now()
 	t, err := ac.keys.Current().OpenStreamTicket(ticket, now)

@@ -13,8 +13,8 @@ import (
 )
 
 // TotpStep is the time step of one-time codes, in seconds. The codes follow RFC 6238, as authenticator apps do:
-// HMAC-SHA-1, 30 seconds, six digits. The server accepts a code of the current, the previous or the next step,
-// because clocks differ, and each step once.
+// HMAC-SHA-1, 30 seconds, six digits. Because clocks differ, the server accepts a code for the current, the previous or
+// the next step. It accepts each step once.
 const TotpStep = 30
 
 func newTOTPSecret() []byte {
@@ -23,7 +23,7 @@ func newTOTPSecret() []byte {
 	return secret
 }
 
-// totpURI returns the text of the QR code for an authenticator app.
+// totpURI returns the text to encode as a QR code for an authenticator app.
 func totpURI(secret []byte, clinic, email string) string {
 	key := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 	label := url.PathEscape(clinic + ":" + email)

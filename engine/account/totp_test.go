@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The test vectors of RFC 6238, appendix B, for SHA-1; its codes have eight digits, ours are the last six.
+// The test vectors from RFC 6238, appendix B, for SHA-1. Its codes have eight digits; ours are the last six.
 func TestTOTPVectors(t *testing.T) {
 	secret := []byte("12345678901234567890")
 	for _, x := range []struct {

@@ -17,7 +17,7 @@ type NewUser struct {
 	Password     string
 }
 
-// CreateUser adds a member of staff. *ValidationError, including when the email address is in use.
+// CreateUser adds a member of staff. Errors: *ValidationError, including when the email address is in use.
 func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
 	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID,
 		Active: true, CreatedAt: record.Now()}
@@ -86,7 +86,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		return err
 	})
 	if p, unknown := ac.clinic.Specialist(left); err == nil && unknown == nil && p.Page.Feed.Hash != "" {
-		// The user may have the address of that calendar's subscription on their own phone.
+		// The user may have subscribed to that calendar on their own phone.
 		err = ac.clinic.PutCalendarFeed(ctx, actor, left, store.CalendarFeed{})
 	}
 	return changed, err
@@ -129,7 +129,7 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	case store.RoleOwner, store.RoleReception:
 	case store.RoleSpecialist:
 		if _, err := ac.clinic.Specialist(u.SpecialistID); err != nil {
-			m.Add("specialistId", "name the specialist whose calendar this is")
+			m.Add("specialistId", "enter the id of the specialist whose calendar the user sees")
 		}
 	default:
 		m.Add("role", "must be owner, reception or specialist")
@@ -139,10 +139,9 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	}
 }
 
-// changeUser calls edit with one user as the transaction has it, so that of two concurrent changes neither is lost.
-// It commits the change together with its audit entry and with the emails that notify the user. edit may be called
-// more than once. Errors: store.ErrNotFound; *ValidationError, including when no active owner with a password would
-// remain.
+// changeUser calls edit with the user as read in the transaction, so that neither of two concurrent changes is lost. It
+// commits the change together with its audit entry and with the emails that notify the user. edit may be called more
+// than once. Errors: store.ErrNotFound; *ValidationError, including when no active owner with a password would remain.
 func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User

@@ -3,19 +3,19 @@
 //
 // # A booking
 //
-// Book authorizes the request (session.go) and reserves the time here with a confirmed appointment, so that no
-// visitor can take it (fence.go). Then the appointment is written upstream while the caller waits. Book answers
-// within the time limit: confirmed, rejected, queued or refused.
+// Book authorizes the request (session.go) and reserves the time here with a confirmed appointment, so that no visitor
+// can take it (fence.go). The appointment is then written upstream while the caller waits. Book returns within the time
+// limit: confirmed, rejected, queued or refused.
 //
 // # Words
 //
-// The instructions to an agent are constant text and the clinic's own settings (guidance.go), one entry for each
-// outcome. Text from callers appears in typed fields only, never inside an instruction.
+// The instructions to an agent consist of constant text and the clinic's own settings, with one entry per outcome
+// (guidance.go). Text from callers appears in typed fields only, never inside an instruction.
 //
 // # Tokens
 //
-// A bookingAuthToken identifies the patient, a bookingToken the offered slot. Both are opaque, signed, and
-// expire; a bookingToken works only once. See package engine/token.
+// A bookingAuthToken identifies the patient, and a bookingToken identifies the offered slot. Both are opaque and
+// signed, and both expire. A bookingToken works only once. See package engine/token.
 package agent
 
 import (
@@ -78,8 +78,7 @@ func New(o Options) *Agent {
 	}
 }
 
-// BookRequest is the request createAppt, with the names of the wire format. A BookingToken replaces the fields of the
-// slot.
+// BookRequest is the createAppt request, using the field names of the wire format.
 type BookRequest struct {
 	PatientGUID         string
 	BookingAuthToken    string
@@ -121,7 +120,7 @@ type Answer struct {
 	Debug           *Debug // nil unless debug replies are on
 }
 
-// Debug is meant for the developer of an agent. It contains no secrets.
+// Debug is for agent developers. It contains no secrets.
 type Debug struct {
 	Method              string // how it was authorized
 	ReceivedPatientGUID string
@@ -143,8 +142,8 @@ const (
 	errorTokenUsed        = "BOOKING_TOKEN_USED"
 )
 
-// Book books an appointment for an agent. It can be repeated safely: the same slot for the same patient and child, or
-// the same bookingToken for the same patient, returns the first answer again.
+// Book books an appointment for an agent. Repeating it is safe: a call with the same slot, patient and child, or with
+// the same bookingToken and patient, returns the first answer again.
 //
 // The error is *ValidationError for an invalid request, or a storage error. Every other result is an Answer.
 func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
@@ -222,7 +221,7 @@ type agentSlot struct {
 	nonce      *store.NonceUse // of the bookingToken, if there is one
 }
 
-// agentSlot finds the slot of a request. If there is nothing to book, it returns an answer, which is otherwise nil.
+// agentSlot finds the slot of a request. The answer is nil unless there is nothing to book.
 func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
 	s := ag.clinic.Current()
 	var m record.Mistakes
@@ -272,13 +271,13 @@ func (slot *agentSlot) checkLength(e *Agent) error {
 	return nil
 }
 
-// upstreamDecides reports whether the upstream decides the opening hours of a slot.
+// upstreamDecides reports whether the opening hours of a slot are up to the upstream.
 func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
 	return ag.practice.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" &&
 		slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
 }
 
-// offeredSlot returns the slot of a bookingToken.
+// offeredSlot returns the slot that a bookingToken offers.
 func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookRequest,
 	now time.Time) (*agentSlot, *Answer, error) {
 	refuse := func(outcome Outcome, errorType, message string) (*agentSlot, *Answer, error) {
@@ -345,8 +344,8 @@ func specialistByGUID(s *clinic.Schedule, guid string) *store.Specialist {
 	return nil
 }
 
-// typeByGUID finds an appointment type by GUID or id. If several have the GUID, it prefers one that the specialist
-// offers.
+// typeByGUID finds an appointment type by GUID or id. If several types share the GUID, it prefers one that the
+// specialist offers.
 func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.AppointmentType {
 	var found *store.AppointmentType
 	for i := range s.AppointmentTypes {
@@ -375,7 +374,7 @@ func containsAssignment(t *store.AppointmentType, specialistID string) bool {
 	return false
 }
 
-// composeNote returns the note about a child of the patient: "Child: <name> | …".
+// composeNote returns a note about the patient's child: "Child: <name> | …".
 func composeNote(child, note string) string {
 	child, note = strings.Join(strings.Fields(child), " "), strings.TrimSpace(note)
 	switch {

@@ -32,7 +32,7 @@ func (instant) GetAppointmentListByPatient(context.Context, string, *time.Locati
 }
 
 // BenchmarkAgentBook measures createAppt without the upstream: the token, the fence and the result, each written
-// durably. The target is a p50-ms of at most 2.
+// durably. The target for p50-ms is at most 2.
 func BenchmarkAgentBook(b *testing.B) {
 	for _, noted := range []bool{false, true} {
 		b.Run(fmt.Sprintf("note=%v", noted), func(b *testing.B) {
@@ -65,8 +65,8 @@ func BenchmarkAgentBook(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueWaiting measures a queue with many waiting operations: waking the worker for the one that is due, and
-// reading the status page. Neither may slow down as the number grows.
+// BenchmarkQueueWaiting measures two things in a queue with many waiting operations: waking the worker for the one that
+// is due, and reading the status page. Neither should slow down as the number grows.
 func BenchmarkQueueWaiting(b *testing.B) {
 	for _, waiting := range []int{100, 1_000, 10_000} {
 		p := enginetest.NewPractice(b, enginetest.PracticeOptions{})

@@ -19,8 +19,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentAnswers: createAppt has four answers. Each is checked with the state of the database and of the upstream
-// after it.
+// TestAgentAnswers: createAppt has four possible answers. For each, the test also checks the resulting state of the
+// database and of the upstream.
 func TestAgentAnswers(t *testing.T) {
 	t.Parallel()
 	type after struct {
@@ -162,9 +162,9 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
-// TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after
-// its caller got the answer "queued". It does not write to the upstream in that case: another node may have taken the
-// booking over, and the queue has it.
+// TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after its
+// caller got the answer "queued". It must not write to the upstream then: the booking is in the queue, and another node
+// may have taken it over.
 func TestLateTurnWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestLateTurnWritesNothing(t *testing.T) {
 	})
 }
 
-// TestAgentWithoutUpstream: without an upstream the booking is complete in Holdfast, and the appointment's own id is
-// its GUID.
+// TestAgentWithoutUpstream: without an upstream, the booking is complete once Holdfast has it, and the appointment's
+// own id is its GUID.
 func TestAgentWithoutUpstream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,8 +229,8 @@ func TestAgentWithoutUpstream(t *testing.T) {
 	})
 }
 
-// TestAuthorization: a booking token authorizes. Without a token, this key's earlier session with the patient does.
-// Without both, the call is refused.
+// TestAuthorization: a booking token authorizes a call. Without one, an earlier session between this key and the
+// patient does. Without either, the call is refused.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +296,8 @@ func TestAuthorization(t *testing.T) {
 	})
 }
 
-// TestAgentSessionSurvivesRestart: an agent session is valid after a restart, even if the signing keys were rotated.
+// TestAgentSessionSurvivesRestart: an agent session remains valid after a restart, even if the signing keys were
+// rotated.
 func TestAgentSessionSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,8 +342,8 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 	}
 }
 
-// TestBookingTokens: a bookingToken is used once. The same patient gets the first answer again, another patient is
-// refused, and the token can be used again once its fence is cancelled.
+// TestBookingTokens: a bookingToken works once. The same patient gets the first answer again and another patient is
+// refused. The token works again once its fence has been cancelled.
 func TestBookingTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -393,7 +394,7 @@ func TestBookingTokens(t *testing.T) {
 	})
 }
 
-// changed returns the token with a different last character.
+// changed returns the token with its last character changed.
 func changed(signed string) string {
 	last := "A"
 	if strings.HasSuffix(signed, last) {
@@ -402,8 +403,8 @@ func changed(signed string) string {
 	return signed[:len(signed)-1] + last
 }
 
-// TestConcurrentRepeatBooksOnce: a program sends the same booking twice concurrently because the first call seems to
-// hang. There is one booking, and neither call gets the answer that the slot is taken.
+// TestConcurrentRepeatBooksOnce: a program sends the same booking a second time because the first call seems to hang.
+// There is only one booking, and neither call reports that the slot is taken.
 func TestConcurrentRepeatBooksOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -432,7 +433,7 @@ func TestConcurrentRepeatBooksOnce(t *testing.T) {
 	})
 }
 
-// TestQueuedBookingKeepsSlot: no other client gets a slot whose booking is queued, being written or held.
+// TestQueuedBookingKeepsSlot: no other client can take a slot whose booking is queued, in progress or held.
 func TestQueuedBookingKeepsSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// agentBooked returns the answer to a booking that is complete. The message is the one for a clinic without an
-// upstream.
+// agentBooked returns the answer for a completed booking. The message is that for a clinic without an upstream.
 func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	return Answer{
 		Outcome: Confirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
@@ -21,7 +20,7 @@ func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	}
 }
 
-// agentAttempted returns the answer to a booking whose upstream write was attempted.
+// agentAttempted returns the answer for a booking after its upstream write was attempted.
 func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence,
 	r practice.Attempted) Answer {
 	debug := &Debug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
@@ -56,7 +55,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	return answer
 }
 
-// agentQueued returns the answer to a booking that the queue will deliver.
+// agentQueued returns the answer for a booking that the queue will deliver.
 func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
 		errorType = practice.ErrorRateLimitedQueued
@@ -121,7 +120,7 @@ func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlo
 	return Answer{}, false
 }
 
-// agentKnown returns the answer for an earlier booking in its present state.
+// agentKnown returns the answer for an earlier booking, based on its current state.
 func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 	switch {
 	case a.Status == store.Cancelled:
@@ -195,6 +194,11 @@ func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 		say, answer.ErrorType = sayCancelled, errorBookingCancelled
 	case op.NeedsReview:
 		say, answer.ErrorType = sayReview, errorBookingReview
+	case op.Status == store.OperationFailed &&
+		(a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamNone):
+		// the write failed, and the desk has moved the appointment since
+		answer.Status, answer.AppointmentGUID, say, answer.ErrorType = store.OperationCompleted, a.UpstreamID,
+			sayConfirmed, ""
 	case op.Status == store.OperationFailed:
 		say, answer.ErrorType = sayFailed, errorBookingFailed
 	case op.Status == store.OperationCompleted:
@@ -206,8 +210,7 @@ func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 	return answer, nil
 }
 
-// bookingOperation finds the operation of a booking in the queue, or in the outbox on its way to the
-// queue.
+// bookingOperation finds the operation of a booking in the queue, or in the outbox if it has not reached the queue yet.
 func (ag *Agent) bookingOperation(ctx context.Context, id string) (store.Operation, error) {
 	if ag.outbound.Queue == nil || !record.ValidID(id) {
 		return store.Operation{}, store.ErrNotFound

@@ -15,7 +15,7 @@ import (
 )
 
 // fence reserves an agent's slot with a confirmed appointment before anything is written upstream. So no visitor can
-// take the slot while it is being written.
+// take the slot during the write.
 type fence struct {
 	outbox      *outbound.Outbox
 	patientGUID string
@@ -24,7 +24,7 @@ type fence struct {
 	call        booking.Promise // the claimed upstream write of the appointment; empty if there is none
 }
 
-// direct reports whether there is an upstream write to attempt now.
+// direct reports whether to attempt an upstream write now.
 func (f *fence) direct() bool { return f.call.ID != "" }
 
 // Mark prepares the change before its transaction.
@@ -47,14 +47,14 @@ func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) err
 	return tx.UseNonce(ctx, use)
 }
 
-// Drop releases the operation of a fence that was not written.
+// Drop releases the operation if the fence was not written.
 func (f *fence) Drop() {
 	if f.operationID != "" {
 		f.outbox.Release(f.operationID)
 	}
 }
 
-// Takes removes the claimed upstream write from the calls of a committed change, and returns the other calls for the
+// Takes removes the claimed upstream write from a committed change's calls and returns the remaining calls for the
 // relay.
 func (f *fence) Takes(c *booking.Change) []booking.Promise {
 	var others []booking.Promise
@@ -68,7 +68,7 @@ func (f *fence) Takes(c *booking.Change) []booking.Promise {
 	return others
 }
 
-// fenceSlot claims the slot as any client does, so that it respects a visitor's hold, and writes the fence.
+// fenceSlot claims the slot like any other client, so that it respects visitors' holds, and writes the fence.
 //
 // Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
 // *ValidationError, and the storage errors.
@@ -114,8 +114,8 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	return a, f, nil
 }
 
-// permit returns the check of the clinic's rule for a slot. An agent's booking cannot become a request, so the server
-// refuses it if the program leaves it to the desk.
+// permit returns the function that checks a slot against the clinic's rule. An agent's booking cannot become a request,
+// so the server refuses it if the rule leaves the decision to the desk.
 func (ag *Agent) permit(slot *agentSlot) func(context.Context, *booking.Request, holds.Span) error {
 	return func(ctx context.Context, r *booking.Request, at holds.Span) error {
 		approve, err := ag.rule.Check(ctx, rule.Question{

@@ -2,8 +2,8 @@ package agent
 
 import "time"
 
-// Guidance instructs a voice or chat agent what to do next. It is constant text and contains nothing that callers
-// typed. It includes a date, in a form that cannot be misheard, and the texts of the clinic's settings (AgentTexts).
+// Guidance tells a voice or chat agent what to do next. It is constant text, filled in with a date in a form that
+// cannot be misheard and with the texts in the clinic's settings (AgentTexts). It contains nothing that callers typed.
 type Guidance struct {
 	ErrorType     string   `json:"error_type,omitempty"`
 	CurrentState  string   `json:"current_state,omitempty"`
@@ -22,7 +22,7 @@ const (
 	sayGoodbye = "If not, thank the caller, say goodbye and end the call."
 )
 
-// guidances returns the instructions to the model after one outcome. The sentence to say aloud is in package words.
+// guidances returns the model's instructions for one outcome. The sentence to say aloud is in package words.
 func guidances(of string) Guidance {
 	switch of {
 	case sayPatient:
@@ -273,7 +273,7 @@ func guidances(of string) Guidance {
 	}
 }
 
-// askGuidance asks for the details that are missing to identify the patient. It never names a candidate.
+// askGuidance asks for the details still needed to identify the patient. It never names a candidate.
 func askGuidance(action, step string) Guidance {
 	return Guidance{
 		ErrorType: "patient_ambiguous", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION",
@@ -316,7 +316,7 @@ const (
 	sayCancelled      = "cancelled"
 )
 
-// guide returns the entry of the table, and the sentence to say aloud with the date filled in.
+// guide returns the entry of the table, and the sentence to say aloud with the date inserted.
 func (ag *Agent) guide(of string, at time.Time) Guidance {
 	g, date := guidances(of), ag.say(voiceThatTime)
 	if !at.IsZero() {
@@ -326,7 +326,7 @@ func (ag *Agent) guide(of string, at time.Time) Guidance {
 	return g
 }
 
-// Problem is the reason why a request from an agent could not be answered as intended.
+// Problem is the reason why a request from an agent could not be fulfilled.
 type Problem string
 
 const (
@@ -338,5 +338,5 @@ const (
 	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or no longer
 )
 
-// ProblemGuidance returns the guidance after a problem.
+// ProblemGuidance returns the guidance for a problem.
 func (ag *Agent) ProblemGuidance(p Problem) Guidance { return ag.guide(string(p), time.Time{}) }

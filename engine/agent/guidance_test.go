@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// TestGuidanceHasSentences checks every outcome in every language: a sentence exists, it inserts only the date, and
-// it promises nothing that is not true.
+// TestGuidanceHasSentences checks every outcome in every language: a sentence exists, its only placeholder is the date,
+// and it makes no false promises.
 func TestGuidanceHasSentences(t *testing.T) {
 	all := words.Embedded()
 	for _, of := range []string{

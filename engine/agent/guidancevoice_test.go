@@ -17,8 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// TestConfirmationNamesClinic: the confirmation has the clinic's place, address and directions, and the guardian's
-// sentence only for minors. It is in the clinic's language and never contains text that a patient typed.
+// TestConfirmationNamesClinic: the confirmation includes the clinic's place, address and directions. The sentence for a
+// guardian appears only for minors. It is in the clinic's language and never contains text that a patient typed.
 func TestConfirmationNamesClinic(t *testing.T) {
 	t.Parallel()
 	texts := clinic.AgentTexts{Place: "the harbour", Address: "Pier 7", Directions: "Tram 3 to the end",
@@ -94,7 +94,7 @@ func TestConfirmationNamesClinic(t *testing.T) {
 	}
 }
 
-// TestQueuedAnswerHidesDetails: the answer for a queued booking mentions no limits, no system and no failure.
+// TestQueuedAnswerHidesDetails: the answer for a queued booking does not mention limits, systems or failures.
 func TestQueuedAnswerHidesDetails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestAgentTextsArePlainAndShort(t *testing.T) {
 	}
 }
 
-// TestRejectedGuidanceNamesFirstCall: the CRITICAL text for a rejected token names the call to make first.
+// TestRejectedGuidanceNamesFirstCall: the CRITICAL text for a rejected token says which call to make first.
 func TestRejectedGuidanceNamesFirstCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestRejectedGuidanceNamesFirstCall(t *testing.T) {
 	})
 }
 
-// TestSlotsStayInRequestedDates: the upstream lists days around the requested ones, and the engine does not offer
+// TestSlotsStayInRequestedDates: the upstream also lists days near the requested ones, but the engine does not offer
 // them.
 func TestSlotsStayInRequestedDates(t *testing.T) {
 	t.Parallel()

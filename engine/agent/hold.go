@@ -25,9 +25,8 @@ func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	return holds.ClientID("agent-" + hex.EncodeToString(sum[:16]))
 }
 
-// Hold holds the slot of a bookingToken for a conversation while the caller decides. The booking of the same
-// conversation takes the hold over. Errors: *ValidationError for an invalid or expired token, and the errors of
-// booking.Hold.
+// Hold holds the slot of a bookingToken for a conversation while the caller decides. A booking in the same conversation
+// takes over the hold. Errors: *ValidationError for an invalid or expired token, and the errors of booking.Hold.
 func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
 	slot, bad, err := ag.agentSlot(ctx, &BookRequest{BookingToken: bookingToken}, time.Now())
 	switch {
@@ -57,6 +56,6 @@ func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appoint
 	return ag.store.Appointment(ctx, use.AppointmentID)
 }
 
-// Spoken returns a time to read aloud that cannot be misheard, such as "Monday, November 23rd at 10 AM": on the
-// clinic's wall clock and in the language of its agents.
+// Spoken returns a time worded so that it cannot be misheard when read aloud, such as "Monday, November 23rd at 10 AM",
+// in the clinic's local time and the language of its agents.
 func (ag *Agent) Spoken(at time.Time) string { return ag.language().Spoken(at.In(ag.clinic.Zone())) }

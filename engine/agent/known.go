@@ -13,13 +13,13 @@ import (
 
 // # Known patients
 //
-// A practice-management system adds a new patient on every request to add one. So the server first looks for the
-// person among the patients of earlier appointments, and then in the practice system if the vendor offers a look-up
-// (lookup.go). Two patients are the same person if name, date of birth and telephone number are equal, all three
-// given both times. If a person matches only in part, the agent asks for the missing detail. The server never names
-// a patient whom it found.
+// A practice-management system adds a new patient on every request to add one. So the server first looks for the person
+// among the patients of earlier appointments, and then in the practice system if the vendor offers a look-up
+// (lookup.go). Two patients are the same person if their name, date of birth and telephone number are all given and
+// equal. If a person matches only in part, the agent asks for the missing detail. The server never reveals the name of
+// a patient it found.
 
-// knownPages is the maximum number of pages, of 500 appointments each, that a search for one person reads.
+// knownPages is the maximum number of pages, each with 500 appointments, that a search for one person reads.
 const knownPages = 4
 
 // knownAs returns the GUID of a known person, or the question (sayAsk…) that decides whether the person is known.
@@ -85,8 +85,8 @@ func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient
 	return patient, found, err
 }
 
-// eachKnown calls visit for each appointment that matches the filter and fits, and whose patient the practice system
-// probably has.
+// eachKnown calls visit for each appointment that matches the filter, fits, and has a patient who is probably in the
+// practice system.
 func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool,
 	visit func(*store.Appointment)) error {
 	f.Limit = 500
@@ -116,7 +116,7 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 	return nil
 }
 
-// distinct returns the different values of a list that are not empty.
+// distinct returns the distinct non-empty values of a list.
 func distinct(list []store.Appointment, of func(*store.Appointment) string) []string {
 	var all []string
 	for i := range list {
@@ -127,7 +127,7 @@ func distinct(list []store.Appointment, of func(*store.Appointment) string) []st
 	return all
 }
 
-// foldName reduces a name to its letters and digits without case, so that two spellings of it are equal.
+// foldName reduces a name to its letters and digits without case, so that different spellings compare equal.
 func foldName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -146,8 +146,8 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-// byPerson is the name of a session by its person, whichever call created it. It is empty without a date of
-// birth and a telephone number.
+// byPerson names a session after its person, whichever call created it. The name is empty without a date of birth and a
+// telephone number.
 func byPerson(keyID string, r *Patient, born string) string {
 	phone := digitsOf(r.Phone)
 	if born == "" || phone == "" {
@@ -156,8 +156,8 @@ func byPerson(keyID string, r *Patient, born string) string {
 	return keyID + "\x00person\x00" + foldName(r.FirstName+r.LastName) + "\x00" + born + "\x00" + phone
 }
 
-// forgetPatient records that the practice system does not have a patient, so that the next Identify of the person
-// adds them.
+// forgetPatient records that the practice system does not have a patient, so that the next Identify call for that
+// person adds them.
 func (ag *Agent) forgetPatient(ctx context.Context, guid string) {
 	err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: time.Now()}, gone(guid))
 	if err != nil {
@@ -165,7 +165,7 @@ func (ag *Agent) forgetPatient(ctx context.Context, guid string) {
 	}
 }
 
-// isGone reports whether the practice system no longer has a patient.
+// isGone reports whether the practice system no longer has the patient.
 func (ag *Agent) isGone(ctx context.Context, guid string) (bool, error) {
 	_, found, err := ag.session(ctx, gone(guid))
 	return found, err
@@ -173,7 +173,7 @@ func (ag *Agent) isGone(ctx context.Context, guid string) (bool, error) {
 
 func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(guid) }
 
-// patientAsk returns the answer for a person who may be known, or whose details match no patient.
+// patientAsk returns the answer for a person who might be known, or whose details do not match any patient.
 func (ag *Agent) patientAsk(say string) PatientAnswer {
 	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More details are needed to identify the patient.",
 		Guidance: ag.guide(say, time.Time{})}

@@ -13,26 +13,26 @@ import (
 // # Look-ups in the practice system
 //
 // A caller without an appointment here may already have a record in the practice system. If the vendor offers a
-// look-up, the server finds that record instead of adding a second one, by the same rule: name, date of birth and
-// telephone number. The look-up takes place while a caller waits. So the server sends at most one question a
-// second, and all of them end within half of the time limit, so that the other half is left to add the patient.
-// Without an answer, the server adds the patient as if there were no look-up.
+// look-up, the server finds that record instead of adding a second one, using the same rule: name, date of birth and
+// telephone number. The look-up takes place while a caller waits. So the server sends at most one query a second, and
+// all queries end within half the time limit, which leaves the other half for adding the patient. If it gets no
+// response, the server adds the patient as if there were no look-up.
 
 const (
 	lookupSpacing = time.Second
 	lookupRetired = time.Hour // how long the server does not ask a vendor that offers no look-up
-	// the maximum number of records with one name and date of birth whose details are compared
+	// the maximum number of records with the same name and date of birth whose details are compared
 	mostCharts = 3
 )
 
-// lookups is the state of the server's questions about patients to the practice system.
+// lookups is the state of the server's patient queries to the practice system.
 type lookups struct {
 	pacer   *upstream.Pacer
 	retired atomic.Int64 // until this instant, in Unix ms, there are no questions
 }
 
-// knownThere returns the GUID under which the practice system has the person, or the question (sayAsk…) that decides
-// it. If both are empty, the practice system does not have the person, or the server could not find out.
+// knownThere returns the GUID of the person in the practice system, or the question (sayAsk…) to ask. If both are
+// empty, the practice system does not have the person, or the server could not find out.
 func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time,
 	deadline time.Time) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
@@ -84,8 +84,8 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time,
 	return guid, ask, nil
 }
 
-// oneOf distinguishes patients with the same name and date of birth by their telephone number, and those with the
-// same number by their email address. A person with a different number may still be the same person, so ask requests
+// oneOf distinguishes patients with the same name and date of birth by their telephone number, and those with the same
+// number by their email address. Someone with a different number may still be the same person, so the server asks for
 // the email address.
 func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string) {
 	reached := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool {
@@ -109,7 +109,7 @@ func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string)
 	return "", sayAskPerson
 }
 
-// knownThereBy returns the patient with a GUID and a date of birth from the practice system.
+// knownThereBy returns the practice system's patient with this GUID and date of birth.
 func (ag *Agent) knownThereBy(ctx context.Context, guid string, born,
 	deadline time.Time) (known upstream.KnownPatient, found bool) {
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.practice.Options.AgentBound/2))
@@ -121,9 +121,9 @@ func (ag *Agent) knownThereBy(ctx context.Context, guid string, born,
 	return known, found && !known.BirthDate.IsZero() && known.BirthDate.Equal(born)
 }
 
-// ask sends one question to the practice system and reports whether it was answered. It returns false if there is no
-// practice system, or if the turn does not come in time. If the vendor answers that it has no look-up, ask sends no
-// further questions for lookupRetired.
+// ask sends one query to the practice system and reports whether it got a response. It returns false if there is no
+// practice system or if its turn does not come in time. If the vendor responds that it has no look-up, ask sends no
+// further queries for lookupRetired.
 func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
 	if ag.practice.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
 		return false
@@ -147,7 +147,7 @@ func sameName(p *upstream.KnownPatient, r *Patient) bool {
 	return foldName(p.LastName) == foldName(r.LastName) && first(p.FirstName) == first(r.FirstName)
 }
 
-// samePhone compares telephone numbers by their digits. One of them may lack its country or area code.
+// samePhone compares telephone numbers by their digits. One of the two may lack its country or area code.
 func samePhone(a, b string) bool {
 	const least = 7
 	if len(a) < least || len(b) < least {

@@ -14,9 +14,9 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// These tests look up patients in the practice-management system that Holdfast has never booked for.
+// These tests look up patients in the practice-management system for whom Holdfast has never booked.
 
-// procedures counts the calls of each procedure.
+// procedures counts the calls to each procedure.
 func procedures(p *enginetest.TestPractice) map[string]int {
 	n := map[string]int{}
 	for _, c := range p.Upstream.Calls() {
@@ -25,7 +25,7 @@ func procedures(p *enginetest.TestPractice) map[string]int {
 	return n
 }
 
-// charts are patients that the front desk added in the practice-management system: Jane and her cousin of the same
+// charts are patients whom the front desk added in the practice-management system: Jane and her cousin of the same
 // name; two patients with the same name, date of birth and number; and one without an email address.
 var charts = []upstreamtest.Patient{
 	{GUID: enginetest.PatientGUID(1), FirstName: "Jane Marie", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "(555) 010-0123", Email: "jane@example.org"},
@@ -114,7 +114,7 @@ func TestExistingChartIsFound(t *testing.T) {
 }
 
 // TestPatientIsAddedWithoutLookup: if the look-up fails, the patient is added within the time limit, as if there were
-// no look-up. If the vendor lacks the procedure, the server does not call it again immediately.
+// no look-up. If the vendor lacks the procedure, the server does not call it again right away.
 func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -149,7 +149,7 @@ func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	}
 }
 
-// lookups returns a decision that gives look-ups this outcome and delay. All other calls succeed.
+// lookups returns a decision function that gives look-ups this outcome and delay. All other calls succeed.
 func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtest.Call) upstreamtest.Step {
 	return func(c upstreamtest.Call) upstreamtest.Step {
 		if c.Procedure == "GetPortalPatientLookup" || c.Procedure == "GetPatientInformation" {

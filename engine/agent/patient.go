@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// Patient is a person for whom an agent books, with the names of the wire format.
+// Patient is a person for whom an agent books, using the field names of the wire format.
 type Patient struct {
 	FirstName   string
 	LastName    string
@@ -45,9 +45,9 @@ const (
 	PatientAmbiguous     = "PATIENT_AMBIGUOUS"
 )
 
-// Identify finds the patient or adds them: upstream, or with a GUID created here if there is no upstream. It
-// signs a bookingAuthToken for the GUID. A repeated request finds the same patient and returns a new token.
-// Error: *ValidationError, or a storage error.
+// Identify finds the patient or adds them: upstream, or with a GUID created here if there is no upstream. It signs a
+// bookingAuthToken for the GUID. A repeated request finds the same patient and returns a new token. Errors:
+// *ValidationError, and the storage errors.
 func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
 	deadline := now.Add(ag.practice.Options.AgentBound)
@@ -105,8 +105,8 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 }
 
 // addPatient adds a patient upstream, or creates a GUID without an upstream. It records the attempt first, so that no
-// other request repeats an attempt of unknown outcome: neither after this node was killed, nor on another node at the
-// same time. The answer is non-nil if there is no patient.
+// other request repeats an attempt whose outcome is unknown, whether after this node was killed or on another node at
+// the same time. If there is no patient, the answer is non-nil.
 func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string,
 	names []string) (string, *PatientAnswer, error) {
 	if ag.practice.Options.Upstream == nil {
@@ -146,8 +146,8 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	return "", &answer, nil
 }
 
-// identifyKnown is Identify for a patientGUID and its date of birth. If they match no patient, it does not
-// add one.
+// identifyKnown is Identify for a patientGUID and its date of birth. If they do not match any patient, it does not add
+// one.
 func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now,
 	deadline time.Time) (PatientAnswer, error) {
 	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
@@ -167,8 +167,7 @@ func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patie
 	return ag.identified(ctx, p, r, s, now)
 }
 
-// identified signs a token for the patient of a session, and stores the session under these names and its own
-// name.
+// identified signs a token for a session's patient and stores the session under these names as well as its own.
 func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time,
 	names ...string) (PatientAnswer, error) {
 	signed, auth, err := ag.booking.Keys().IssueBookingAuth(r.SessionID, s.PatientID, now)
@@ -180,8 +179,7 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
-	// The practice system may have a new patient now, so this is stored even if the caller has hung
-	// up.
+	// The practice system may now have a new patient, so this is stored even if the caller has hung up.
 	if err := ag.note(context.WithoutCancel(ctx), s, names...); err != nil {
 		return PatientAnswer{}, err
 	}
@@ -191,12 +189,12 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 	}, nil
 }
 
-// sessionNames returns the names that are not empty.
+// sessionNames returns the non-empty names.
 func sessionNames(names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// dateOfBirth formats a date as appointments store it. It is empty for the zero time.
+// dateOfBirth formats a date as appointments store it. The result is empty for the zero time.
 func dateOfBirth(born time.Time) string {
 	if born.IsZero() {
 		return ""
@@ -214,8 +212,7 @@ func (ag *Agent) patientOpen() PatientAnswer {
 
 // setPatientNow adds a patient while a caller waits. After a rate limit, it tries once more after the retry delay.
 func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstream.NewPatient) (string, error) {
-	// The caller may abandon the request, but the call must run to its end: otherwise its outcome would
-	// be unknown.
+	// Even if the caller abandons the request, the call must run to completion. Otherwise its outcome would be unknown.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	guid, err := ag.practice.Options.Upstream.SetPatient(ctx, n)
@@ -226,7 +223,7 @@ func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstre
 	return guid, err
 }
 
-// normalize trims the fields, checks them, and returns the date of birth, or the zero time if there is none.
+// normalize trims and checks the fields. It returns the date of birth, or the zero time if there is none.
 func (r *Patient) normalize(today store.Date) (time.Time, error) {
 	var m record.Mistakes
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }

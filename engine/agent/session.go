@@ -13,21 +13,20 @@ import (
 
 // # Sessions of an API key
 //
-// The database stores what one API key found out about a patient, so that it survives a restart and other nodes have
-// it too. It contains the patient, how long the key may book for them without a token, and whether they were added
-// to the practice system. The token itself is not stored. Names are keyed hashes, and a session is deleted after
-// half an hour.
+// What an API key found out about a patient is stored in the database, so that it survives a restart and is available
+// to other nodes. A session contains the patient, how long the key may book for them without a token, and whether they
+// were added to the practice system. The token itself is not stored. Names are keyed hashes, and a session is deleted
+// after half an hour.
 
-// KeepSessions is how long a session is stored. By then its token has expired, and a person has resolved an unknown
+// KeepSessions is how long a session is stored. By then, its token has expired, and staff have resolved any unknown
 // outcome in the practice system.
 const KeepSessions = 2 * token.BookingAuthTTL
 
-// These functions name a session. The names are different for each API key.
+// These functions return names for a session, which differ for each API key.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
-// bySaid is the name of a session by the details in the request, so that a repeated request adds
-// only one patient.
+// bySaid names a session after the details in the request, so that a repeated request adds only one patient.
 func bySaid(keyID string, r *Patient) string {
 	return keyID + "\x00said\x00" + strings.Join([]string{
 		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email),
@@ -35,7 +34,7 @@ func bySaid(keyID string, r *Patient) string {
 	}, "\x00")
 }
 
-// session returns the session that is stored under the first of these names that has one.
+// session returns the session stored under the first of these names that has one.
 func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSession, found bool, err error) {
 	now := time.Now()
 	for _, name := range names {
@@ -60,9 +59,9 @@ func (ag *Agent) put(ctx context.Context, tx store.Tx, s store.AgentSession, nam
 	return tx.PutAgentSession(ctx, s, hashed...)
 }
 
-// begin records under these names that a patient is being added. If another request is adding or has added the
-// patient, it returns that session and true. The check and the record are one transaction, because two nodes can
-// receive the same request at the same time. gone is a patient whom the practice system no longer has.
+// begin records, under these names, that a patient is being added. If another request is already adding the patient or
+// has added them, begin returns that session and true. The check and the record are one transaction, because two nodes
+// can receive the same request at the same time. gone is a patient who is no longer in the practice system.
 func (ag *Agent) begin(ctx context.Context, now time.Time, gone string,
 	names []string) (there store.AgentSession, found bool, err error) {
 	var all []string
@@ -132,7 +131,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 	return authToken, s, err
 }
 
-// maySessionBook checks a session in the same way as a token.
+// maySessionBook checks a session the way a token is checked.
 func maySessionBook(s *store.AgentSession, patientGUID string, now time.Time) error {
 	switch {
 	case !now.Before(s.ExpiresAt):

@@ -12,8 +12,8 @@ import (
 )
 
 // TestSecondChildIsConfirmed: a caller books a brother and a sister right after each other. The second booking waits
-// for its turn at the upstream and is confirmed. A third, whose turn would be after the time limit, is queued, and
-// the caller gets that answer immediately.
+// for its turn at the upstream and is confirmed. A third booking, whose turn would come after the time limit, is
+// queued, and the caller learns this immediately.
 func TestSecondChildIsConfirmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestSecondChildIsConfirmed(t *testing.T) {
 	})
 }
 
-// TestSiblings: siblings are booked one after another. Each waits for its turn, none is lost, and a booking that its
-// caller cannot wait for is queued.
+// TestSiblings: siblings are booked one after another. Each booking waits for its turn and none is lost. A booking
+// whose turn would come too late for the caller is queued.
 func TestSiblings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestSiblings(t *testing.T) {
 		if notes := p.Upstream.Comments(enginetest.PatientGUID(1)); len(notes) != 3 || notes[1] != "Child: Ben" {
 			t.Errorf("the notes are %q", notes)
 		}
-		// All concurrently: one is confirmed, and the others wait no longer than their callers can.
+		// All at once: one is confirmed, and the others wait no longer than their callers can.
 		answers := make(chan agent.Answer, 4)
 		for child := range 4 {
 			go func() {

@@ -53,8 +53,8 @@ type Slots struct {
 	Guidance  Guidance
 }
 
-// Slots lists slots for an agent: the openings of the upstream that are not booked or held here; without an upstream,
-// the slots that visitors can book. Errors: *ValidationError, store.ErrNotFound, and the storage errors.
+// Slots lists slots for an agent: the upstream's openings that are not booked or held here or, without an upstream, the
+// slots that visitors can book. Errors: *ValidationError, store.ErrNotFound, and the storage errors.
 func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	s := ag.clinic.Current()
 	t, err := r.check(s)
@@ -135,8 +135,8 @@ func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error)
 	return t, m.Err()
 }
 
-// suits reports whether a start is on one of the requested dates and in the requested part of the day. The upstream
-// may list more than the request asks for.
+// suits reports whether a start time is on one of the requested dates and in the requested part of the day. The
+// upstream may list more times than were requested.
 func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
 	if date := store.DateOf(start.In(zone)); date.Before(r.From) || !date.Before(r.From.AddDays(r.Days)) {
 		return false
@@ -144,14 +144,14 @@ func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
 	return r.PartOfDay == "" || (start.In(zone).Hour() < 12) == (r.PartOfDay == "morning")
 }
 
-// offer is a free start of one specialist.
+// offer is a free start time with one specialist.
 type offer struct {
 	start        time.Time
 	minutes      int
 	specialistID string
 }
 
-// ownOffers lists the slots that visitors can book, each with the specialist who would be assigned.
+// ownOffers lists the slots that visitors can book, each with the specialist who would be assigned to it.
 func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
 	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID,
 		From: r.From, To: r.From.AddDays(r.Days)})
@@ -181,10 +181,10 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 	return list
 }
 
-// maxOfferMinutes is the longest opening that is offered as one slot.
+// maxOfferMinutes is the maximum length of an opening that is offered as one slot.
 const maxOfferMinutes = 24 * 60
 
-// upstreamOffers lists the openings of the upstream that are not booked or held here.
+// upstreamOffers lists the upstream's openings that are not booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	r *SlotsRequest) ([]offer, error) {
 	question, columns := practice.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
@@ -230,8 +230,8 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	return byAssignment(t, found), nil
 }
 
-// byAssignment sorts offers by start. Among offers with the same start, the specialist who would be assigned
-// comes first.
+// byAssignment sorts offers by start time. Among offers with the same start time, the one with the specialist who would
+// be assigned comes first.
 func byAssignment(t *store.AppointmentType, found []offer) []offer {
 	slices.SortStableFunc(found, func(a, b offer) int { return a.start.Compare(b.start) })
 	for i := 0; i < len(found); {

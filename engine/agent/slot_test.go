@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestExplainAndAgentSlotsSeeOverbookedTime: the answer to "why not" and the agent's slots, too, ask for the specialists
-// of a type in the order of their priorities.
+// TestExplainAndAgentSlotsSeeOverbookedTime: the "why not" explanation and the agent's slots also consider the
+// specialists of a type in order of priority.
 func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {

@@ -14,11 +14,10 @@ import (
 // # What an agent says aloud
 //
 // The sentences are in package words, one of each per language. Instructions to the model are in English only. The
-// placeholders are filled with a date and with texts that the clinic chose in its settings, never with what callers
-// said. The name of a child is a field that the agent itself fills in, from its own request.
+// placeholders are filled with a date and with texts from the clinic's settings, never with anything that callers said.
+// The child's name is a field that the agent fills in itself, from its own request.
 
-// language returns the language in which agents speak: the one in the settings, or otherwise the
-// clinic's.
+// language returns the language that agents speak: the one in the settings or, if none is set, the clinic's.
 func (ag *Agent) language() *words.Language {
 	s := ag.clinic.Current()
 	return ag.clinic.Words().Find(s.Settings.AgentTexts.Language, s.Clinic.Locale)
@@ -43,13 +42,13 @@ func (ag *Agent) agentTexts() clinic.AgentTexts {
 	return t
 }
 
-// theChild is the placeholder in a confirmation that the agent replaces with the name that it sent as childName.
+// theChild is the placeholder in a confirmation that the agent replaces with the name it sent as childName.
 const theChild = "{childName}"
 
-// guideBooked returns the guidance for a confirmed booking. The sentence to say aloud contains the placeholder for
-// the child's name, the place and the time, the sentence for the guardian of a minor, and the offer to give the
-// address. The chain has the same facts in the order of the call: the address and directions come before the question
-// about another appointment and the goodbye.
+// guideBooked returns the guidance for a confirmed booking. The sentence to say aloud contains the placeholder for the
+// child's name, the place and the time, the sentence for a minor's guardian, and the offer to give the address. The
+// chain presents the same facts in the order of the call: the address and directions come before the question about
+// another appointment and the goodbye.
 func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	g := ag.guide(sayConfirmed, a.SlotStart)
 	t := ag.agentTexts()
@@ -91,7 +90,7 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 }
 
 // StateSentence returns the sentence to say aloud about an appointment: that it is booked, waits for the
-// practice-management system, failed, is under review or was cancelled. It is in the language of the clinic's
+// practice-management system, failed, is under review or was cancelled. The sentence is in the language of the clinic's
 // agents.
 func (ag *Agent) StateSentence(a *store.Appointment) string {
 	of := ""
@@ -120,13 +119,13 @@ func (ag *Agent) MovedSentence(a *store.Appointment) string {
 	return ag.say(voiceMoved, "date", ag.Spoken(a.SlotStart))
 }
 
-// isMinor reports whether a person born on a date is younger than 18 on the day.
+// isMinor reports whether a person with this date of birth is younger than 18 on the day.
 func isMinor(born string, day time.Time) bool {
 	d, err := time.Parse(time.DateOnly, born)
 	return err == nil && d.AddDate(18, 0, 0).After(time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, time.UTC))
 }
 
-// The parts of a confirmation, and the words in place of a date that is not known.
+// The parts of a confirmation, and the wording used when a date is not known.
 const (
 	voiceBooked      = "booked"
 	voiceBookedChild = "booked_child"

@@ -9,20 +9,20 @@ import (
 	"holdfast/store"
 )
 
-// Assign picks one of the specialists who are free at a start. Only the specialists of the highest priority take
-// part. They are sorted by id, byte by byte, and Assign picks number
+// Assign picks one of the specialists who are free at a start time. Only those with the highest priority are
+// considered. They are sorted by id, byte by byte, and Assign picks number
 //
 //	fnv1a32(appointmentTypeID + ":" + start) mod n
 //
 // of the n that remain. start is written as RFC 3339 in UTC, in whole seconds, with "Z". For example, the text for a
 // check-up is "checkup:2026-11-23T09:00:00Z".
 //
-// The result depends only on the arguments. So every node of a cluster picks the same specialist, and nodes need no
-// shared counter. The hash spreads the starts of a day evenly over specialists of equal priority. The cases are in
-// testdata/assign/vectors.json.
+// The result depends only on the arguments. So every node of a cluster picks the same specialist, and the nodes do not
+// need a shared counter. The hash spreads a day's start times evenly across specialists of equal priority. The test
+// cases are in testdata/assign/vectors.json.
 //
-// The order of candidates does not matter, and Assign does not change them. It returns false if there are none. If
-// the claim on the specialist fails, the caller removes that candidate and calls Assign again.
+// The order of candidates does not matter, and Assign does not modify them. It returns false if there are none. If the
+// claim on the specialist fails, the caller removes that candidate and calls Assign again.
 func Assign(appointmentTypeID string, start time.Time, candidates []store.Assignment) (specialistID string, ok bool) {
 	if len(candidates) == 0 {
 		return "", false
@@ -41,7 +41,7 @@ func Assign(appointmentTypeID string, start time.Time, candidates []store.Assign
 	return ids[assignHash(appointmentTypeID, start)%uint32(len(ids))], true
 }
 
-// assignHash returns the 32-bit FNV-1a hash (Fowler, Noll, Vo) of the text that names a start of a type.
+// assignHash returns the 32-bit FNV-1a hash (Fowler, Noll, Vo) of the text for a type and a start time.
 func assignHash(appointmentTypeID string, start time.Time) uint32 {
 	h := fnv.New32a()
 	io.WriteString(h, appointmentTypeID+":"+start.UTC().Format(time.RFC3339))

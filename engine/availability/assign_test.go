@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// The expected assignments are data: testdata/assign/vectors.json, with the hash of each case as FNV-1a's authors
-// define it.
+// The expected assignments are in testdata/assign/vectors.json, along with the hash for each case, as defined by
+// FNV-1a's authors.
 
 func TestAssignVectors(t *testing.T) {
 	raw, err := os.ReadFile("../../testdata/assign/vectors.json")
@@ -93,8 +93,8 @@ func TestAssignPicksTheHighestPriorityInAnyOrder(t *testing.T) {
 	})
 }
 
-// Specialists of equal priority share the day: over a month of half-hour starts each of three gets at least a
-// quarter.
+// Specialists of equal priority share the day: over a month of half-hour start times, each of three specialists gets at
+// least a quarter.
 func TestAssignSpreadsOverEquals(t *testing.T) {
 	candidates := []store.Assignment{{SpecialistID: "ada"}, {SpecialistID: "bob"}, {SpecialistID: "cleo"}}
 	counts := make(map[string]int)

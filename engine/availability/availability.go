@@ -14,20 +14,20 @@ import (
 	"holdfast/store"
 )
 
-// Reason is why no slot of a type can be booked at an instant. The empty Reason means that a slot
-// can be booked.
+// Reason is the reason why no slot of a type can be booked at an instant. An empty Reason means that a slot can be
+// booked.
 type Reason string
 
 const (
 	ReasonInactive Reason = "inactive" // the type or the specialist is deactivated
 	ReasonTooSoon  Reason = "too_soon" // before now + the minimum notice; the past is too soon
 	ReasonTooFar   Reason = "too_far"  // after now + the horizon
-	// an override closes the specialist's local date, or a block conflicts
+	// the specialist's local date is closed by an override, or a block conflicts
 	ReasonOverrideClosed Reason = "override_closed"
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit completely into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment conflicts, or every seat is booked
-	// other clients hold every free seat, or every free room of a group
+	// other clients hold every free seat, or every free room in a group
 	ReasonHeld Reason = "held"
 )
 
@@ -37,13 +37,13 @@ var closeness = [...]Reason{
 	ReasonTaken, ReasonHeld,
 }
 
-// IsCloser reports whether r is closer to bookable than other, so that it is the better answer for several
-// specialists together. Every reason is closer than the empty one.
+// IsCloser reports whether r is closer to bookable than other, which makes it the better reason to report for several
+// specialists together. Every other reason is closer than the empty one.
 func (r Reason) IsCloser(other Reason) bool {
 	return slices.Index(closeness[:], r) > slices.Index(closeness[:], other)
 }
 
-// NotBookableError is the reason why no slot can be booked at a start.
+// NotBookableError is the reason why no slot can be booked at a start time.
 type NotBookableError struct{ Reason Reason }
 
 func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
@@ -53,12 +53,12 @@ func (e *NotBookableError) Error() string { return "not bookable: " + string(e.R
 //
 // # The rules
 //
-// Each local date of the specialist's zone has windows of opening time. An override of the date replaces the weekly
-// hours of its weekday. Windows are wall-clock times. A wall time that does not exist moves forward by the gap. If a
-// wall time occurs twice, the first occurrence counts. 24:00 is the end of the date. Slots start at the start of a
-// window and at every step of absolute time after it. A slot must fit into its window as a whole, but its buffers can
-// extend outside. If windows overlap, each has its own starts, and equal starts count once. A slot cannot start if
-// the slot or its buffers would overlap a block.
+// Each local date in the specialist's zone has opening windows. An override for the date replaces the weekly hours for
+// that weekday. Windows are wall-clock times. A wall time that does not exist moves forward by the gap. If a wall time
+// occurs twice, the first occurrence counts. 24:00 is the end of the date. Slots start at the beginning of a window and
+// at every step of absolute time after it. A slot must fit entirely into its window, but its buffers can extend beyond
+// it. If windows overlap, each has its own start times, and equal start times count once. A slot cannot start if the
+// slot or its buffers would overlap a block.
 type Calendar struct {
 	specialistID string
 	active       bool
@@ -110,7 +110,8 @@ func (c *Calendar) SpecialistID() string { return c.specialistID }
 // Zone returns the specialist's time zone.
 func (c *Calendar) Zone() *time.Location { return c.zone }
 
-// SpanOf returns the time that a booking of this type takes from a start: the slot, and the slot with its buffers.
+// SpanOf returns the time that a booking of this type occupies from a start time: the slot alone, and the slot with its
+// buffers.
 func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) holds.Span {
 	start = start.UTC()
 	end := start.Add(Minutes(t.DurationMinutes))
@@ -124,20 +125,22 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 	}
 }
 
-// Around returns the range of time whose confirmed appointments decide about the slots of t with from ≤ start < to,
-// and about a slot at from. Pass it to store.Reader.Taken.
+// Around returns the time range whose confirmed appointments determine which slots of t with from ≤ start < to are
+// free, and whether a slot at from is. Pass it to store.Reader.Taken.
 func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
 	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
 }
 
-// BookableRange returns the earliest and the latest start, both included, that notice and horizon allow. A day of the
-// horizon is 24 hours, even if the clocks change. A type without notice can be booked from now on.
+// BookableRange returns the earliest and the latest start time, both inclusive, that the minimum notice and the booking
+// horizon allow. Each day of the horizon is 24 hours, even if the clocks change. A type without a minimum notice can be
+// booked from now on.
 func BookableRange(t *store.AppointmentType, now time.Time) (earliest, latest time.Time) {
 	now = now.UTC()
 	return now.Add(Minutes(t.MinNoticeMinutes)), now.AddDate(0, 0, t.HorizonDays)
 }
 
-// WithinNotice returns ReasonTooSoon or ReasonTooFar if notice or horizon refuse a start; empty if both allow it.
+// WithinNotice returns ReasonTooSoon or ReasonTooFar if the minimum notice or the booking horizon rules out a start
+// time, and an empty reason if both allow it.
 func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 	earliest, latest := BookableRange(t, now)
 	switch {
@@ -149,10 +152,10 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 	return ""
 }
 
-// FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: those of a group session that
-// are not booked, otherwise seat 0. It returns nil if there is none. If the capacity was reduced after a booking,
-// an appointment on a seat above the capacity still takes one of the seats. Overbooked appointments take time like
-// any other. Appointments of other specialists are skipped; the order does not matter.
+// FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: the unbooked seats of a group
+// session, otherwise seat 0. It returns nil if there are none. If the capacity was reduced after a booking, an
+// appointment on a seat above the new capacity still takes up one of the seats. Overbooked appointments occupy time
+// like any other. Appointments of other specialists are skipped; the order does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
 	var above []int
@@ -184,7 +187,7 @@ func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) [
 	return free[:len(free)-len(above)]
 }
 
-// TakenSpan returns the time that an appointment takes.
+// TakenSpan returns the time that an appointment occupies.
 func TakenSpan(a *store.Taken) holds.Span {
 	return holds.Span{
 		AppointmentTypeID: a.AppointmentTypeID,
@@ -205,18 +208,18 @@ type Rules struct {
 	IgnoreGrid   bool // the slot has to fit into a window, but can start between the slots of the listing
 }
 
-// Bookable returns the reason why a patient cannot book a slot of t at start; empty if the patient can. It is Seats
-// with the zero Rules.
+// Bookable returns the reason why a patient cannot book a slot of t at start, or an empty reason if the patient can. It
+// is Seats with the zero Rules.
 func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time) Reason {
 	_, reason := c.Seats(t, start, taken, now, Rules{})
 	return reason
 }
 
 // Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the same
-// rules as Starts and Open. So with the zero Rules, every start that they list within BookableRange has a seat, and
-// every other start is refused. taken are confirmed appointments around start (see Around); those of other
-// specialists are skipped. If several reasons apply, Seats returns the first of them in the order in which Reason
-// declares them.
+// rules as Starts and Open. So with the zero Rules, every start time that they list within BookableRange has a seat,
+// and every other start time is refused. taken contains confirmed appointments around start (see Around); those of
+// other specialists are skipped. If several reasons apply, Seats returns the first of them in the order in which the
+// reasons are declared.
 func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time,
 	rules Rules) ([]int, Reason) {
 	if reason := c.refuses(t, start, now, rules); reason != "" {
@@ -251,8 +254,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	return reason
 }
 
-// Covers reports whether the calendar is open and has no block for a slot of t at start. A slot of the listing does
-// not have to start at that instant. With ignoreHours the calendar only has to be active.
+// Covers reports whether the calendar is open and has no block for a slot of t at start. That instant does not have to
+// be one of the listed start times. With ignoreHours, the calendar only has to be active.
 func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
 	if !c.active || ignoreHours {
 		return c.active
@@ -261,7 +264,8 @@ func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours
 	return reason == "" || reason == ReasonNotASlotStart
 }
 
-// startsAt returns why no slot of t starts at an instant, by hours and blocks only; empty if one does.
+// startsAt returns why no slot of t starts at an instant, considering only hours and blocks. The result is empty if one
+// does.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	if c.isBlocked(t, start) {
 		return ReasonOverrideClosed
@@ -290,7 +294,7 @@ func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	return reason
 }
 
-// windowsOf returns the windows of one local date.
+// windowsOf returns the windows for one local date.
 func (c *Calendar) windowsOf(day int64) []window {
 	if w, ok := c.overrides[day]; ok {
 		return w
@@ -310,8 +314,8 @@ func lengths(t *store.AppointmentType) (duration, step int64) {
 
 func Minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
-// MaxBuffer is longer than any buffer of an appointment type: an appointment whose time is near an instant
-// begins and ends within MaxBuffer of it.
+// MaxBuffer is longer than any buffer of an appointment type: an appointment that occupies an instant only with a
+// buffer begins or ends within MaxBuffer of it.
 const MaxBuffer = 24 * time.Hour
 
 // Earlier returns the earlier of two instants, and Later the later one.
@@ -329,8 +333,7 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
-// TakenBy returns the part of a list that belongs to one specialist. The list is ordered by
-// specialist.
+// TakenBy returns the part of a list that belongs to one specialist. The list must be ordered by specialist.
 func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int {
 		return cmp.Compare(t.SpecialistID, id)
@@ -345,12 +348,12 @@ func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 	return taken[from:to]
 }
 
-// blockedTime is the time of blocks, [start, end), in Unix milliseconds; blocks that overlap or
-// touch are merged.
+// blockedTime is the time covered by blocks, [start, end), in Unix milliseconds. Blocks that overlap or touch are
+// merged.
 type blockedTime struct{ start, end int64 }
 
-// makeBlocked returns the time of all blocks, in order. Blocks that overlap or touch are merged into one, which
-// excludes the same starts.
+// makeBlocked returns the time covered by all blocks, in order. Blocks that overlap or touch are merged into one, which
+// excludes the same start times.
 func makeBlocked(blocks []store.Block) []blockedTime {
 	all := make([]blockedTime, 0, len(blocks))
 	for i := range blocks {
@@ -370,8 +373,8 @@ func makeBlocked(blocks []store.Block) []blockedTime {
 	return merged
 }
 
-// rulesOut returns the open interval (after, before) of slot starts of t whose slot or buffers overlap the blocked
-// time. It is the predicate of the guarantee for an appointment at that time without buffers.
+// rulesOut returns the open interval (after, before) of start times at which a slot of t or its buffers would overlap
+// the blocked time. The test is the same as the guarantee's for an appointment at that time without buffers.
 func (b *blockedTime) rulesOut(t *store.AppointmentType) (after, before int64) {
 	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(),
 		b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()
@@ -391,15 +394,15 @@ func (c *Calendar) isBlocked(t *store.AppointmentType, start time.Time) bool {
 }
 
 // Wall times, days and instants in this file are plain numbers, because a month of twenty specialists contains
-// thousands of them. A wall time is in seconds as if the zone were UTC, a day in days since 1970-01-01, an instant
-// in Unix seconds.
+// thousands of them. A wall time is in seconds as if the zone were UTC, a day is in days since 1970-01-01, and an
+// instant in Unix seconds.
 
 const daySeconds = 24 * 60 * 60
 
 // window is a store.Window in wall-clock seconds after midnight.
 type window struct{ start, end int64 }
 
-// stretch is a window of one date as instants, [start, end).
+// stretch is a window on one date as a pair of instants, [start, end).
 type stretch struct{ start, end int64 }
 
 // makeWindows converts windows to wall-clock seconds, in order and without duplicates.
@@ -421,7 +424,7 @@ func makeWindows(in []store.Window) ([]window, error) {
 }
 
 // LoadZone loads a time zone by its IANA name. It refuses names whose meaning depends on the machine: the empty name,
-// "Local", the system's own files in the zone directory, and second spellings such as "Europe//Berlin".
+// "Local", the system's own files in the zone directory, and alternative spellings such as "Europe//Berlin".
 func LoadZone(name string) (*time.Location, error) {
 	first, _, _ := strings.Cut(name, "/")
 	if fs.ValidPath(name) && !slices.Contains([]string{"Local", "localtime", "posixrules", "posix", "right"}, first) {
@@ -432,25 +435,25 @@ func LoadZone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("%q is not a time zone like Europe/Berlin", name)
 }
 
-// StartOfDay returns the first instant of a local date: 00:00, or the first existing time after it.
+// StartOfDay returns the first instant of a local date: 00:00, or the first time after it that exists.
 func StartOfDay(zone *time.Location, d store.Date) time.Time {
 	z := zoneCursor{loc: zone}
 	return time.Unix(z.firstAt(DayOf(d)*daySeconds), 0).UTC()
 }
 
-// WallTime returns the instant of a local date and time. As with opening hours, a time skipped by the clock change
-// moves forward by the gap, and a time that occurs twice means its first occurrence.
+// WallTime returns the instant of a local date and time. As with opening hours, a time skipped by a clock change moves
+// forward by the length of the gap, and a time that occurs twice means its first occurrence.
 func WallTime(zone *time.Location, d store.Date, t store.TimeOfDay) time.Time {
 	z := zoneCursor{loc: zone}
 	return time.Unix(z.instant(DayOf(d)*daySeconds+int64(t)*60), 0).UTC()
 }
 
-// DayOf returns the number of a date: days since 1970-01-01.
+// DayOf returns the day number of a date, in days since 1970-01-01.
 func DayOf(d store.Date) int64 {
 	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC).Unix() / daySeconds
 }
 
-// weekdayOf returns the weekday of a day; 1970-01-01 was a Thursday.
+// weekdayOf returns the weekday of a day number. 1970-01-01 was a Thursday.
 func weekdayOf(day int64) int { return int(((day+4)%7 + 7) % 7) }
 
 // zoneCursor converts wall times to instants. It remembers the last period with one UTC offset, so a run of dates
@@ -459,11 +462,11 @@ func weekdayOf(day int64) int { return int(((day+4)%7 + 7) % 7) }
 type zoneCursor struct {
 	loc    *time.Location
 	offset int64
-	// walls in [lo, hi) exist exactly once, or for the first time, under offset
+	// wall times in [lo, hi) exist only, or first, under offset
 	lo, hi int64
 }
 
-// The limits of instants, far enough from the limits of int64 that an offset can be added.
+// The minimum and maximum instants, far enough from the limits of int64 that an offset can be added.
 const (
 	alpha = math.MinInt64 / 4
 	omega = math.MaxInt64 / 4
@@ -486,7 +489,7 @@ func (z *zoneCursor) firstAt(wall int64) int64 {
 }
 
 // resolve returns the first instant at which the wall clock shows this time or a later one. If this time does not
-// exist, shift is how far past that instant the rule of instant moves it.
+// exist, shift is how far past that instant the method instant moves it.
 func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	if z.lo <= wall && wall < z.hi {
 		return wall - z.offset, 0
@@ -505,7 +508,7 @@ func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	return wall - offset, 0
 }
 
-// remember stores a period for the wall times that occur only in it, or first in it.
+// remember stores a period for the wall times that occur only in it, or occur in it first.
 func (z *zoneCursor) remember(start, end, offset int64) {
 	z.offset, z.lo, z.hi = offset, start+offset, end+offset
 	if start > alpha {
@@ -514,7 +517,7 @@ func (z *zoneCursor) remember(start, end, offset int64) {
 	}
 }
 
-// period returns the range of instants [start, end) around at that has one UTC offset, in seconds east.
+// period returns the range of instants [start, end) around at that share one UTC offset, in seconds east of UTC.
 func period(loc *time.Location, at int64) (start, end, offset int64) {
 	t := time.Unix(at, 0).In(loc)
 	_, east := t.Zone()
@@ -529,8 +532,8 @@ func period(loc *time.Location, at int64) (start, end, offset int64) {
 	return start, end, int64(east)
 }
 
-// stretches appends the windows of one date as instants. No stretch extends past the end of its own date, so those of
-// successive dates are in order. A date that the zone skips completely has none.
+// stretches appends the windows of one date as instants. No stretch extends past the end of its own date, so the
+// stretches of successive dates are in order. A date that the zone skips entirely has none.
 func (z *zoneCursor) stretches(dst []stretch, day int64, windows []window) []stretch {
 	if len(windows) == 0 {
 		return dst

@@ -11,11 +11,11 @@ import (
 	"holdfast/store"
 )
 
-// Listing, holding and booking must agree for any schedule: a listed start is bookable, an unlisted one is refused
-// with a reason, and both follow the predicate of the guarantee.
+// Listing, holding and booking must agree for any schedule: a listed start time is bookable, an unlisted one is refused
+// with a reason, and both follow the guarantee's predicate.
 
-// agreementZones change their clocks in every way that occurs, or not at all. The date is that of a clock change,
-// if there is one.
+// agreementZones covers every kind of clock change that occurs in practice, and no change at all. The date is that of a
+// clock change, if there is one.
 var agreementZones = []struct {
 	name string
 	date store.Date
@@ -94,7 +94,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 			check(time.UnixMilli(start + 1))
 		}
 
-		// A listing in two parts equals the listing of the whole, at any cut.
+		// A listing in two parts equals the full listing, wherever it is split.
 		cut := from.Add(time.Duration(rapid.Int64Range(0, int64(to.Sub(from))).Draw(t, "cut")))
 		if len(starts) > 0 && rapid.Bool().Draw(t, "cut at a start") {
 			cut = time.UnixMilli(rapid.SampledFrom(starts).Draw(t,
@@ -122,7 +122,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 	})
 }
 
-// beyond counts the booked seats of a session above a capacity that was reduced later.
+// beyond counts the booked seats of a session that exceed a capacity reduced later.
 func beyond(t *store.AppointmentType, start time.Time, taken []store.Taken) int {
 	seats := map[int]bool{}
 	for _, a := range taken {
@@ -147,7 +147,7 @@ func seatIsFree(kind *store.AppointmentType, start time.Time, seat int, taken []
 	return true
 }
 
-// meetsBlock is the literal predicate of taken time, with a block as the taken time.
+// meetsBlock is the literal taken-time predicate, with a block as the taken time.
 func meetsBlock(kind *store.AppointmentType, start time.Time, blocks []store.Block) bool {
 	span := SpanOf(kind, listedSpecialist, start)
 	return slices.ContainsFunc(blocks, func(b store.Block) bool {
@@ -212,8 +212,9 @@ func drawAppointmentType(t *rapid.T) *store.AppointmentType {
 	}
 }
 
-// drawTaken draws appointments of the listed type and others, including overbooked ones that overlap any other, in
-// the order of store.Taken. Many begin at the start of a slot and share it, so that sessions fill up and conflict.
+// drawTaken draws appointments of the listed type and other types, including overbooked ones that overlap others, in
+// the order of store.Taken. Many start exactly at, and share, a slot's start time, so that sessions fill up and
+// conflict.
 func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time, starts []int64) []store.Taken {
 	span := int(to.Sub(from) / time.Minute)
 	appointment := rapid.Custom(func(t *rapid.T) store.Taken {

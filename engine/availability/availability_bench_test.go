@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkPool measures the figure of the design: thirty days, pooled over twenty specialists with full calendars
-// (sixteen slots on each of thirty days, nine of ten booked), without a cache. At most 2 ms.
+// BenchmarkPool measures the design target of at most 2 ms: thirty days, pooled over twenty specialists with full
+// calendars (sixteen slots on each of thirty days, nine in ten of them booked), without a cache.
 func BenchmarkPool(b *testing.B) {
 	for _, booked := range []int{0, 90, 100} {
 		b.Run(fmt.Sprintf("booked=%d%%", booked), func(b *testing.B) {
@@ -23,7 +23,7 @@ func BenchmarkPool(b *testing.B) {
 	}
 }
 
-// BenchmarkBookable measures the check of one hold or booking.
+// BenchmarkBookable measures the check for one hold or booking.
 func BenchmarkBookable(b *testing.B) {
 	calendars, kind, from, _, taken := fullCalendars(b, 1, 1, 90)
 	now, start := from, time.UnixMilli(calendars[0].Starts(nil, kind, from, from.Add(24*time.Hour))[15])
@@ -33,7 +33,7 @@ func BenchmarkBookable(b *testing.B) {
 	}
 }
 
-// BenchmarkNewCalendar measures the cost of a schedule change for each specialist; most of it is loading the zone.
+// BenchmarkNewCalendar measures the per-specialist cost of a schedule change, most of which is loading the zone.
 func BenchmarkNewCalendar(b *testing.B) {
 	hours := everyDay(9*60, 17*60)
 	b.ReportAllocs()
@@ -45,7 +45,8 @@ func BenchmarkNewCalendar(b *testing.B) {
 	}
 }
 
-// fullCalendars returns specialists who work from 9 to 17 every day in half hours, with booked percent of them taken.
+// fullCalendars returns specialists who work from 9 to 17 every day in half-hour slots, with booked percent of the
+// slots taken.
 func fullCalendars(tb testing.TB, specialists, days,
 	booked int) ([]*Calendar, *store.AppointmentType, time.Time, time.Time, []store.Taken) {
 	tb.Helper()

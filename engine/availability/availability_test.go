@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// The rules of availability are data: testdata/availability/*.json, one file per theme. Each case lists the expected
-// result of Open for a range of the specialist's local dates and, if it matters, why other starts are refused.
+// The availability rules are test data: testdata/availability/*.json, one file per topic. Each case lists the expected
+// result of Open for a range of the specialist's local dates and, where it matters, why other start times are refused.
 
 type availabilityCase struct {
 	Name               string
@@ -29,7 +29,7 @@ type availabilityCase struct {
 	Taken              []takenData
 	Now                string     // default 2026-11-01T00:00Z
 	From, To           store.Date // local dates, To excluded
-	// "09:00 09:30/2 +01:00": starts with free seats (one if not given), then their offset
+	// "09:00 09:30/2 +01:00": start times with free seats (one if not given), then their offset
 	Want     map[store.Date]string
 	Seats    map[string][]int  // start → the free seats
 	Bookable []string          // listed starts, in another notation
@@ -263,7 +263,7 @@ func instantOf(t *testing.T, s string) time.Time {
 	return at
 }
 
-// decodeStrictly decodes a test file so that a misspelt field is an error instead of a silent default.
+// decodeStrictly decodes a test file strictly: a misspelt field is an error instead of being silently ignored.
 func decodeStrictly(t *testing.T, file string, raw []byte, into any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(raw)))

@@ -42,7 +42,7 @@ func TestEveryZoneAtEveryChangeOfClocks(t *testing.T) {
 	t.Logf("%d changes of clocks", changes)
 }
 
-// checkDateAgainstWall compares the slots and every wall time of one date with a minute-by-minute reading.
+// checkDateAgainstWall compares the slots and every wall time of one date with a minute-by-minute reading of the clock.
 func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 	t.Helper()
 	wall := readWall(zone, date)
@@ -52,7 +52,7 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 		}
 	}
 
-	// Open all day, or open in three parts of it whose limits are in gaps and folds.
+	// Open all day, or open for three parts of the day whose limits fall in gaps and folds.
 	weekly := func(windows ...store.Window) (hours []store.WeeklyWindow) {
 		for day := range store.Weekday(7) {
 			for _, w := range windows {
@@ -94,8 +94,8 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 	}
 }
 
-// wallReading is the reading of the wall clock around one date: the first instant of each minute, and the shift of
-// those that do not exist.
+// wallReading is the reading of the wall clock around one date: the first instant of each minute, and how far minutes
+// that do not exist are shifted.
 type wallReading struct {
 	first      [24 * 60]time.Time
 	shift      [24 * 60]time.Duration // for a minute that does not exist: how far past first the rule moves it
@@ -115,7 +115,7 @@ func readWall(zone *time.Location, date store.Date) *wallReading {
 		if minute <= highest {
 			continue
 		}
-		// Skipped minutes are read with the offset of the minute before.
+		// Skipped minutes are read with the offset of the preceding minute.
 		_, before := at.Add(-time.Minute).In(zone).Zone()
 		for m := max(highest+1, 0); m <= min(minute, 24*60-1); m++ {
 			w.first[m] = at
@@ -135,8 +135,8 @@ func readWall(zone *time.Location, date store.Date) *wallReading {
 	return w
 }
 
-// clockChanges lists the instants at which a zone's offset changes. It checks every hour, and then narrows each
-// change down.
+// clockChanges lists the instants at which a zone's offset changes. It checks every hour, then narrows each change
+// down.
 func clockChanges(zone *time.Location, fromYear, toYear int) []time.Time {
 	offset := func(at time.Time) int {
 		_, east := at.In(zone).Zone()
@@ -162,7 +162,7 @@ func clockChanges(zone *time.Location, fromYear, toYear int) []time.Time {
 	return changes
 }
 
-// zoneNames lists the zones of the time zone database of Go, including old names.
+// zoneNames lists the zones in Go's time zone database, including old names.
 func zoneNames(t testing.TB) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -214,7 +214,7 @@ func FuzzLoadZone(f *testing.F) {
 			if shown.Hour()*60+shown.Minute() == int(m) && store.DateOf(shown) == date {
 				continue
 			}
-			// Times that do not exist move forward: the wall clock shows a later one.
+			// Times that do not exist move forward: the wall clock shows a later time.
 			if wall := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(),
 				0, time.UTC); !wall.After(
 				time.Date(date.Year, date.Month, date.Day, 0, int(m), 0, 0, time.UTC)) {

@@ -28,8 +28,9 @@ type Free struct {
 	Seats        int // free seats, 1 to the type's capacity
 }
 
-// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds. It applies only
-// windows, steps, fit and blocks, not notice, horizon, appointments or the active flags.
+// Starts appends the start time of every slot of t with from ≤ start < to, in order, as Unix milliseconds. It considers
+// only windows, steps, fit and blocks. It ignores the minimum notice, the booking horizon, appointments and the active
+// flags.
 func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {
 	first, end := ceilSeconds(from), ceilSeconds(to)
 	duration, step := lengths(t)
@@ -60,8 +61,7 @@ func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.T
 	return c.withoutBlocked(dst, all, t)
 }
 
-// withoutBlocked removes the starts that a block excludes, beginning at an index. The starts are in
-// order.
+// withoutBlocked removes the start times that a block excludes, beginning at an index. The start times are in order.
 func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.AppointmentType) []int64 {
 	if len(c.blocked) == 0 {
 		return starts
@@ -92,26 +92,26 @@ func ceilSeconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Open appends every slot start with from ≤ start < to that has a free seat by the guarantee, in order. The caller
-// applies notice and horizon, so the answer can be cached. Open appends nothing for an inactive type or specialist.
-// taken are confirmed appointments of at least the time of Around, ordered by slot start, then seat, as
-// store.Reader.Taken returns them for one specialist; those of other specialists are skipped.
+// Open appends, in order, every slot start with from ≤ start < to at which the guarantee leaves a seat free. The caller
+// applies the minimum notice and the booking horizon, so the result can be cached. Open appends nothing for an inactive
+// type or specialist. taken contains the confirmed appointments in at least the range that Around returns, ordered by
+// slot start, then seat, as store.Reader.Taken returns them for one specialist. Those of other specialists are skipped.
 //
-// It agrees with FreeSeats at every start, in one pass over both lists.
+// It agrees with FreeSeats at every start time, but makes only one pass over both lists.
 func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
 	return new(sweep).open(dst, c, t, from, to, taken)
 }
 
-// Rooms lists the slots of several specialists together, in order, with the specialists who have a free seat at each.
-// A month of a large clinic has tens of thousands of free seats, and such lists are cached, so each specialist at
-// each slot takes only 4 bytes.
+// Rooms lists the slots of several specialists together, in order, with the specialists who have a free seat at each. A
+// month of a large clinic has tens of thousands of free seats, and such lists are cached, so each specialist takes only
+// 4 bytes per slot.
 type Rooms struct {
 	starts []int64 // Unix milliseconds, ascending
 	ends   []int32 // where the entries of each slot end in room
 	room   []Room
 }
 
-// Room is the number of one specialist's free seats at a slot.
+// Room is the number of free seats that one specialist has at a slot.
 type Room struct {
 	Who   uint16 // the index of the calendar
 	Seats uint16 // free seats, 1 to the type's capacity
@@ -126,8 +126,8 @@ func (r *Rooms) Seats() int { return len(r.room) }
 // Start returns the start of a slot, in UTC.
 func (r *Rooms) Start(i int) time.Time { return time.UnixMilli(r.starts[i]).UTC() }
 
-// Free returns the specialists with a free seat at a slot, in the order of the calendars; at least one. Do not change
-// it.
+// Free returns the specialists with a free seat at a slot, in the order of the calendars. There is at least one. Do not
+// modify the result.
 func (r *Rooms) Free(i int) []Room {
 	begin := int32(0)
 	if i > 0 {
@@ -144,9 +144,9 @@ func (r *Rooms) Search(at time.Time) (int, bool) {
 	})
 }
 
-// PoolRooms lists the slots of at most 65,535 specialists together: every start with from ≤ start < to at which at
-// least one of them has a free seat. taken is the answer of store.Reader.Taken for all of them and the time of
-// Around. The caller applies notice and horizon.
+// PoolRooms lists the slots of at most 65,535 specialists together: every start time with from ≤ start < to at which at
+// least one of them has a free seat. taken is the result of store.Reader.Taken for all of them, over the range that
+// Around returns. The caller applies the minimum notice and the booking horizon.
 func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) *Rooms {
 	var (
 		s     sweep
@@ -181,7 +181,8 @@ func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Ti
 	}
 }
 
-// Only returns the rooms for which keep returns true. keep gets the start of the slot and the index of the calendar.
+// Only returns the rooms for which keep returns true. keep receives the slot's start time and the index of the
+// calendar.
 func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
 	kept := &Rooms{}
 	for i := range r.starts {
@@ -198,7 +199,7 @@ func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
 	return kept
 }
 
-// Pool is like PoolRooms but with the names of the specialists, for lists that are not cached.
+// Pool is like PoolRooms but returns the specialists' ids, for lists that are not cached.
 func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
 	rooms := PoolRooms(calendars, t, from, to, taken)
 	slots := make([]Slot, rooms.Len())
@@ -226,14 +227,15 @@ func bySpecialist(taken []store.Taken) map[string][]store.Taken {
 	return runs
 }
 
-// sweep has the buffers of one listing, reused for each specialist.
+// sweep contains the working buffers for one listing, reused for each specialist.
 type sweep struct {
 	starts    []int64
 	obstacles []obstacle
 	booked    []seatAt
 }
 
-// obstacle is the open interval of slot starts (after, before), in Unix milliseconds, that an appointment excludes.
+// obstacle is the open interval of slot start times (after, before), in Unix milliseconds, that an appointment
+// excludes.
 type obstacle struct {
 	after, before int64
 	session       int64 // the slot start, if it is a seat of a session like the listed ones; otherwise noSession
@@ -258,9 +260,9 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	}
 	w.take(t, c.specialistID, taken)
 
-	// The loop takes the obstacles in order of after. Only the obstacle that extends furthest matters, except that a
-	// session does not conflict with its own start. So the loop tracks the furthest of all, and the furthest that
-	// does not belong to the same session.
+	// The loop goes through the obstacles in order of after. Only the obstacle that extends furthest matters, except
+	// that a session does not conflict with its own start. So the loop tracks the furthest of all, and the furthest
+	// that does not belong to the same session.
 	furthest, second, session := int64(math.MinInt64), int64(math.MinInt64), int64(noSession)
 	nextObstacle, nextSeat := 0, 0
 	for _, start := range w.starts {
@@ -291,11 +293,12 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	return dst
 }
 
-// take converts the appointments of one specialist to the starts that they exclude for slots of t.
+// take converts one specialist's appointments to the start times that they exclude for slots of t.
 //
-// The guarantee has two halves. The appointment's busy interval overlaps the slot: starts in (busyStart − duration,
-// busyEnd). The busy interval overlaps the appointment's slot: starts in (slotStart − duration − bufferAfter, slotEnd
-// + bufferBefore). Both contain (slotStart − duration, slotEnd), so together they are one open interval.
+// The guarantee has two halves. The appointment's busy interval overlaps the new slot: start times in (busyStart −
+// duration, busyEnd). The new slot's busy interval overlaps the appointment's slot: start times in (slotStart −
+// duration − bufferAfter, slotEnd + bufferBefore). Both contain (slotStart − duration, slotEnd), so together they are
+// one open interval.
 func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []store.Taken) {
 	var (
 		duration = Minutes(t.DurationMinutes).Milliseconds()
@@ -318,7 +321,7 @@ func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []stor
 		if a.AppointmentTypeID == t.ID && slotEnd-slotStart == duration {
 			o.session = slotStart
 			seat := seatAt{slotStart, a.Seat}
-			// The list is ordered by start, then seat, so an overbooked seat comes directly after the seat that it
+			// The list is ordered by start, then seat, so an overbooked seat comes right after the seat that it
 			// duplicates.
 			if len(w.booked) == 0 || w.booked[len(w.booked)-1] != seat {
 				w.booked = append(w.booked, seat)
@@ -327,7 +330,8 @@ func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []stor
 		sorted = sorted && (len(w.obstacles) == 0 || w.obstacles[len(w.obstacles)-1].after <= o.after)
 		w.obstacles = append(w.obstacles, o)
 	}
-	// Appointments are ordered by slot start, but one with a longer buffer can begin before the one that precedes it.
+	// Appointments are ordered by slot start, but with a longer buffer, an appointment can begin before the one that
+	// precedes it.
 	if !sorted {
 		slices.SortFunc(w.obstacles, func(a, b obstacle) int { return cmp.Compare(a.after, b.after) })
 	}

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// OpenTime returns how much opening time a specialist has in [from, to): the hours of each date, without blocks.
-// Hours that overlap count once.
+// OpenTime returns how much opening time a specialist has in [from, to): the hours on each date, minus blocks. Hours
+// that overlap count once.
 func (c *Calendar) OpenTime(from, to time.Time) time.Duration {
 	zone := zoneCursor{loc: c.zone}
 	var open []stretch

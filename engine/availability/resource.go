@@ -9,12 +9,12 @@ import (
 	"holdfast/store"
 )
 
-// In addition to its specialist's time, an appointment occupies one resource (a room or a device) of each group that
-// its type needs (docs/decisions/0050). Needs determines which resources are free at a start, from their hours,
-// overrides and blocks, the bookings and the holds. A hold claims all of them together with the specialist, or none,
-// and the database decides.
+// In addition to its specialist's time, an appointment occupies one resource (a room or a device) from each group that
+// its type needs (docs/decisions/0050). Needs determines which resources are free at a start time, based on their
+// hours, overrides and blocks, and on bookings and holds. A hold claims all of them together with the specialist, or
+// none, and the database decides.
 
-// ResourcesOf returns the ids of all resources in the groups of a type, sorted.
+// ResourcesOf returns the ids of all resources in a type's groups, sorted.
 func ResourcesOf(t *store.AppointmentType) []string {
 	var ids []string
 	for _, group := range t.Needs {
@@ -24,7 +24,7 @@ func ResourcesOf(t *store.AppointmentType) []string {
 	return slices.Compact(ids)
 }
 
-// Needs has the resources that the slots of one type need over a range of time. A nil Needs needs none. It is
+// Needs contains the resources that the slots of one type need over a range of time. A nil Needs needs none. Needs is
 // immutable.
 type Needs struct {
 	t       *store.AppointmentType
@@ -32,8 +32,8 @@ type Needs struct {
 	placeAt PlaceAt
 }
 
-// PlaceAt returns the place at which a specialist works, or a resource is, at an instant; empty: at no particular one.
-// It is nil in a clinic without places.
+// PlaceAt returns the place where a specialist works or a resource is at an instant. The result is empty if there is no
+// particular place. PlaceAt is nil in a clinic without places.
 type PlaceAt func(id string, at time.Time) string
 
 type resource struct {
@@ -42,8 +42,8 @@ type resource struct {
 	taken    []store.Taken
 }
 
-// NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id. taken is
-// the answer of store.Reader.Taken for at least ResourcesOf around the range, ordered by specialist.
+// NeedsOf returns the needs of a type, or nil if it has none. calendars are the resources' calendars by id. taken is
+// the result of store.Reader.Taken around the range for at least ResourcesOf, ordered by specialist.
 func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, placeAt PlaceAt) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
@@ -61,9 +61,9 @@ func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []s
 	return n
 }
 
-// Free lists for each group the resources that an appointment with a specialist can take at a start, ignoring holds;
-// nil if there are no needs. A resource at another place than the specialist is not free for that specialist. With
-// ignoreHours it ignores whether the resources are open.
+// Free lists, for each group, the resources that an appointment with a specialist can take at a start time, ignoring
+// holds. It returns nil if there are no needs. A resource at a different place from the specialist is not free for that
+// specialist. With ignoreHours it ignores whether the resources are open.
 func (n *Needs) Free(start time.Time, specialistID string, ignoreHours bool) [][]string {
 	if n == nil {
 		return nil
@@ -71,7 +71,7 @@ func (n *Needs) Free(start time.Time, specialistID string, ignoreHours bool) [][
 	return n.freeAt(start, n.place(specialistID, start), ignoreHours)
 }
 
-// place returns the place of a specialist or a resource; empty if there is none.
+// place returns the place of a specialist or a resource, or an empty string if there is none.
 func (n *Needs) place(id string, start time.Time) string {
 	if n.placeAt == nil {
 		return ""
@@ -79,7 +79,7 @@ func (n *Needs) place(id string, start time.Time) string {
 	return n.placeAt(id, start)
 }
 
-// freeAt is Free for a place; empty: for any place.
+// freeAt is Free for a given place, or for any place if it is empty.
 func (n *Needs) freeAt(start time.Time, place string, ignoreHours bool) [][]string {
 	free := make([][]string, len(n.groups))
 	for i, group := range n.groups {
@@ -93,7 +93,8 @@ func (n *Needs) freeAt(start time.Time, place string, ignoreHours bool) [][]stri
 	return free
 }
 
-// serves reports whether a resource is at a place, or at no particular one. Every resource serves the empty place.
+// serves reports whether a resource is at the given place or is not tied to a place. Every resource serves the empty
+// place.
 func (n *Needs) serves(id, place string, start time.Time) bool {
 	at := n.place(id, start)
 	return place == "" || at == "" || at == place
@@ -116,14 +117,14 @@ func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.
 	return SpanOf(t, resourceID, start)
 }
 
-// Most returns the maximum number of appointments of these specialists at a start for which there are enough
-// resources, ignoring holds.
+// Most returns the maximum number of appointments with these specialists for which there are enough resources at a
+// start time, ignoring holds.
 func (n *Needs) Most(start time.Time, specialists []string) int {
 	return n.Left(start, specialists, nil, holds.Owner{})
 }
 
-// Left is Most minus the resources that other clients hold. The requesting client's own holds of this slot do not
-// conflict.
+// Left is Most minus the resources that other clients hold. The requesting client's own holds on this slot do not
+// count.
 func (n *Needs) Left(start time.Time, specialists []string, held []holds.Hold, asking holds.Owner) int {
 	if n == nil {
 		return math.MaxInt
@@ -140,10 +141,40 @@ func (n *Needs) Left(start time.Time, specialists []string, held []holds.Hold, a
 	for place, count := range at {
 		sum += min(count, n.LeftOf(n.freeAt(start, place, false), start, held, asking))
 	}
-	return min(left, sum)
+	left = min(left, sum)
+	for _, group := range n.freeAt(start, "", false) {
+		left = min(left, n.served(group, at, start, held, asking))
+	}
+	return left
 }
 
-// LeftOf is Left for the free resources of each group, as Free returned them.
+// served returns how many specialists can each have one resource of a group. at counts the specialists at each place. A
+// resource that is not tied to a place serves one specialist at any place. A resource at a place serves only the
+// specialists there and those who are not tied to a place.
+func (n *Needs) served(group []string, at map[string]int, start time.Time, held []holds.Hold, asking holds.Owner) int {
+	there := make(map[string]int) // the unheld resources of each place
+	for _, id := range group {
+		if !n.isHeld(id, start, held, asking) {
+			there[n.place(id, start)]++
+		}
+	}
+	served, without, spare := 0, 0, 0
+	for place, count := range at {
+		if place != "" {
+			served += min(count, there[place])
+			without += max(0, count-there[place])
+		}
+	}
+	for place, count := range there {
+		if place != "" {
+			spare += max(0, count-at[place])
+		}
+	}
+	shared := min(without, there[""])
+	return served + shared + min(at[""], spare+there[""]-shared)
+}
+
+// LeftOf is Left for the given free resources of each group, as returned by Free.
 func (n *Needs) LeftOf(groups [][]string, start time.Time, held []holds.Hold, asking holds.Owner) int {
 	left := math.MaxInt
 	for _, group := range groups {
@@ -156,6 +187,13 @@ func (n *Needs) LeftOf(groups [][]string, start time.Time, held []holds.Hold, as
 		left = min(left, count)
 	}
 	return left
+}
+
+// AnyHeld reports whether other clients hold at least one of the resources at a start time.
+func (n *Needs) AnyHeld(start time.Time, held []holds.Hold, asking holds.Owner) bool {
+	return slices.ContainsFunc(n.groups, func(group []resource) bool {
+		return slices.ContainsFunc(group, func(r resource) bool { return n.isHeld(r.id, start, held, asking) })
+	})
 }
 
 func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking holds.Owner) bool {
@@ -175,7 +213,8 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	return false
 }
 
-// Within returns only the rooms at whose start the needs are met, ignoring holds. specialists are those of the rooms.
+// Within returns only the rooms whose start times meet the needs, ignoring holds. specialists are the specialists in
+// rooms.
 func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 	if n == nil {
 		return rooms
@@ -194,7 +233,7 @@ func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 	})
 }
 
-// Have reports whether the appointment of a hold can take all of the hold's resources, ignoring holds.
+// Have reports whether an appointment can take all of its hold's resources, ignoring other holds.
 func (n *Needs) Have(h *holds.Hold) bool {
 	if n == nil {
 		return true

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, although
+// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, even though
 // the database would not refuse a second booking.
 func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 	t.Parallel()
@@ -69,8 +69,8 @@ func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 			if err != nil || back.SpecialistID != moved.SpecialistID {
 				t.Errorf("got %s, %v; want %s again", back.SpecialistID, err, moved.SpecialistID)
 			}
-			// If other clients hold the time of all specialists, the move is refused with the instant at which the
-			// first hold expires.
+			// If other clients hold the time of all specialists, the move is refused, and the error says when the first
+			// hold expires.
 			for n, id := range []string{"ada", "cem"} {
 				if id != back.SpecialistID {
 					c.MustHold(3+n, "checkup", to, id)

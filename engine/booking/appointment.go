@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// manageAfter is how long an appointment can still be opened with its manage link after its end.
+// manageAfter is how long after its end an appointment can still be opened with its manage link.
 const manageAfter = 30 * 24 * time.Hour
 
 // Appointment returns one appointment. Errors: store.ErrNotFound.
@@ -26,15 +26,15 @@ func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) 
 	return bk.store.Appointments(ctx, f)
 }
 
-// BookedOnline lists what the public and agents have booked since an instant, newest first: for one specialist, or
-// for all if none is named.
+// BookedOnline lists the bookings made by the public and by agents since an instant, newest first: for one specialist,
+// or for all if none is named.
 func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string,
 	limit int) ([]store.Appointment, error) {
 	return bk.store.BookedOnline(ctx, since, specialistID, limit)
 }
 
-// ManageToken signs the link with which a patient sees, moves and cancels one appointment. The same appointment has
-// the same token until it is moved.
+// ManageToken signs the link that lets a patient see, move and cancel one appointment. An appointment has the same
+// token until it is moved.
 func (bk *Booking) ManageToken(a *store.Appointment) string {
 	return bk.manageToken(a, bk.Keys().IssueManage)
 }

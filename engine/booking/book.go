@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// Request asks for an appointment. It names a hold, or a start with or without a specialist, or both.
+// Request is a request for an appointment. It names a hold, or a start with or without a specialist, or both.
 type Request struct {
 	AppointmentTypeID string
 	HoldID            string
@@ -38,17 +38,17 @@ type Request struct {
 	Owner holds.Owner // of Client; set by Book if Client is set
 	Fence Fence       // of an agent's booking; nil for all others
 
-	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking.
-	// Nil means no check.
+	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking. If
+	// Admit is nil, there is no check.
 	Admit func(context.Context, store.Tx) error
-	// Permit runs after the time has been secured and before the transaction. An error refuses the booking. It may
-	// call another server. Nil means no check.
+	// Permit runs after the time has been secured and before the transaction. An error refuses the booking. Permit may
+	// call another server. If it is nil, there is no check.
 	Permit func(context.Context, *Request, holds.Span) error
-	// Confirms is the request that this booking confirms; nil for all others.
+	// Confirms is the request that this booking confirms, or nil if there is none.
 	Confirms *Confirmation
 }
 
-// Confirmation is the request that a booking confirms. Owner of the booking is then the owner of the request's hold.
+// Confirmation is the request that a booking confirms. The booking's Owner is then the owner of the request's hold.
 type Confirmation struct {
 	RequestID      string
 	Owner          string // of the client that sent the request, as stored
@@ -57,9 +57,10 @@ type Confirmation struct {
 	Length time.Duration
 }
 
-// withLength returns a type as it was when one of its times was requested: with that length, and starting at any
-// minute. Later changes of the type do not affect the request. For a length of 0 it returns the type unchanged.
-func withLength(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
+// WithLength returns a type as it was when a time was requested or booked: with the length of that time, and allowed to
+// start at any minute. Later changes of the type do not affect that time. For a length of 0 it returns the type
+// unchanged.
+func WithLength(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
 	if length == 0 {
 		return t
 	}
@@ -70,8 +71,8 @@ func withLength(t *store.AppointmentType, length time.Duration) *store.Appointme
 
 // Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. If a named
 // hold has expired, the booking still succeeds if the time is free and no other client holds it. Without a hold, Book
-// claims one. If the database refuses the row, Book excludes that seat and tries again, until no specialist is left.
-// The database decides, regardless of what the engine finds before the write.
+// claims one. If the database refuses the row, Book excludes that seat and retries until no specialist is left. The
+// database decides, whatever the engine found before the write.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no start was named), *CooldownError,
@@ -102,7 +103,7 @@ func (bk *Booking) book(ctx context.Context, r *Request) (store.Appointment, err
 	}
 }
 
-// BookClaimed writes the appointment of a request at the time of a hold that the caller claimed and pinned, and
+// BookClaimed writes the appointment of a request at the time of a hold that the caller has claimed and pinned, and
 // settles the hold. It leaves all checks to the transaction.
 //
 // Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit and r.Fence, store.ErrDuplicate, and the storage errors.
@@ -113,14 +114,14 @@ func (bk *Booking) BookClaimed(ctx context.Context, t *store.AppointmentType, r 
 	return a, err
 }
 
-// check reports everything that is wrong with a request, and returns the time that it asks for. It normalizes the
-// patient, and sets Owner and Intake.
+// check reports everything that is wrong with a request and returns the requested time. It normalizes the patient, and
+// sets Owner and Intake.
 func (bk *Booking) check(r *Request) (*wanted, error) {
 	s := bk.clinic.Current()
 	t, isKnown := s.Types[r.AppointmentTypeID]
 	isConfirmed := r.Confirms != nil // everything was checked when the time was requested
 	if isKnown && isConfirmed {
-		t = withLength(t, r.Confirms.Length)
+		t = WithLength(t, r.Confirms.Length)
 	}
 	isPublic := r.Source == store.SourceWeb && !isConfirmed
 	var m record.Mistakes

@@ -89,7 +89,7 @@ func TestBookWithoutHold(t *testing.T) {
 	c.MustBook(r)
 }
 
-// TestRefusedDeskBookingDisplacesNoHold: a client keeps its hold if the desk cannot book the time either.
+// TestRefusedDeskBookingDisplacesNoHold: a client keeps its hold if the desk cannot book the time.
 func TestRefusedDeskBookingDisplacesNoHold(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -258,7 +258,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	if _, err := c.Record.Recall(ctx, &other); !errors.Is(err, record.ErrIdempotencyMismatch) {
 		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
 	}
-	// A key that another request has used since then undoes the booking.
+	// If another request has used the key since then, the booking is undone.
 	r = enginetest.BookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.Start.Add(time.Hour), once
 	if _, err := c.Book(r); !errors.Is(err, store.ErrDuplicate) {
@@ -267,7 +267,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	if slot := c.Slot(3, "checkup", r.SlotStart, ""); slot == nil || slot.Available != 1 {
 		t.Errorf("the slot of the undone booking is %+v, want free", slot)
 	}
-	// A refused booking stores no answer.
+	// A refused booking does not store a response.
 	r = enginetest.BookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.Start, &record.Once{Scope: "s", Key: "k2", Answer: once.Answer}
 	_, _ = c.Book(r)
@@ -287,7 +287,7 @@ func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
 	if a := c.MustBook(over); !a.Overbook {
 		t.Error("the appointment is not marked as overbooked")
 	}
-	// An overbook at a free time occupies it like any other appointment.
+	// An overbooked appointment at a free time occupies it like any other.
 	over.SlotStart = c.Start.Add(2 * time.Hour)
 	c.MustBook(over)
 	if slot := c.Slot(3, "checkup", over.SlotStart, ""); slot != nil {

@@ -16,16 +16,16 @@ import (
 
 // # Can this start be booked, and if not, why?
 //
-// A Snapshot answers that question for every caller. Once, for the time around some starts, it reads the
-// appointments, the times that the practice-management system refused, the live holds, and the bookings of the
-// rooms. Offer then answers for one specialist and one start, Offers for all specialists, and Rooms for every start
-// of a listing. Only Claim and the database come after it.
+// A Snapshot answers that question for every caller. It reads everything once, for the time around some start times:
+// the appointments, the times that the practice-management system refused, the live holds, and the room bookings. Offer
+// then answers for one specialist and one start time, Offers for all specialists, and Rooms for every start time in a
+// listing. Only Claim and the database decide after it.
 
-// Rules disable some of the limits on a start. The zero value applies the rules for patients.
+// Rules disable some of the limits on a start time. The zero value applies the rules for patients.
 type Rules struct {
 	availability.Rules
 	Place string // only if the specialist works at this place at that time; empty means at any place
-	// with IgnoreHours: the hours of rooms still apply, because the practice-management system does not have them
+	// with IgnoreHours, room hours still apply, because the practice-management system does not have them
 	RoomHours    bool
 	IgnoreClosed bool            // the practice-management system decides: its openings and refusals are ignored
 	Moving       map[string]bool // ids of appointments that are being moved: their current time is free
@@ -39,7 +39,7 @@ type Part struct {
 	After time.Duration // from the start of the visit
 }
 
-// Question names the starts for which a Snapshot is read.
+// Question names the start times for which a Snapshot is read.
 type Question struct {
 	Schedule    *clinic.Schedule
 	Types       []*store.AppointmentType
@@ -49,15 +49,15 @@ type Question struct {
 	Client      holds.Owner // its own holds of this slot do not conflict
 	Replaces    string      // the id of a hold that will be released for the new one; it does not conflict
 
-	// IgnoreHeld does not read the holds: the caller claims, and Claim checks them.
+	// IgnoreHeld skips reading the holds: the caller will call Claim, which checks them.
 	IgnoreHeld bool
-	// Reader is the transaction that reads the appointments, and Held contains all holds, read before it began. If
-	// nil, both are read from memory.
+	// Reader is the transaction that reads the appointments, and Held contains all holds, read before the transaction
+	// began. If they are nil, both are read from memory.
 	Reader store.Reader
 	Held   []holds.Hold
 }
 
-// Snapshot is the state of the clinic around some starts, read once. It is not safe for concurrent use.
+// Snapshot is the state of the clinic around some start times, read once. It is not safe for concurrent use.
 type Snapshot struct {
 	Question
 	booking *Booking
@@ -67,7 +67,7 @@ type Snapshot struct {
 	own     map[string][]occupancy.Interval // the time of those that are being moved, by specialist
 }
 
-// Offer is a start that one specialist can take.
+// Offer is a start time that one specialist can take.
 type Offer struct {
 	store.Assignment
 	Type  *store.AppointmentType
@@ -77,14 +77,14 @@ type Offer struct {
 	from  *Snapshot
 }
 
-// Refusal is the reason why a start cannot be booked. The zero Refusal refuses nothing.
+// Refusal is the reason why a start time cannot be booked. The zero Refusal means that it can.
 type Refusal struct {
 	Reason    availability.Reason
 	HeldUntil time.Time // with ReasonHeld: when the last conflicting hold expires
 }
 
-// Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError; nil
-// for the zero Refusal.
+// Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError. It
+// returns nil for the zero Refusal.
 func (r Refusal) Err() error {
 	switch r.Reason {
 	case "":
@@ -97,7 +97,7 @@ func (r Refusal) Err() error {
 	return &availability.NotBookableError{Reason: r.Reason}
 }
 
-// Snapshot reads the data that decides about the starts of a question.
+// Snapshot reads the data needed to answer a question about start times.
 func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) {
 	sn := &Snapshot{Question: q, booking: bk, now: time.Now()}
 	ids := slices.Clone(q.Specialists)
@@ -143,8 +143,9 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 	return sn, nil
 }
 
-// isOutOfReach reports whether notice or horizon refuse the only start of the question, regardless of what is booked
-// at that time. In this case nothing is read, so requests for times far in the future cost the database nothing.
+// isOutOfReach reports whether the minimum notice or the booking horizon rules out the question's only start time,
+// regardless of bookings. In that case nothing is read, so requests for times far in the future cost the database
+// nothing.
 func (sn *Snapshot) isOutOfReach() bool {
 	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
 		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool {
@@ -152,8 +153,8 @@ func (sn *Snapshot) isOutOfReach() bool {
 		})
 }
 
-// standing returns the current time of the appointments that are being moved, by specialist. Consecutive
-// appointments form one stretch, including buffers.
+// standing returns the current times of the appointments being moved, by specialist. Consecutive appointments form one
+// stretch, including buffers.
 func standing(taken []store.Taken, moving map[string]bool) map[string][]occupancy.Interval {
 	own, until := make(map[string][]occupancy.Interval), make(map[string]time.Time)
 	for i := range taken {
@@ -172,9 +173,9 @@ func standing(taken []store.Taken, moving map[string]bool) map[string][]occupanc
 	return own
 }
 
-// Offer returns the offer of a specialist for a start, or the reason why the start cannot be booked. If there
-// are several reasons, it returns the first of: inactive, notice and horizon, hours and blocks, taken (by an
-// appointment, at the practice-management system, or every room of a group), held.
+// Offer returns a specialist's offer for a start time, or the reason why it cannot be booked. If there are several
+// reasons, it returns the first of these: inactive, notice and horizon, hours and blocks, taken (by an appointment, in
+// the practice-management system, or because every room in a group is taken), held.
 func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start time.Time) (Offer, Refusal) {
 	calendar := sn.Schedule.Calendars[specialistID]
 	i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
@@ -204,19 +205,40 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 	return o, Refusal{}
 }
 
-// needs returns the rooms and devices that a type needs; nil if it needs none.
+// needs returns the rooms and devices that a type needs, or nil if it needs none.
 func (sn *Snapshot) needs(t *store.AppointmentType) *availability.Needs {
+	return needsOf(sn.Schedule, t, sn.taken)
+}
+
+// needsOf returns the rooms and devices that a type needs, with their bookings, or nil if it needs none.
+func needsOf(s *clinic.Schedule, t *store.AppointmentType, taken []store.Taken) *availability.Needs {
 	var placeAt availability.PlaceAt
-	if len(sn.Schedule.Settings.Places) > 0 {
-		placeAt = sn.Schedule.PlaceAt
+	if len(s.Settings.Places) > 0 {
+		placeAt = s.PlaceAt
 	}
-	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken, placeAt)
+	return availability.NeedsOf(s.Calendars, t, taken, placeAt)
+}
+
+// HeldRooms returns the reason why the rooms and devices of a hold no longer suffice for an appointment of a type, or
+// an empty reason if they do. The schedule can have changed since the hold was claimed: a room may be deactivated,
+// closed or at another place, or the type may need other rooms. A new hold may find another room.
+func HeldRooms(s *clinic.Schedule, t *store.AppointmentType, h *holds.Hold, ignoreHours bool) availability.Reason {
+	held := h.Resources.List()
+	if s.HasInactive(held) {
+		return availability.ReasonInactive
+	}
+	for _, open := range needsOf(s, t, nil).Free(h.SlotStart, h.SpecialistID, ignoreHours) {
+		if !slices.ContainsFunc(open, func(id string) bool { return slices.Contains(held, id) }) {
+			return availability.ReasonOverrideClosed
+		}
+	}
+	return ""
 }
 
 func isEmpty(group []string) bool { return len(group) == 0 }
 
-// Offers returns the offers of all specialists of the question at one start. If there is no offer, it returns the
-// refusal that came closest to one.
+// Offers returns the offers of all the question's specialists at one start time. If there are none, it returns the
+// refusal that came closest to an offer.
 func (sn *Snapshot) Offers(t *store.AppointmentType, start time.Time) (offers []Offer, refusal Refusal) {
 	refusal.Reason = availability.ReasonInactive
 	for _, id := range sn.Specialists {
@@ -234,7 +256,7 @@ func (sn *Snapshot) Offers(t *store.AppointmentType, start time.Time) (offers []
 	return nil, refusal
 }
 
-// isOpen reports whether the practice-management system has opened the time of a slot.
+// isOpen reports whether a slot's time is open in the practice-management system.
 func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start time.Time) bool {
 	if sn.Rules.IgnoreHours || sn.Rules.IgnoreClosed {
 		return true
@@ -248,8 +270,8 @@ func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start 
 	})
 }
 
-// heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of
-// the conflicting holds expires. It removes the seats that others hold from the offer.
+// heldUntil reports whether other clients hold every seat of an offer, or every room in a group, and when the last of
+// those holds expires. It removes seats held by others from the offer.
 func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.Time, isHeld bool) {
 	if len(sn.held) == 0 {
 		return until, false
@@ -271,8 +293,7 @@ func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.T
 	return until, true
 }
 
-// excludes reports whether a hold occupies the specialist's time of an offer, or that of one of its
-// rooms.
+// excludes reports whether a hold occupies the specialist's time for an offer, or one of the offer's rooms.
 func (o *Offer) excludes(h *holds.Hold) bool {
 	if o.Span.Conflicts(&h.Span) {
 		return true
@@ -293,15 +314,16 @@ func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
 		From: h.SlotStart, To: h.SlotStart, Rules: o.from.Rules, IgnoreHeld: true,
 	})
 	if err != nil {
-		o.from.booking.log.Warn("failed to check occupied time after a claim; it is checked at booking", "error", err)
+		o.from.booking.log.Warn("failed to check occupied time after a claim; the check is repeated at booking",
+			"error", err)
 		return false
 	}
 	seats := availability.FreeSeats(o.Type, h.Span, availability.TakenBy(sn.taken, h.SpecialistID))
 	return !slices.Contains(seats, h.Seat) || !sn.needs(o.Type).Have(h)
 }
 
-// Hours returns the reason why hours, overrides, blocks or the active flags refuse a start; empty if they do not.
-// Callers that ignore the hours report it.
+// Hours returns the reason why hours, overrides, blocks or the active flags rule out a start time, or an empty reason
+// if they do not. Callers that ignore the hours use it to report this.
 func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start time.Time) availability.Reason {
 	calendar := sn.Schedule.Calendars[specialistID]
 	if calendar == nil {
@@ -312,7 +334,8 @@ func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start t
 	return reason
 }
 
-// Occupy adds the time of an appointment that the caller is about to write, for later questions.
+// Occupy adds the time of an appointment that the caller is about to write, so that later questions take it into
+// account.
 func (sn *Snapshot) Occupy(x store.Taken) {
 	at, _ := slices.BinarySearchFunc(sn.taken, x, func(a, b store.Taken) int {
 		return cmp.Or(cmp.Compare(a.SpecialistID, b.SpecialistID), occupancy.Compare(a, b))
@@ -320,7 +343,7 @@ func (sn *Snapshot) Occupy(x store.Taken) {
 	sn.taken = slices.Insert(sn.taken, at, x)
 }
 
-// InTheWay returns the appointments, refused times and occupied times of the specialist that conflict with a span.
+// InTheWay returns the specialist's appointments, refused times and occupied times that conflict with a span.
 func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 	for _, x := range availability.TakenBy(sn.taken, span.SpecialistID) {
 		if other := availability.TakenSpan(&x); span.Conflicts(&other) || span.SameGroup(&other) {
@@ -330,8 +353,9 @@ func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 	return list
 }
 
-// Rooms lists every start of the question at which Offer finds a seat, ignoring holds, notice and horizon, in one
-// pass over the calendars. It also returns the rooms and devices that the type needs; nil if it needs none.
+// Rooms lists every start time in the question at which Offer finds a seat, ignoring holds, the minimum notice and the
+// booking horizon, in one pass over the calendars. It also returns the rooms and devices that the type needs, or nil if
+// it needs none.
 func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *availability.Needs) {
 	calendars := make([]*availability.Calendar, len(sn.Specialists))
 	for i, id := range sn.Specialists {
@@ -352,8 +376,8 @@ func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *avail
 	return needs.Within(rooms, sn.Specialists), needs
 }
 
-// Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not
-// read the holds, because Claim decides about them.
+// Offers returns the offers for one start time: those of the named specialist, or of all specialists of the type. It
+// does not read the holds, because Claim decides about them.
 //
 // Errors: *ValidationError (the named specialist does not serve the type), *NotBookableError, store.ErrSlotTaken,
 // storage errors.
@@ -384,8 +408,8 @@ func specialistsOf(t *store.AppointmentType, specialistID string) (ids []string)
 	return ids
 }
 
-// HeldSeats counts the seats of one specialist's slot that a client cannot take because of holds, at most the
-// free ones, and reports whether the client itself holds one of them.
+// HeldSeats counts the free seats in one specialist's slot that a client cannot take because of holds, and reports
+// whether the client itself holds one of them.
 func HeldSeats(span holds.Span, free int, held []holds.Hold, client holds.Owner) (others int, own bool) {
 	for i := range held {
 		h := &held[i]

@@ -1,9 +1,9 @@
-// Package booking decides who may hold, book, move and cancel a time, and lists the free times.
+// Package booking decides who may hold, book, move or cancel a time, and lists the free times.
 //
 // # The database decides
 //
-// Every path ends in one Write, whose insert the database can refuse. Nothing before it is needed for the
-// guarantee. The listing, the occupied time in memory and the hold make refusals rare, early and cheap.
+// Every path ends in one Write, whose insert the database can refuse. The guarantee does not depend on anything before
+// it. The listing, the occupied time in memory and the hold make refusals rare, early and cheap.
 //
 // # The path of a booking
 //
@@ -21,13 +21,13 @@
 //
 // # Memory
 //
-// Package occupancy has the occupied time of each specialist in memory. Lists that are computed from it are cached
-// under a generation (cache.go). Notice, horizon and holds are applied when a cached list is read.
+// Package occupancy keeps each specialist's occupied time in memory. Lists computed from it are cached under a
+// generation (cache.go). The minimum notice, the booking horizon and holds are applied when a cached list is read.
 //
 // # Hooks
 //
 // A change can require outbound operations: writes to the practice-management system, emails and webhooks. Record
-// writes them in the change's transaction, and Enqueue gives them to the queue after the commit. The packages that
+// writes them in the change's transaction, and Enqueue passes them to the queue after the commit. The packages that
 // decide which operations a change requires import this one, so New receives their functions in Hooks.
 package booking
 

@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// listCache caches computed lists of slots. A list can be missing from the cache, but is never stale: its key
-// contains its generation, so a list of an older state is never found and ages out. A cached list does not reflect
-// holds, notice and horizon.
+// listCache caches computed lists of slots. A list can be missing from the cache, but is never stale: its key contains
+// its generation, so a list from an older state is never found and ages out. A cached list does not reflect holds, the
+// minimum notice or the booking horizon.
 type listCache struct {
 	lists *ristretto.Cache[string, *SlotList] // if nil, the cache is off
 	ttl   time.Duration
@@ -24,7 +24,7 @@ func newListCache(maxBytes int64, ttl time.Duration) (*listCache, error) {
 	}
 	const typicalList = 4 << 10
 	lists, err := ristretto.NewCache(&ristretto.Config[string, *SlotList]{
-		// ten per expected item, as its documentation recommends
+		// ten per expected item, as the cache's documentation recommends
 		NumCounters: max(1000, 10*maxBytes/typicalList),
 		MaxCost:     maxBytes,
 		BufferItems: 64,
@@ -69,7 +69,7 @@ func appendDate(b []byte, d store.Date) []byte {
 	return fmt.Appendf(b, "%04d%02d%02d", d.Year, int(d.Month), d.Day)
 }
 
-// list returns the list under key, or computes and caches it.
+// list returns the list stored under key, or computes and caches it.
 func (c *listCache) list(key string, compute func() (*SlotList, error)) (*SlotList, error) {
 	if c.lists == nil {
 		return compute()

@@ -11,11 +11,11 @@ import (
 	"holdfast/store"
 )
 
-// A patient's calendar program reads one appointment at a signed address. The address is not stored. When an address
-// is revoked, the server stores a used nonce for as long as the address would have worked. The address survives a
-// move, because a calendar subscribes in order to see moves. So it does not depend on ManageEpoch.
+// A patient's calendar program reads one appointment at a signed address. The address is not stored. When an address is
+// revoked, the server stores a used nonce for as long as the address would have worked. The address does not depend on
+// ManageEpoch, so it survives a move: calendars subscribe precisely in order to see moves.
 
-// mostCalendars is the maximum number of addresses of an appointment. Each replaces the previous one, which
+// mostCalendars is the maximum number of calendar addresses per appointment. Each one replaces the previous one, which
 // was revoked.
 const mostCalendars = 32
 
@@ -28,7 +28,7 @@ func calendarEnds(a *store.Appointment) time.Time {
 	return a.CreatedAt.Add(token.MaxManageTTL)
 }
 
-// calendarSerial returns the number of the valid address. Those with lower numbers were revoked. It returns
+// calendarSerial returns the number of the valid address. Addresses with lower numbers have been revoked. It returns
 // store.ErrNotFound if all mostCalendars addresses were revoked.
 func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appointment) (uint32, error) {
 	for serial := range uint32(mostCalendars) {
@@ -58,9 +58,9 @@ func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	return tx.UseNonce(ctx, store.NonceUse{Nonce: calendarNonce(a, serial), ExpiresAt: calendarEnds(a)})
 }
 
-// CalendarToken returns the secret part of the address of an appointment's calendar. It stays the same until the
-// address is revoked, or the appointment gets a different patient. It returns store.ErrNotFound if the person was
-// erased, the appointment ended too long ago, or all of its addresses were revoked.
+// CalendarToken returns the secret part of an appointment's calendar address. It stays the same until the address is
+// revoked or the appointment gets a different patient. It returns store.ErrNotFound if the person was erased, the
+// appointment ended too long ago, or all of its addresses have been revoked.
 func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now time.Time) (string, error) {
 	if !isInCalendars(a, now) {
 		return "", store.ErrNotFound
@@ -73,8 +73,7 @@ func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now 
 		a.CreatedAt)
 }
 
-// EndCalendar revokes the address of an appointment's calendar for everyone who has it. If there is none to revoke,
-// it returns nil. It returns store.ErrNotFound if there is no such appointment.
+// EndCalendar revokes an appointment's calendar address for everyone who has it.
 func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointmentID string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return bk.store.Write(ctx, func(tx store.Tx) error {
@@ -92,9 +91,9 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 	})
 }
 
-// InCalendar returns the current state of the appointment that a calendar token opens. It returns store.ErrNotFound
-// if the token is forged, has expired or was revoked, the person was erased, or the appointment ended too long ago
-// (the same limit as for its manage link).
+// InCalendar returns the current state of the appointment that a calendar token opens. It returns store.ErrNotFound if
+// the token is forged, has expired or was revoked, the person was erased, or if the appointment ended too long ago (the
+// limit is the same as for its manage link).
 func (bk *Booking) InCalendar(ctx context.Context, calendarToken string, now time.Time) (store.Appointment, error) {
 	c, err := bk.Keys().VerifyCalendar(calendarToken, now)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// CancelRequest asks to cancel an appointment.
+// CancelRequest is a request to cancel an appointment.
 type CancelRequest struct {
 	ID      string
 	Version int64 // the version that the caller has seen; 0 = any
@@ -22,8 +22,8 @@ type CancelRequest struct {
 	Once     *record.Once
 }
 
-// Cancel frees the slot immediately and clears the cooldown that came from the appointment. Cancelling an appointment
-// that is already cancelled changes nothing and returns it.
+// Cancel frees the slot immediately and clears the cooldown that the appointment caused. If the appointment is already
+// cancelled, Cancel returns it unchanged.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrCutOff, ErrVisit, *ValidationError.
 func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointment, error) {
@@ -78,7 +78,7 @@ func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, 
 }
 
 // ChangeAppointment reads one appointment, lets edit change it, and commits it with its records. edit reports whether
-// anything changed; if not, only the remembered answer is written. edit may run more than once.
+// anything changed; if not, only the saved response is written. edit may run more than once.
 func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int64, c Change,
 	edit func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error)) (store.Appointment, error) {
 	if !record.ValidID(id) {
@@ -124,8 +124,8 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 	return after, nil
 }
 
-// PastCutOff reports whether it is too late for the patient to change an appointment. If the desk has blocked its
-// time after it was booked, the patient can change it until its start.
+// PastCutOff reports whether it is too late for the patient to change an appointment. If the desk blocked the time
+// after the booking, the patient can change the appointment until its start.
 func (bk *Booking) PastCutOff(a *store.Appointment, now time.Time) bool {
 	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
 	if slices.ContainsFunc(bk.clinic.Current().Blocks[a.SpecialistID], func(b store.Block) bool {

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// Change is one durable change of an appointment, with the data that is recorded and that its notifications need.
+// Change is one durable change to an appointment, with the data to record and the data that its notifications need.
 type Change struct {
 	// ID is the same for all appointments that change together. Empty means this appointment changes alone.
 	ID     string
@@ -22,16 +22,21 @@ type Change struct {
 	// wait until the change can no longer be undone.
 	Undoable bool
 	At       time.Time
-	// Together has the appointments that change together with this one, as they are afterwards, by start, including its
-	// own. Nil means this appointment changes alone. Each recipient gets one message about all of theirs.
+	// Together contains the appointments that change together, including this one, in their new state and sorted by
+	// start. Nil means this appointment changes alone. Each recipient gets a single message about all of their
+	// appointments.
 	Together []store.Appointment
 	once     *record.Once
 	// Fence: the row reserves the time while an agent's booking is being written upstream. The booking has not been
 	// confirmed to anyone yet.
 	Fence  bool
-	Direct string    // the id of the upstream operation, if the caller is about to attempt it itself
-	Follow []Promise // additional operations that not every such change has
-	Calls  []Promise // the operations that Record wrote to the outbox; to be enqueued after the commit
+	Direct string // the id of the upstream operation, if the caller is about to attempt it itself
+	// First, with ChangeUpstreamDone: the booking of an agent is confirmed upstream for the first time.
+	First bool
+	// Leftover, with ChangeUpstreamFailed: a time that the appointment no longer has was not cancelled upstream.
+	Leftover bool
+	Follow   []Promise // additional operations that not every such change has
+	Calls    []Promise // the operations that Record wrote to the outbox; to be enqueued after the commit
 }
 
 const (
@@ -43,12 +48,11 @@ const (
 	ChangePatientData = "patient_changed"
 	ChangeUndone      = "undone"
 
-	// Changes that result from answers of the upstream. The appointment's UpstreamState has the
-	// same result.
+	// Changes that result from the upstream's responses. The appointment's UpstreamState reflects the same result.
 	ChangeUpstreamDone   = "upstream.completed"
 	ChangeUpstreamFailed = "upstream.failed"
 	ChangeUpstreamReview = "upstream.needs_review"
-	// while an agent's caller waited: the appointment is cancelled and was never confirmed
+	// while an agent's caller was waiting: the appointment is cancelled and was never confirmed
 	ChangeUpstreamRefused = "upstream.refused"
 )
 
@@ -57,24 +61,22 @@ const (
 type Fence interface {
 	// Mark prepares the change before its transaction.
 	Mark(c *Change)
-	// Burn marks, in the transaction, the token that the agent booked with as used. It returns store.ErrDuplicate if
-	// it was used before.
+	// Burn marks the token the agent booked with as used, within the transaction. It returns store.ErrDuplicate if the
+	// token has been used before.
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Drop undoes Mark if the booking was not written.
 	Drop()
-	// Takes claims the upstream write of a committed change and returns the other operations.
+	// Takes claims the upstream write from a committed change and returns the other operations.
 	Takes(c *Change) []Promise
 }
 
-// Told reports whether a change is announced by email and webhook, and under which kind. An agent's booking is
-// announced once the practice-management system has it: before that, it has not been confirmed to anyone.
+// Told reports whether a change is announced by email and webhook, and as which kind. An agent's booking is announced
+// once the practice-management system has it: before that, it has not been confirmed to anyone.
 func (c *Change) Told() (kind string, ok bool) {
 	switch {
 	case c.Silent || c.Fence:
 		return "", false
-	case c.Kind == ChangeUpstreamDone && c.Before != nil && c.Before.UpstreamState == store.UpstreamPending &&
-		c.After.Source == store.SourceAgent &&
-		c.After.Status == store.Confirmed:
+	case c.Kind == ChangeUpstreamDone && c.First && c.After.Status == store.Confirmed:
 		return ChangeCreated, true
 	case c.Kind == ChangeCreated, c.Kind == ChangeCancelled, c.Kind == ChangeRescheduled:
 		return c.Kind, true

@@ -13,15 +13,16 @@ import (
 	"holdfast/store"
 )
 
-// Lifetimes of the hold of a booking. A pin lasts longer than any successful write. The grace is the remaining
-// life of a client's hold if its booking was not written, so that the page can try again.
+// Lifetimes of a booking's hold. A pin lasts longer than any successful write. The grace period is how long a client's
+// hold still lives if its booking was not written, so that the page can retry.
 const (
 	BookingTTL   = 30 * time.Second
 	BookingPin   = 30 * time.Second
 	bookingGrace = 15 * time.Second
 )
 
-// wanted is the time that a booking or a move requests: that of a hold, or a start with or without a specialist.
+// wanted is the time that a booking or a move requests: the time of a hold, or a start time with or without a
+// specialist.
 type wanted struct {
 	Type         *store.AppointmentType
 	HoldID       string    // empty means none, or one that has expired
@@ -37,7 +38,7 @@ type wanted struct {
 	lost []holds.Span // seats that the database refused
 }
 
-// secured is the time of a booking or a move while it is being written: a pinned hold, or for an overbook only its
+// secured is the time of a booking or a move while it is being written: a pinned hold or, when overbooking, just a
 // span.
 type secured struct {
 	holds.Hold
@@ -46,7 +47,7 @@ type secured struct {
 }
 
 // secure pins the hold that w names. Otherwise it claims a hold on one of the specialists who can take the start, and
-// pins that. An overbook takes no hold.
+// pins that. Overbooking does not take a hold.
 //
 // Errors: *ValidationError, *NotBookableError, and those of pinHold and ClaimPinned.
 func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
@@ -70,10 +71,10 @@ func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
 	return secured{Hold: h}, err
 }
 
-// ClaimOwner returns the owner of the holds that a request claims: its client, or without a client an owner for this
-// request only. With an Idempotency-Key, that owner is the same on every node. If a repeat reaches another node
-// while the first request is running, or after its answer was lost, it finds its own hold instead of a hold of
-// another client.
+// ClaimOwner returns the owner of the holds that a request claims: its client or, without a client, an owner for this
+// request only. With an Idempotency-Key, that owner is the same on every node. If a retry reaches another node while
+// the first request is in progress, or after its response was lost, it finds its own hold instead of what looks like
+// another client's.
 func ClaimOwner(client holds.Owner, once *record.Once) holds.Owner {
 	switch {
 	case !client.IsZero():
@@ -84,7 +85,7 @@ func ClaimOwner(client holds.Owner, once *record.Once) holds.Owner {
 	return holds.ClientID("once\x00" + once.Scope + "\x00" + once.Key).Owner()
 }
 
-// withoutSeats removes lost seats from the offers, and then offers that have no seat left.
+// withoutSeats removes lost seats from the offers, and then any offers that have no seats left.
 func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 	if len(lost) == 0 {
 		return offers
@@ -102,9 +103,9 @@ func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 	return left
 }
 
-// ClaimPinned claims one of several offers for a booking, and pins the hold, so that it cannot expire while the
-// booking is being written. If the hold is gone before it is pinned, because it was displaced or the backend failed
-// at that moment, ClaimPinned claims again.
+// ClaimPinned claims one of several offers for a booking, and pins the hold, so that it cannot expire while the booking
+// is being written. If the hold disappears before it is pinned, because it was displaced or the backend failed at that
+// moment, ClaimPinned claims again.
 //
 // Errors: those of Claim, and holds.ErrUnavailable if no hold could be pinned.
 func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.Owner,
@@ -122,11 +123,11 @@ func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.
 	return holds.Hold{}, fmt.Errorf("%w: a new hold disappeared before it was pinned", holds.ErrUnavailable)
 }
 
-// Claim holds one of several offers of one start: the offer that is assigned and, if its claim fails, the next
-// one. A client that already holds this slot gets its hold again. c contains the owner, the lifetimes and the
+// Claim holds one of several offers for one start time: the offer that is assigned and, if that claim fails, the next
+// one. A client that already holds this slot gets the same hold again. c contains the owner, the lifetimes and the
 // quota.
 //
-// Errors: *holds.HeldError of the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
+// Errors: *holds.HeldError for the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
 // state.
 func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (holds.Hold, error) {
 	var held *holds.HeldError
@@ -176,7 +177,7 @@ func pick(offers []Offer, specialistID string) int {
 	return slices.IndexFunc(offers, func(o Offer) bool { return o.SpecialistID == specialistID })
 }
 
-// ownHold returns the specialist of the offer that a client already holds; empty if there is none.
+// ownHold returns the specialist of the offer that a client already holds, or an empty string if there is none.
 func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owner) string {
 	ids := make([]string, len(offers))
 	for i := range offers {
@@ -202,13 +203,16 @@ func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 	if err != nil || h.ID == "" {
 		return secured{}, err
 	}
-	s, reason := bk.clinic.Current(), availability.ReasonInactive
-	if s.HasInactive(h.Resources.List()) { // a new hold may find another room
+	s := bk.clinic.Current()
+	reason := HeldRooms(s, w.Type, &h.Hold, w.Rules.IgnoreHours)
+	if reason != "" {
 		bk.Release(ctx, h.Hold, holds.ReasonConflict)
 		return secured{}, &availability.NotBookableError{Reason: reason}
 	}
-	// The time was claimed in time, so only a later change of the schedule matters.
-	if calendar := s.Calendars[h.SpecialistID]; calendar != nil {
+	reason = availability.ReasonInactive
+	// The hold was claimed in time, so only a later schedule change matters.
+	calendar := s.Calendars[h.SpecialistID]
+	if calendar != nil && len(specialistsOf(w.Type, h.SpecialistID)) > 0 {
 		rules := availability.Rules{IgnoreHours: w.Rules.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
 		_, reason = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
 	}
@@ -220,8 +224,8 @@ func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 	return h, nil
 }
 
-// pinHold pins the hold that w names. w takes the start and the specialist from the hold. If the hold has expired, w
-// no longer names it, and the result has no id.
+// pinHold pins the hold that w names. w gets the hold's start time and specialist. If the hold has expired, w no longer
+// names it, and the result has no id.
 //
 // Errors: holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown, and no start is named), *ValidationError.
 func (bk *Booking) pinHold(ctx context.Context, w *wanted) (secured, error) {
@@ -251,8 +255,8 @@ func (bk *Booking) pinHold(ctx context.Context, w *wanted) (secured, error) {
 	return secured{}, nil
 }
 
-// takeOver sets the start and the specialist to those of the named hold. It refuses a hold with another type, start
-// or specialist than w names, and a hold that is longer than the type, unless it belongs to a request.
+// takeOver sets the start and the specialist to those of the named hold. It refuses a hold whose type, start or
+// specialist differs from what w names, and a hold that is longer than the type, unless it belongs to a request.
 func (w *wanted) takeOver(held holds.Span) error {
 	var m record.Mistakes
 	if w.Type.ID != held.AppointmentTypeID {
@@ -274,9 +278,9 @@ func (w *wanted) takeOver(held holds.Span) error {
 	return m.Err()
 }
 
-// settle ends the hold of a booking or a move according to its outcome. After a conflict, it releases the hold, whose
-// time is booked. If nothing was written, it releases a hold that was claimed for the write, and returns a named hold
-// to its client or its request. The client's hold also ends if the client is not allowed to book this time.
+// settle ends the hold of a booking or a move according to its outcome. After a conflict, it releases the hold, because
+// its time is already booked. If nothing was written, it releases a hold that was claimed for the write, and returns a
+// named hold to its client or its request. The client's hold also ends if the client is not allowed to book this time.
 func (bk *Booking) settle(ctx context.Context, h secured, a *store.Appointment, err error) {
 	switch {
 	case h.ID == "":
@@ -298,9 +302,9 @@ func (bk *Booking) settle(ctx context.Context, h secured, a *store.Appointment, 
 	}
 }
 
-// Confirm ends the hold of a booking that is durable. The live state publishes EventConfirm. If the hold expired
-// while the booking was being written, Confirm publishes the event itself. Failures are only logged: the hold
-// expires by itself.
+// Confirm ends the hold of a booking that has been stored durably. The live state publishes EventConfirm. If the hold
+// expired while the booking was being written, Confirm publishes the event itself. Failures are only logged, because
+// the hold will expire anyway.
 func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
 	ctx = context.WithoutCancel(ctx)
 	isThere, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
@@ -314,15 +318,15 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	}
 }
 
-// Release removes a hold. Failures are only logged: the hold expires by itself.
+// Release removes a hold. Failures are only logged, because the hold will expire anyway.
 func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reason) {
 	if _, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
 		bk.log.Warn("failed to release a hold; it expires on its own", "error", err)
 	}
 }
 
-// Unpin returns a pinned hold to its client, which has at least bookingGrace to try again. Failures are only
-// logged: the hold expires by itself.
+// Unpin returns a pinned hold to its client, which then has at least bookingGrace to retry. Failures are only logged,
+// because the hold will expire anyway.
 func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) {
 	_, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace)
 	if err != nil && !errors.Is(err, holds.ErrNotFound) {

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskAppointmentHasNoClient: the appointment has neither an invented client nor the client of the desk's
-// browser. It is still recognised as the booking of the hold that the desk booked it with.
+// TestDeskAppointmentHasNoClient: the appointment has neither a made-up client nor the desk browser's client. It is
+// still recognised as the booking made with the desk's hold.
 func TestDeskAppointmentHasNoClient(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

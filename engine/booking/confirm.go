@@ -15,15 +15,15 @@ import (
 // # Every page receives every booking
 //
 // The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked
-// may stop before it ends the hold, and during a change of home no live state accepts it. The change feed contains
-// every booking. So a node waits for the event of each booking in the feed, and publishes EventBooked to its own
-// pages if the event does not arrive.
+// might stop before it ends the hold, and no live state accepts the event while the live state is moving to another
+// backend. The change feed contains every booking. So for each booking in the feed, a node waits for the event and
+// publishes EventBooked to its own pages if it does not arrive.
 
-// confirmWait is how long a booking can be in the feed before its EventConfirm arrives. A change of home takes less
-// time.
+// confirmWait is how long a booking can be in the feed before its EventConfirm arrives. Moving the live state to
+// another backend takes less time.
 const confirmWait = time.Second
 
-// confirms are the bookings of the feed whose EventConfirm this node waits for.
+// confirms are the bookings in the feed for which this node is waiting for an EventConfirm.
 type confirms struct {
 	mu      sync.Mutex
 	waiting map[string]expected // by appointment id
@@ -37,7 +37,7 @@ type expected struct {
 	due   time.Time
 }
 
-// confirmKey identifies a booking by the fields of its event.
+// confirmKey identifies a booking by the fields in its event.
 type confirmKey struct {
 	specialistID string
 	slotStart    int64
@@ -49,7 +49,7 @@ func newConfirms() *confirms {
 		seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12)}
 }
 
-// FollowBooking applies a change of the feed: it waits for the EventConfirm of a booking or a move, and stops waiting
+// FollowBooking applies a change from the feed: it waits for the EventConfirm of a booking or a move, and stops waiting
 // if the appointment ends.
 func (bk *Booking) FollowBooking(c *store.Change) {
 	if !c.Moved() {
@@ -73,7 +73,7 @@ func (bk *Booking) FollowBooking(c *store.Change) {
 	}
 }
 
-// Confirmed records that this node's pages received EventConfirm for a span. The span of a visit covers several
+// Confirmed records that this node's pages received EventConfirm for a span. A visit's span covers several
 // appointments.
 func (bk *Booking) Confirmed(s *holds.Span) {
 	f := bk.confirms
@@ -89,7 +89,7 @@ func (bk *Booking) Confirmed(s *holds.Span) {
 }
 
 // overdue removes and returns the bookings whose event did not arrive in time. wait is the time until the next one is
-// due; negative if there is none.
+// due, or negative if there is none.
 func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,8 +107,7 @@ func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) 
 	return list, wait
 }
 
-// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm does not arrive, until ctx
-// ends.
+// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm does not arrive, until ctx is done.
 func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 	for ctx.Err() == nil {
 		list, wait := bk.confirms.overdue(time.Now())

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestConfirmsWaitForTheEvent: a booking in the feed is overdue a second later, once, unless its event arrived first
-// or the booking ended.
+// TestConfirmsWaitForTheEvent: one second after it appears in the feed, a booking is overdue, once, unless its event
+// arrived first or the booking ended.
 func TestConfirmsWaitForTheEvent(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	taken := func(start time.Time, seat int) *store.Taken {

@@ -26,7 +26,7 @@ const (
 var acts = [...]string{"hold", "book", "move"}
 
 // refusals are the reasons why holds, bookings and moves are refused, in the order of the metrics. The names are the
-// codes and reasons of the answers. An error counts under the first reason that matches.
+// codes and reasons in the responses. An error counts under the first reason that matches.
 var refusals = [...]struct {
 	name string
 	has  func(error) bool
@@ -84,7 +84,7 @@ type counts struct {
 	refused   [len(acts)][len(refusals)]atomic.Uint64
 }
 
-// Counts are the numbers of outcomes since this process started.
+// Counts are the outcome totals since this process started.
 type Counts struct {
 	Holds     uint64         // granted, including renewals by a repeated request
 	Moves     uint64         // appointments that were moved
@@ -93,14 +93,13 @@ type Counts struct {
 	Refused   []RefusalCount // for every act and reason
 }
 
-// RefusalCount is the number of times that an act was refused for a reason. Act and Reason are names
-// in the metrics.
+// RefusalCount is how often an act was refused for one reason. Act and Reason are names in the metrics.
 type RefusalCount struct {
 	Act, Reason string
 	Count       uint64
 }
 
-// Counts returns the numbers of outcomes.
+// Counts returns the outcome totals.
 func (bk *Booking) Counts() Counts {
 	c := Counts{Holds: bk.counts.held.Load(), Moves: bk.counts.moved.Load(), Conflicts: bk.counts.conflicts.Load()}
 	for i := range bk.counts.booked {
@@ -114,7 +113,7 @@ func (bk *Booking) Counts() Counts {
 	return c
 }
 
-// CountRefusal counts a refused act by its reason. It ignores a nil error.
+// CountRefusal counts a refused act under its reason. It ignores a nil error.
 func (bk *Booking) CountRefusal(act Act, err error) {
 	if err == nil || errors.Is(err, context.Canceled) { // the client has disconnected
 		return

@@ -93,7 +93,7 @@ func TestCountsSeparateActsAndReasons(t *testing.T) {
 	}
 }
 
-// TestConflictIsCounted: the database refuses a time that another process booked, which this process did not have in
+// TestConflictIsCounted: the database refuses a time that another process booked and that this process did not have in
 // memory.
 func TestConflictIsCounted(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// Explanation reports whether one specialist can be booked at one start, and why not.
+// Explanation reports whether one specialist can be booked at one start time and, if not, why.
 type Explanation struct {
 	SpecialistID string
 	Bookable     bool

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// MaxFound is the maximum number of times in one answer of FreeTimes.
+	// MaxFound is the maximum number of times that FreeTimes returns.
 	MaxFound = 50
-	// findDays is the number of days ahead that FreeTimes searches, and findStep the number of them that it
-	// lists in one step.
+	// findDays is the number of days ahead that FreeTimes searches, and findStep is how many of them it lists in one
+	// step.
 	findDays, findStep = 186, 31
 )
 
-// NextAvailable returns the first slot at or after an instant with a free seat that no client holds, up to the type's
-// horizon. Errors: ErrNoSlots, store.ErrNotFound, *ValidationError.
+// NextAvailable returns the first slot at or after an instant, up to the type's booking horizon, that has a free seat
+// no client holds. Errors: ErrNoSlots, store.ErrNotFound, *ValidationError.
 func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string,
 	after time.Time) (Timeslot, error) {
 	s := bk.clinic.Current()
@@ -62,9 +62,9 @@ type FindRequest struct {
 	Count             int             // 1 to MaxFound
 }
 
-// FreeTimes lists the first starts with a free seat that no other client holds. It is meant for the desk, which may
-// book at shorter notice and further ahead than patients: up to half a year. For each start, it names the free
-// specialists. Errors: *ValidationError, store.ErrNotFound.
+// FreeTimes lists the first start times with a free seat that no other client holds. It is meant for the desk, which is
+// allowed to book at shorter notice and further ahead than patients: up to half a year. For each start time, it names
+// the free specialists. Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")
@@ -119,7 +119,7 @@ func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, er
 	return found, nil
 }
 
-// suits reports whether a local start is on one of the requested weekdays and in the requested part of the day.
+// suits reports whether a local start time is on one of the requested weekdays and in the requested part of the day.
 func (r *FindRequest) suits(start time.Time) bool {
 	weekday := store.Weekday(start.Weekday())
 	clock := store.TimeOfDay(start.Hour()*60 + start.Minute())

@@ -33,8 +33,8 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	if len(got) != 3 || !got[0].Start.Equal(c.Start) || !slices.Equal(got[0].SpecialistIDs, []string{"ada", "bea"}) {
 		t.Fatalf("from noon: %+v", got)
 	}
-	// A time that is booked with one specialist is free with the other. A client that holds the other's time finds
-	// it.
+	// A time that is booked with one specialist is free with the other. A client that holds the other specialist's time
+	// still finds it.
 	r := enginetest.BookingOf(1, "checkup")
 	r.SlotStart, r.SpecialistID = c.Start, "ada"
 	c.MustBook(r)

@@ -12,8 +12,7 @@ import (
 	"holdfast/holds"
 )
 
-// forgetful is a live state that loses some holds as soon as they are created, like one that is abandoned at that
-// moment.
+// forgetful is a live state that loses some holds as soon as they are created, as if it were abandoned at that moment.
 type forgetful struct {
 	holds.Backend
 	left int
@@ -28,8 +27,8 @@ func (f *forgetful) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error
 	return h, err
 }
 
-// TestBookingOutlivesLostHold: a client that books or moves without a hold gets no error about an expired hold if a
-// failed live state lost the hold of the booking itself.
+// TestBookingOutlivesLostHold: a client that books or moves without a hold does not get an error about an expired hold
+// if a failed live state lost the booking's own hold.
 func TestBookingOutlivesLostHold(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)

@@ -17,7 +17,7 @@ import (
 // MinHoldTTL is the shortest TTL that can be requested.
 const MinHoldTTL = time.Second
 
-// HoldRequest asks for a hold.
+// HoldRequest is a request for a hold.
 type HoldRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
@@ -27,12 +27,12 @@ type HoldRequest struct {
 	TTL               time.Duration // 0 means the type's
 	Displace          bool          // staff: displaces another client's hold; its owner is notified
 	IgnoreHours       bool          // staff: also outside the opening times
-	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time is free,
-	// and the cooldown does not apply.
+	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time counts as
+	// free, and the cooldown does not apply.
 	Moving *store.Appointment
-	// Limit returns the reason why the caller may not hold a span, for example because a network already holds its
-	// share of the specialist's day; nil if it may. If no specialist is named, specialists over the limit are
-	// skipped. Nil means no limit.
+	// Limit returns the reason why the caller may not hold a span, for example because the caller's network already
+	// holds its share of the specialist's day, or nil if it may. If no specialist is named, specialists over the limit
+	// are skipped. If Limit is nil, there is no limit.
 	Limit func(*holds.Span) error
 }
 
@@ -41,8 +41,8 @@ func (r *HoldRequest) moves() bool {
 	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
 }
 
-// Hold claims a slot for one client. If no specialist is named, it assigns one, and the next one if that claim fails,
-// until a claim succeeds or none is left.
+// Hold claims a slot for one client. If no specialist is named, it assigns one. If that claim fails, it assigns the
+// next one, until a claim succeeds or no specialist is left.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrQuota, *CooldownError.
@@ -77,7 +77,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			if errors.As(err, &cooling) {
 				return holds.Hold{}, err
 			}
-			bk.log.Warn("failed to check the cooldown for a hold; it is checked at booking", "error", err)
+			bk.log.Warn("failed to check the cooldown for a hold; the check is repeated at booking", "error", err)
 		}
 	}
 	if offers, err = bk.withinLimit(ctx, &r, offers); err != nil {
@@ -97,8 +97,8 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	return h, err
 }
 
-// withinLimit returns the offers that the caller may hold. A slot that the client already holds is not counted a
-// second time. If no offer is left, the error is the limit of the first.
+// withinLimit returns the offers that the caller may hold. A slot that the client already holds is not counted a second
+// time. If no offer is left, the error is the first offer's limit.
 func (bk *Booking) withinLimit(ctx context.Context, r *HoldRequest, offers []Offer) ([]Offer, error) {
 	if r.Limit == nil {
 		return offers, nil
@@ -136,8 +136,8 @@ func (r *HoldRequest) validate() error {
 	return m.Err()
 }
 
-// ExtendHold is a heartbeat: the hold expires ttl from now (0: the TTL of its type), never after its maximum life.
-// With restart, the maximum life starts over, at most holds.MaxRestarts times.
+// ExtendHold is a heartbeat: the hold will expire ttl from now (0 means the type's TTL), but never after its maximum
+// life. With restart, the maximum life starts over, at most holds.MaxRestarts times.
 //
 // Errors: holds.ErrNotFound (expired or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
 func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration,
@@ -184,8 +184,8 @@ func (bk *Booking) ReclaimHold(ctx context.Context, h *holds.Hold) error {
 	return err
 }
 
-// HoldEnd returns when a live hold expires, and reports whether it is live. If the live state is unreachable, it
-// returns an instant one second from now.
+// HoldEnd returns when a hold expires and reports whether it is live. If the live state is unreachable, it returns an
+// instant one second from now.
 func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
 	h, err := bk.holds.Hold(ctx, id)
 	if err != nil && !errors.Is(err, holds.ErrNotFound) {
@@ -221,9 +221,9 @@ const (
 	maxRecentHolds = 1 << 15 // one half of the memory
 )
 
-// Booked returns a function that reports whether the booking of a hold was written. The live state calls it for a
-// pinned hold that has expired: the process that pinned it may have stopped between the commit and the confirmation.
-// An appointment without an owner counts as the booking of the pinned hold, because no other client could take the
+// Booked returns a function that reports whether a hold's booking was written. The live state calls it for a pinned
+// hold that has expired, because the process that pinned it might have stopped between the commit and the confirmation.
+// An appointment without an owner counts as the pinned hold's booking, because no other client could have taken the
 // seat.
 func Booked(s store.Store) func(holds.Hold) bool {
 	return func(h holds.Hold) bool {

@@ -15,8 +15,8 @@ import (
 // to fill in a form. A page that is still open extends its hold.
 const PublicHoldTTL = 5 * time.Minute
 
-// LimitTTL limits the TTL that the public can request for a hold of a type. It returns a TTL above
-// clinic.MaxHoldTTL unchanged, so that it will be refused.
+// LimitTTL limits the TTL that the public can request for a hold on a type. It returns a TTL above clinic.MaxHoldTTL
+// unchanged so that it will be refused later.
 func (bk *Booking) LimitTTL(appointmentTypeID string, asked time.Duration) time.Duration {
 	most := PublicHoldTTL
 	if t, ok := bk.clinic.Current().Types[appointmentTypeID]; ok {
@@ -28,7 +28,7 @@ func (bk *Booking) LimitTTL(appointmentTypeID string, asked time.Duration) time.
 	return min(asked, most)
 }
 
-// LimitExtension limits, like LimitTTL, the TTL that the public can request for an existing hold.
+// LimitExtension is like LimitTTL, but for an extension of an existing hold.
 func (bk *Booking) LimitExtension(ctx context.Context, holdID string, asked time.Duration) time.Duration {
 	if asked <= PublicHoldTTL || !record.ValidID(holdID) {
 		return asked
@@ -40,15 +40,14 @@ func (bk *Booking) LimitExtension(ctx context.Context, holdID string, asked time
 	return bk.LimitTTL(h.AppointmentTypeID, asked)
 }
 
-// Room is the number of consecutive appointments that fit into the opening hours of a day or a week,
-// booked or not.
+// Room is the number of consecutive appointments, booked or not, that fit into the opening hours of a day or a week.
 type Room struct {
 	Period int64 // the number of the day or week, by the specialist's local time
 	Seats  int
 }
 
-// RoomAround returns the room for appointments of the hold's type on the day and in the week (from Monday) of
-// the hold, for its specialist.
+// RoomAround returns how many appointments of the hold's type fit, for its specialist, into the hold's day and into its
+// week (starting on Monday).
 func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	s := bk.clinic.Current()
 	t, c := s.Types[h.AppointmentTypeID], s.Calendars[h.SpecialistID]
@@ -72,7 +71,7 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
 }
 
-// roomOf counts the seats of a range of days. If slots overlap, it counts only one of them.
+// roomOf counts the seats in a range of days. If slots overlap, it counts only one of them.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from),
@@ -84,8 +83,8 @@ func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date,
 	return slots * max(t.Capacity, 1)
 }
 
-// SessionWaits reports whether a session request of this owner is waiting for a specialist, and until when. If the
-// store cannot be read, it returns true and an instant one second from now.
+// SessionWaits reports whether this owner's session request is waiting for a specialist, and until when. If the store
+// cannot be read, it returns true and an instant one second from now.
 func (bk *Booking) SessionWaits(ctx context.Context, owner string) (time.Time, bool) {
 	now := record.Now()
 	list, err := bk.store.Sessions(ctx, store.SessionFilter{Owner: owner,

@@ -13,11 +13,11 @@ import (
 // MaxInTheWay is the maximum number of appointments that InTheWay lists.
 const MaxInTheWay = 500
 
-// InTheWay lists the confirmed appointments that overlap the blocks and are not over, by start. more reports whether
+// InTheWay lists the confirmed appointments that overlap the blocks and have not ended, by start. more reports whether
 // there are more than it lists.
 func (bk *Booking) InTheWay(ctx context.Context,
 	blocks []store.Block) (list []store.Appointment, more bool, err error) {
-	// One query for each specialist covers all blocks, from the first start to the last end.
+	// One query per specialist covers all blocks, from the first start to the last end.
 	bySpecialist := make(map[string][]store.Block)
 	for _, b := range blocks {
 		bySpecialist[b.SpecialistID] = append(bySpecialist[b.SpecialistID], b)

@@ -12,9 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkTimeslots lists 30 days, pooled over 20 specialists whose calendars are nine tenths full: read from the
-// database, as for the first call after a start; computed again from the taken time in memory, as after every
-// booking; and from the slot cache.
+// BenchmarkTimeslots lists 30 days, pooled over 20 specialists whose calendars are 90% full. It measures three cases:
+// reading from the database, as in the first call after a start; recomputing from the taken time in memory, as after
+// every booking; and reading from the slot cache.
 func BenchmarkTimeslots(b *testing.B) {
 	e, _ := enginetest.BookedClinic(b, 20, 30)
 	today := store.DateOf(time.Now().UTC())
@@ -44,8 +44,8 @@ func BenchmarkTimeslots(b *testing.B) {
 	}
 }
 
-// TestPooledHoldBuildsNoLists: every booking outdates the lists of its type. A hold of any specialist does not
-// compute a new list for each of many specialists.
+// TestPooledHoldBuildsNoLists: every booking invalidates its type's lists. A hold with any specialist does not compute
+// a new list for each of many specialists.
 func TestPooledHoldBuildsNoLists(t *testing.T) {
 	e, _ := enginetest.BookedClinic(t, 100, 1)
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(8 * time.Hour)

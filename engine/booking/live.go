@@ -12,13 +12,13 @@ import (
 	"holdfast/store"
 )
 
-// The pages in a waiting room poll the same day again and again. Holds and selections of that day are the same for
-// all of them, except for each client's own. So this process reads them once and shares the result until something
+// The pages in a waiting room poll the same day again and again. The holds and selections for that day are the same for
+// all pages, except for each client's own. So this process reads them once and shares the result until something
 // changes.
 
-// countedHolds is the live state with a count of the changes that this process made to holds and selections. It
-// counts a change before the call returns, so a later poll sees the new count. Under the context of a trial
-// (store.WithTrial) it changes nothing and returns store.ErrTrial.
+// countedHolds is the live state with a count of the changes that this process made to holds and selections. It counts
+// a change before the call returns, so a later poll sees the new count. In a trial context (store.WithTrial), it
+// changes nothing and returns store.ErrTrial.
 type countedHolds struct {
 	holds.Backend
 	changes atomic.Uint64
@@ -109,7 +109,7 @@ func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, e
 // immediately.
 func (bk *Booking) Live() holds.Backend { return bk.holds }
 
-// liveDay has the holds and selections of one day, for the specialists of one listing. It is immutable.
+// liveDay contains the holds and selections of one day, for the specialists in one listing. It is immutable.
 type liveDay struct {
 	changes uint64    // the count before it was read
 	until   time.Time // when the first of them expires
@@ -123,7 +123,7 @@ type liveKey struct {
 	generation                      uint64
 }
 
-// liveDays caches the days of recent polls.
+// liveDays caches recently polled days.
 type liveDays struct {
 	mu   sync.Mutex
 	days map[liveKey]*liveDay
@@ -152,8 +152,8 @@ func (l *liveDays) put(key liveKey, d *liveDay) {
 	l.days[key] = d
 }
 
-// liveDay reads the holds and selections between two instants, or returns the shared copy. If other nodes can change
-// the live state too, it always reads.
+// liveDay reads the holds and selections between two instants, or returns the shared copy. If other nodes can also
+// change the live state, it always reads.
 func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to,
 	now time.Time) (*liveDay, error) {
 	d := &liveDay{changes: bk.holds.changes.Load(), until: now.Add(maxLiveAge)}
@@ -174,8 +174,7 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 	if d.looking, err = bk.holds.Selected(ctx, from, to, specialists...); err != nil {
 		return nil, err
 	}
-	// A selection that began on the previous day and extends into this one is listed under the
-	// previous day.
+	// A selected slot that begins on the previous day and extends into this one is listed under the previous day.
 	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool {
 		return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from)
 	})
@@ -192,7 +191,7 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 	return d, nil
 }
 
-// lapses sets until to the expiry of a hold or a selection if that is earlier, on the monotonic clock of now.
+// lapses moves until forward to the expiry of a hold or a selection if that is earlier, on now's monotonic clock.
 func (d *liveDay) lapses(at, now time.Time) {
 	if until := now.Add(at.Sub(now)); until.Before(d.until) {
 		d.until = until
@@ -215,8 +214,8 @@ const (
 // HoldStats returns counts of the live state, for operators.
 func (bk *Booking) HoldStats(ctx context.Context) (holds.Stats, error) { return bk.holds.Stats(ctx) }
 
-// HoldServer returns the status of the server of the live state. It returns holds.ErrUnavailable if there is none, or
-// it is unreachable.
+// HoldServer returns the status of the server that stores the live state. It returns holds.ErrUnavailable if there is
+// none or it is unreachable.
 func (bk *Booking) HoldServer(ctx context.Context) (holds.Server, error) {
 	if live, ok := bk.holds.Backend.(holds.Served); ok {
 		return live.Server(ctx)
@@ -224,9 +223,9 @@ func (bk *Booking) HoldServer(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// LiveStateHealth returns nil if the live state is usable. It pings at most once a second, for all callers
-// together, and waits for at most 250 ms. During a ping, other callers get the last result. Before the first result
-// they wait for it.
+// LiveStateHealth returns nil if the live state is usable. It pings at most once a second for all callers together, and
+// waits at most 250 ms. During a ping, other callers get the previous result or, if there is none yet, wait for the
+// first one.
 func (bk *Booking) LiveStateHealth(ctx context.Context) error {
 	p := &bk.pulse
 	now := time.Now()

@@ -39,7 +39,7 @@ func TestPollSeesTheHoldOfAVisit(t *testing.T) {
 	})
 }
 
-// pausedPing is a live state whose ping answers only when the test sends the answer.
+// pausedPing is a live state whose ping returns only when the test supplies the result.
 type pausedPing struct {
 	holds.Backend
 	answer chan error
@@ -54,8 +54,8 @@ func (p pausedPing) Ping(ctx context.Context) error {
 	}
 }
 
-// TestHealthWaitsForTheFirstCheck: callers during the first check wait for its answer instead of getting a healthy
-// live state.
+// TestHealthWaitsForTheFirstCheck: callers that arrive during the first check wait for its result instead of assuming
+// that the live state is healthy.
 func TestHealthWaitsForTheFirstCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// OnlineChange is a booking, a move or a cancellation that no member of staff made: by a patient, an agent, another
-// program or the server.
+// OnlineChange is a booking, a move or a cancellation made by a patient, an agent, another program or the server, not
+// by staff.
 type OnlineChange struct {
 	ID          string // of the audit entry; of the appointment if Kind is ChangeCreated
 	Kind        string // ChangeCreated, ChangeRescheduled or ChangeCancelled
@@ -21,17 +21,17 @@ type OnlineChange struct {
 	From        Gap               // of a move or a cancellation: the time that became free
 }
 
-// Gap is the time of a specialist that became free.
+// Gap is the specialist's time that became free.
 type Gap struct {
 	SpecialistID       string
 	SlotStart, SlotEnd time.Time
 }
 
-// maxOnlineScan is the maximum number of audit entries of one action that OnlineChanges reads.
+// maxOnlineScan is the maximum number of audit entries per action that OnlineChanges reads.
 const maxOnlineScan = 500
 
-// OnlineChanges lists the online bookings, moves and cancellations since an instant, newest first: of one
-// specialist, or of all if none is named. It leaves out a cancellation that was undone.
+// OnlineChanges lists the online bookings, moves and cancellations since an instant, newest first, for one specialist
+// or, if none is named, for all. It leaves out cancellations that were undone.
 func (bk *Booking) OnlineChanges(
 	ctx context.Context, since time.Time, specialistID string, limit int,
 ) ([]OnlineChange, error) {
@@ -68,7 +68,7 @@ func (bk *Booking) changedOnline(
 	}
 	for _, e := range entries {
 		var before appointmentAudit
-		// An erasure deletes the old state. The desk cannot do anything about such an entry.
+		// An erasure deletes the old state. There is nothing that the desk can do about such an entry.
 		if strings.HasPrefix(e.Actor, "user:") || e.Before == nil || json.Unmarshal(e.Before, &before) != nil {
 			continue
 		}

@@ -12,13 +12,13 @@ import (
 	"holdfast/store"
 )
 
-// PatientRequest asks to change the data of an appointment's patient.
+// PatientRequest is a request to change the patient data of an appointment.
 type PatientRequest struct {
 	ID      string
 	Version int64                // the version the caller has seen; 0 = any
 	Edit    func(*store.Patient) // applies the changes
-	// to the type's questions, by their ids; an empty answer removes the stored one, and a missing one leaves it
-	// unchanged
+	// answers to the type's questions, by question id; an empty answer removes the stored one, and a missing one leaves
+	// it unchanged
 	Answers map[string]string
 	SMS     *bool // whether the patient agrees to text messages; nil means unchanged
 	Actor   record.Actor
@@ -27,9 +27,9 @@ type PatientRequest struct {
 }
 
 // ChangePatient corrects the patient of a confirmed appointment and the answers to the type's questions. If the email
-// address changes, the earlier manage links and the address of the calendar stop working, because they are in someone
-// else's mailbox. The new address gets an email with a new link. The old address gets an email that it will receive
-// no more emails.
+// address changes, the earlier manage links and the calendar address stop working, because they may be in someone
+// else's mailbox. The new address gets an email with a new link. The old address gets an email saying that it will not
+// receive any more emails.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
 func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {
@@ -64,7 +64,7 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 		})
 }
 
-// SameAddress reports whether two spellings are the same email address.
+// SameAddress reports whether two spellings denote the same email address.
 func SameAddress(a, b string) bool {
 	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkPoll measures one poll of a day, in process, while many visitors hold and select slots of that day and of
-// 30 others.
+// BenchmarkPoll measures one in-process poll of a day while many visitors hold and select slots on that day and on 30
+// others.
 func BenchmarkPoll(b *testing.B) {
 	for _, visitors := range []int{0, 100, 1_000} {
 		b.Run(fmt.Sprintf("%d visitors", visitors), func(b *testing.B) {

@@ -12,12 +12,12 @@ import (
 	"holdfast/store"
 )
 
-// maxHoldExtension is the longest time by which a request's hold can be extended.
+// maxHoldExtension is the maximum time by which a request's hold can be extended.
 const maxHoldExtension = 8 * 24 * time.Hour
 
-// A request is a public booking that is not an appointment yet. The server holds its time under a separate owner,
-// which is not a client, until the request is confirmed, declined or expired. Offers of the waiting list are held in
-// the same way.
+// A request is a public booking that is not an appointment yet. The server holds its time under a separate owner, which
+// is not a client, until the request is confirmed, is declined or expires. Waiting-list offers are held in the same
+// way.
 
 // RequestedSlot is the slot of a request.
 type RequestedSlot struct {
@@ -29,8 +29,8 @@ type RequestedSlot struct {
 }
 
 // HoldForRequest holds a slot until an instant for the owner of a request. If that owner already holds the slot,
-// HoldForRequest returns that hold, and extends it if until is later. It does not check notice and horizon: the
-// request was made in time.
+// HoldForRequest returns that hold, and extends it if until is later. It does not check the minimum notice or the
+// booking horizon, because the request was made in time.
 //
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
 func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner,
@@ -40,7 +40,7 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 	if !ok {
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
-	t = withLength(t, w.Length)
+	t = WithLength(t, w.Length)
 	if len(t.Needs) > 0 {
 		if _, err := bk.RequestHold(ctx, w.SpecialistID, owner); err != nil && !errors.Is(err, holds.ErrNotFound) {
 			return holds.Hold{}, err
@@ -55,20 +55,22 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension})
 }
 
-// RequestHold returns the live hold of a request's owner. If one of its rooms has been deactivated since then, it
-// releases the hold.
+// RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (HeldRooms), it releases the
+// hold.
 //
-// Errors: holds.ErrNotFound, and those of the live state.
+// Errors: holds.ErrNotFound, and the live state's errors.
 func (bk *Booking) RequestHold(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
 	list, err := bk.holds.List(ctx, specialistID)
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	if i := slices.IndexFunc(list, func(h holds.Hold) bool { return h.Owner.Is(owner) }); i >= 0 {
-		if !bk.clinic.Current().HasInactive(list[i].Resources.List()) {
-			return list[i], nil
+		h, s := list[i], bk.clinic.Current()
+		t := s.Types[h.AppointmentTypeID]
+		if t == nil || HeldRooms(s, WithLength(t, h.SlotEnd.Sub(h.SlotStart)), &h, false) == "" {
+			return h, nil
 		}
-		bk.Release(ctx, list[i], holds.ReasonReleased)
+		bk.Release(ctx, h, holds.ReasonReleased)
 	}
 	return holds.Hold{}, holds.ErrNotFound
 }
@@ -85,8 +87,9 @@ func (bk *Booking) ReleaseRequestHold(ctx context.Context, specialistID string, 
 	return err
 }
 
-// CheckRequest checks a booking that becomes a request. If it names a live hold, CheckRequest pins and returns that
-// hold: TransferToRequest passes it to the request, and Unpin returns it to its client. Otherwise the hold has no id.
+// CheckRequest checks a booking that will become a request. If it names a live hold, CheckRequest pins and returns that
+// hold: TransferToRequest then passes it to the request, or Unpin returns it to its client. Otherwise, the returned
+// hold has no id.
 //
 // Errors: *ValidationError, holds.ErrNotOwner, holds.ErrNotFound.
 func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (*store.AppointmentType, holds.Hold, error) {
@@ -102,12 +105,12 @@ func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (*store.Appoint
 	return w.Type, h.Hold, err
 }
 
-// TransferToRequest passes a client's hold to the owner of a request, in one step. The request is already durable,
+// TransferToRequest passes a client's hold to the owner of a request, in one step. The request has already been stored,
 // so failures are only logged: the time is claimed again when the request is confirmed.
 func (bk *Booking) TransferToRequest(ctx context.Context, h holds.Hold, to holds.Owner, until time.Time) {
 	ttl := max(time.Until(until), time.Second)
 	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+
 		maxHoldExtension); err != nil {
-		bk.log.Warn("failed to transfer the hold to its request; confirmation claims it again", "error", err)
+		bk.log.Warn("failed to transfer the hold to its request; confirmation claims the time again", "error", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// RescheduleRequest asks to move an appointment to another time.
+// RescheduleRequest is a request to move an appointment to another time.
 type RescheduleRequest struct {
 	ID           string
 	Version      int64     // the version the caller has seen; 0 = any
@@ -29,22 +29,22 @@ type RescheduleRequest struct {
 	Silent       bool
 	// Undoable: staff can undo the move for UndoTime, and no notification is sent before that.
 	Undoable bool
-	// AppointmentTypeID changes the type, for staff: the appointment moves to a free time of that type. If empty, the
+	// AppointmentTypeID lets staff change the type: the appointment moves to a free time for that type. If empty, the
 	// type does not change.
 	AppointmentTypeID string
 	Once              *record.Once
-	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. Nil
-	// means no check.
+	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. If
+	// Admit is nil, there is no check.
 	Admit func(context.Context, store.Tx, *store.Appointment) error
 }
 
-// Reschedule moves an appointment, to another specialist if necessary. It claims the new time first. The move is one
-// update of the same row, so it happens completely or not at all, and the appointment keeps its old time until then.
-// The move invalidates all earlier manage links. Of two concurrent moves, one is refused with store.ErrVersion,
-// regardless of the version they name. Other concurrent changes (the practice-management system has accepted the
-// appointment, the patient has arrived) do not cause a refusal.
+// Reschedule moves an appointment, to another specialist if necessary. It claims the new time first. The move is a
+// single update of the appointment's row, so it happens completely or not at all. Until then, the appointment keeps its
+// old time. The move invalidates all earlier manage links. Of two concurrent moves, one is refused with
+// store.ErrVersion, regardless of the versions they name. Other concurrent changes (for example, the
+// practice-management system accepts the appointment, or the patient arrives) do not cause a refusal.
 //
-// A move to the current time changes nothing, unless the appointment was overbooked: then it no longer is.
+// A move to the current time changes nothing, except that an overbooked appointment then stops being overbooked.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, ErrVisit, ErrAsksDesk, *NotBookableError,
 // store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner, *ValidationError.
@@ -128,7 +128,7 @@ func (r *RescheduleRequest) owner() holds.Owner {
 	return r.Owner
 }
 
-// secureMove secures the new time of an appointment: the hold that the request names, or one that is claimed now.
+// secureMove secures the new time of an appointment: it uses the hold that the request names, or claims one.
 func (bk *Booking) secureMove(ctx context.Context, r *RescheduleRequest, a *store.Appointment) (secured, error) {
 	t, ok := bk.clinic.Current().Types[cmp.Or(r.AppointmentTypeID, a.AppointmentTypeID)]
 	switch {
@@ -165,7 +165,7 @@ func (bk *Booking) secureMove(ctx context.Context, r *RescheduleRequest, a *stor
 	return bk.secure(ctx, &w)
 }
 
-// isNotFree reports whether the error is about this specialist's time, so that another specialist may be free.
+// isNotFree reports whether the error concerns only this specialist's time, so that another specialist might be free.
 func isNotFree(err error) bool {
 	var held *holds.HeldError
 	var reason *availability.NotBookableError

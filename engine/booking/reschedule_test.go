@@ -30,7 +30,7 @@ func TestReschedule(t *testing.T) {
 			SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
-	// To a part of its own old time, and then to its own time.
+	// To a time that overlaps its old one, and then to its own time.
 	for n, to := range []time.Time{c.Start.Add(30 * time.Minute), c.Start.Add(30 * time.Minute)} {
 		moved, err := move(to, "ada")
 		if err != nil || !moved.SlotStart.Equal(to) {
@@ -40,7 +40,7 @@ func TestReschedule(t *testing.T) {
 			t.Errorf("after %d moves to one time, the version is %d, want 2: repeats change nothing", n+1, moved.Version)
 		}
 	}
-	// With a hold on the new time that only serves the move.
+	// With a hold on the new time that is used only for the move.
 	standing, err := c.Booking.Appointment(ctx, a.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestReschedule(t *testing.T) {
 	if after, _ := c.Booking.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
 		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
 	}
-	// To another specialist, if the request names none and the appointment's own specialist is taken.
+	// To another specialist, if the request names none and the appointment's own specialist is not free.
 	moved, err := move(other.SlotStart, "")
 	if err != nil || moved.SpecialistID != "bea" {
 		t.Errorf("to another specialist: %v, with %s, want bea", err, moved.SpecialistID)
@@ -85,7 +85,7 @@ func TestReschedule(t *testing.T) {
 	}
 }
 
-// meddling is a store that runs first just before the next write.
+// meddling is a store that runs the function first just before its next write.
 type meddling struct {
 	store.Store
 	first func()
@@ -99,7 +99,7 @@ func (s *meddling) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// TestConcurrentMoveIsRefused: an appointment changes between the check of a move and its write.
+// TestConcurrentMoveIsRefused: an appointment changes between a move's check and its write.
 func TestConcurrentMoveIsRefused(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

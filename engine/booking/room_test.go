@@ -19,7 +19,7 @@ import (
 	"holdfast/store"
 )
 
-// TestDeactivatedRoomIsNotBooked: a deactivated room is not booked, although a client held it before.
+// TestDeactivatedRoomIsNotBooked: a deactivated room is not booked, even if a client already held it.
 func TestDeactivatedRoomIsNotBooked(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -39,8 +39,8 @@ func TestDeactivatedRoomIsNotBooked(t *testing.T) {
 	}
 }
 
-// TestRequestTakesAnotherRoom: the room that was held for a request is deactivated, and its confirmation takes
-// another room.
+// TestRequestTakesAnotherRoom: the room held for a request is deactivated, and confirming the request books another
+// room.
 func TestRequestTakesAnotherRoom(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -106,7 +106,7 @@ func TestHoldTakesRoom(t *testing.T) {
 	if _, err := c.Hold(2, "laser", c.Start, "ben"); !errors.As(err, &inTheWay) {
 		t.Errorf("with ben: got %v, want a HeldError", err)
 	}
-	// The laser needs half an hour after it.
+	// The laser needs half an hour after the appointment.
 	if _, err := c.Hold(2, "laser", c.Start.Add(time.Hour), "ben"); !errors.As(err, &inTheWay) {
 		t.Errorf("an hour later: got %v, want a HeldError", err)
 	}
@@ -138,7 +138,7 @@ func TestRescheduleMovesRoom(t *testing.T) {
 	if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("undo with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
-	// To a type without needs, and back.
+	// To a type that needs no resources, and back.
 	plain, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
 	if err != nil || len(plain.Resources) != 0 {
 		t.Errorf("another type: got %q, %v; want no room", plain.Resources, err)
@@ -208,7 +208,7 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 		"nothing of a group":   {func(x *store.AppointmentType) { x.Needs = []store.Need{{}} }, "1 to 50"},
 		"one twice":            {func(x *store.AppointmentType) { x.Needs = []store.Need{{"room-1"}, {"room-2", "room-1"}} }, "named twice"},
 		"a room for a group":   {func(x *store.AppointmentType) { x.Capacity = 3 }, "capacity must be 1"},
-		"a room as specialist": {func(x *store.AppointmentType) { x.Specialists = []store.Assignment{{SpecialistID: "room-1"}} }, "name it in needs"},
+		"a room as specialist": {func(x *store.AppointmentType) { x.Specialists = []store.Assignment{{SpecialistID: "room-1"}} }, "put it in needs"},
 	} {
 		_, err := c.Clinic.UpdateAppointmentType(ctx, "user:jo", "peel", test.edit)
 		var invalid *record.ValidationError
@@ -216,7 +216,7 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
-	if err := c.Clinic.ArchiveSpecialist(ctx, "user:jo", "laser-1"); err == nil || !strings.Contains(err.Error(), "needs it") {
+	if err := c.Clinic.ArchiveSpecialist(ctx, "user:jo", "laser-1"); err == nil || !strings.Contains(err.Error(), "needs this room or device") {
 		t.Errorf("archiving a room that a type needs: got %v", err)
 	}
 	if _, err := c.Clinic.UpdateSpecialist(ctx, "user:jo", "ada", func(p *store.Specialist) { p.Kind = store.ResourceKind }); err == nil || !strings.Contains(err.Error(), "cannot be changed") {
@@ -224,8 +224,8 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 	}
 }
 
-// TestRoomIsNeverDoubleBooked: twelve concurrent workers hold, book, move and cancel appointments that share two
-// rooms and a laser. In the end, no two appointments use one of them at the same time, and the memory equals the
+// TestRoomIsNeverDoubleBooked: twelve concurrent workers hold, book, move and cancel appointments that share two rooms
+// and a laser. In the end, no two appointments use the same one at the same time, and the state in memory matches the
 // database.
 func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	t.Parallel()
@@ -342,4 +342,128 @@ func TestRoomServesItsOwnPlace(t *testing.T) {
 		t.Errorf("the hold took the room at the other place: %q", h.Resources)
 	}
 	c.MustHold(7, "peel", third, "ben")
+}
+
+// TestHoldFollowsScheduleChanges: the schedule changes after a client has held a time, so that the hold no longer has
+// the specialist or the rooms that a booking needs. The booking is refused, and the client can hold the time again.
+func TestHoldFollowsScheduleChanges(t *testing.T) {
+	t.Parallel()
+	edit := func(typeID string, change func(*store.AppointmentType)) func(*enginetest.TestClinic) error {
+		return func(c *enginetest.TestClinic) error {
+			_, err := c.Clinic.UpdateAppointmentType(c.T.Context(), enginetest.Jo, typeID, change)
+			return err
+		}
+	}
+	for _, x := range []struct {
+		name       string
+		typeID     string
+		change     func(*enginetest.TestClinic) error
+		want       availability.Reason
+		specialist string
+		rooms      []string // of the second hold
+	}{
+		{"a block of the room", "peel", func(c *enginetest.TestClinic) error {
+			_, err := c.Clinic.CreateBlock(c.T.Context(), enginetest.Jo, store.Block{SpecialistID: "room-1",
+				Start: c.Start, End: c.Start.Add(time.Hour)}, nil)
+			return err
+		}, availability.ReasonOverrideClosed, "ada", []string{"room-2"}},
+		{"a type that needs a room now", "checkup", edit("checkup", func(x *store.AppointmentType) {
+			x.Needs = []store.Need{{"room-1", "room-2"}}
+		}), availability.ReasonOverrideClosed, "ada", []string{"room-1"}},
+		{"a type that needs another room now", "peel", edit("peel", func(x *store.AppointmentType) {
+			x.Needs = []store.Need{{"room-2"}}
+		}), availability.ReasonOverrideClosed, "ada", []string{"room-2"}},
+		{"a specialist who no longer serves the type", "checkup", edit("checkup", func(x *store.AppointmentType) {
+			x.Specialists = slices.DeleteFunc(x.Specialists, func(a store.Assignment) bool { return a.SpecialistID == "ada" })
+		}), availability.ReasonInactive, "ben", nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			c := enginetest.WithRooms(t)
+			r := enginetest.BookingOf(1, x.typeID)
+			r.HoldID = c.MustHold(1, x.typeID, c.Start, "ada").ID
+			if err := x.change(c); err != nil {
+				t.Fatal(err)
+			}
+			a, err := c.Book(r)
+			if err == nil {
+				t.Fatalf("booked with %s in %q", a.SpecialistID, a.Resources)
+			}
+			enginetest.WantRefusal(t, "booking", err, x.want)
+			c.WantNoHolds()
+			r.HoldID = c.MustHold(1, x.typeID, c.Start, x.specialist).ID
+			if a := c.MustBook(r); !slices.Equal(a.Resources, x.rooms) {
+				t.Errorf("the second hold has %q, want %q", a.Resources, x.rooms)
+			}
+		})
+	}
+}
+
+// TestRequestLeavesClosedRoom: the room held for a request is blocked, and confirming the request books another room.
+func TestRequestLeavesClosedRoom(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	if _, err := c.Clinic.UpdateAppointmentType(t.Context(), enginetest.Jo, "peel", func(x *store.AppointmentType) {
+		x.Page.Approval = true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r := enginetest.BookingOf(1, "peel")
+	r.SlotStart, r.Patient.Phone = c.Start, "030 1234567"
+	asked, err := c.Request.Book(t.Context(), r, enginetest.Visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("got %+v, %v; want a request", asked, err)
+	}
+	if _, err := c.Clinic.CreateBlock(t.Context(), enginetest.Jo, store.Block{SpecialistID: "room-1", Start: c.Start,
+		End: c.Start.Add(time.Hour)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.Request.Confirm(t.Context(), asked.Request.ID, time.Time{}, enginetest.Jo, nil); err != nil ||
+		!slices.Equal(a.Resources, []string{"room-2"}) {
+		t.Errorf("the booking has %q, %v; want the other room", a.Resources, err)
+	}
+	c.WantNoHolds()
+}
+
+// TestListingNamesSpecialistsWithRooms: while a hold takes the only room at one place, the listing does not name the
+// specialists there, even if as many appointments as before are possible at the other place.
+func TestListingNamesSpecialistsWithRooms(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := t.Context()
+	if _, err := c.Clinic.UpdateSettings(ctx, enginetest.Jo, func(s *clinic.Settings) {
+		s.Places = []clinic.Place{{ID: "north", Name: "North"}, {ID: "south", Name: "South"}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for id, place := range map[string]string{"ada": "north", "room-1": "north", "ben": "south", "room-2": "south"} {
+		var hours []store.WeeklyWindow
+		for day := range 7 {
+			hours = append(hours, store.WeeklyWindow{Weekday: store.Weekday(day),
+				Window: store.Window{Start: 0, End: 1440, Place: place}})
+		}
+		if err := c.Clinic.PutWeeklyHours(ctx, enginetest.Jo, id, hours); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Clinic.UpdateAppointmentType(ctx, enginetest.Jo, "laser", func(x *store.AppointmentType) {
+		x.Specialists = slices.DeleteFunc(x.Specialists, func(a store.Assignment) bool { return a.SpecialistID == "cleo" })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wantSlot := func(what string, held int, specialists ...string) {
+		t.Helper()
+		if slot := c.Slot(9, "laser", c.Start, ""); slot == nil || slot.Available != 1 || slot.Held != held ||
+			!slices.Equal(slot.SpecialistIDs, specialists) {
+			t.Errorf("%s: the slot is %+v, want one appointment with %q", what, slot, specialists)
+		}
+	}
+	wantSlot("before", 0, "ada", "ben")
+	if h := c.MustHold(1, "peel", c.Start, "cleo"); h.Resources != "room-1" {
+		t.Fatalf("the hold has %q, want room-1", h.Resources)
+	}
+	wantSlot("while the northern room is held", 0, "ben")
+	if h, err := c.Hold(2, "laser", c.Start, "ada"); err == nil {
+		t.Errorf("ada has %q", h.Resources)
+	}
 }

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -13,10 +14,10 @@ import (
 	"holdfast/store"
 )
 
-// LockTTL is the life of the hold that a selection with a lock takes, as far as the type's maximum allows.
+// LockTTL is the lifetime of the hold that a locking selection takes, as far as the type's maximum allows.
 const LockTTL = 600 * time.Second
 
-// SelectRequest marks a slot as selected by a client.
+// SelectRequest is a request to mark a slot as selected by a client.
 type SelectRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
@@ -115,8 +116,8 @@ func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) 
 	return done, nil
 }
 
-// selectable returns the specialists to which a selection of the request can apply: the named one, or all
-// specialists of the type.
+// selectable returns the specialists to whom a selection can apply: the one named in the request, or all specialists of
+// the type.
 func (bk *Booking) selectable(r *SelectRequest) []string {
 	if r.SpecialistID != "" {
 		return []string{r.SpecialistID}
@@ -132,21 +133,21 @@ func (bk *Booking) selectable(r *SelectRequest) []string {
 	return ids
 }
 
-// PollRequest asks for the state of one local day.
+// PollRequest is a request for the state of one local day.
 type PollRequest struct {
 	AppointmentTypeID string     // empty means all types, or all that the specialist serves
 	Date              store.Date // zero means today
 	SpecialistID      string     // empty means pooled
 	Client            holds.ClientID
-	// Selected is the start that the client has selected. If that selection has expired and a type is named, Poll
-	// creates it again. Zero means none.
+	// Selected is the start time that the client has selected. If that selection has expired and a type is named, Poll
+	// creates it again. Zero means no selection.
 	Selected time.Time
 
 	anyType bool // this is one of several types of a poll: list the free starts too
 }
 
-// Poll is the state of one local day, for pages that cannot receive a live stream. Starts are in order of time; a
-// start is in at most one of Booked and Locked. The answer is the same for every client, including the client's own
+// Poll is the state of one local day, for pages that cannot receive a live stream. Start times are in order, and each
+// is in at most one of Booked and Locked. The result is the same for every client: it includes the client's own
 // selection and holds.
 type Poll struct {
 	Zone       *time.Location // the zone of the day: the specialist's if one was named, otherwise the clinic's
@@ -175,7 +176,7 @@ func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Lo
 	return s.Calendars[specialistID].Zone(), nil
 }
 
-// Poll answers from memory: the slot cache and the live state. It renews the client's own selection. Errors:
+// Poll is served from memory: the slot cache and the live state. It renews the client's own selection. Errors:
 // store.ErrNotFound, *ValidationError.
 func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if r.AppointmentTypeID != "" {
@@ -201,20 +202,24 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	for _, id := range types {
 		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID,
 			anyType: true})
-		if err != nil {
+		var refused *record.ValidationError
+		switch {
+		case errors.Is(err, store.ErrNotFound), errors.As(err, &refused):
+			continue // since types was read, the type was deleted, or the specialist stopped serving it
+		case err != nil:
 			return Poll{}, err
 		}
 		p.add(&one)
 	}
-	// A start that can be held for one type is neither booked nor locked, although a longer type may not fit there.
-	// If only a hold prevents one type from using a start, the start is locked, because it is free again when the
+	// A start time that can be held for one type is neither booked nor locked, even if a longer type does not fit
+	// there. If only a hold keeps a type from using a start time, that time is locked, because it becomes free when the
 	// hold ends.
 	p.Locked = without(p.Locked, p.free)
 	p.Booked = without(without(p.Booked, p.free), p.Locked)
 	return p, nil
 }
 
-// without returns the instants of all that are not in leave. Both are in order.
+// without returns the instants in all that are not in leave. Both lists are in order.
 func without(all, leave []time.Time) []time.Time {
 	return slices.DeleteFunc(all, func(at time.Time) bool {
 		_, found := slices.BinarySearchFunc(leave, at, time.Time.Compare)
@@ -231,20 +236,19 @@ func (p *Poll) add(other *Poll) {
 	p.free = unite(p.free, other.free)
 }
 
-// unite returns the instants of both lists in order, each once.
+// unite returns the instants from both lists in order, without duplicates.
 func unite(a, b []time.Time) []time.Time {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, time.Time.Compare)
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-// pollTries is the total number of times that a poll is read if bookings are written during the
-// reads.
+// pollTries is how often a poll is read in total if bookings are written during the reads.
 const pollTries = 3
 
 // pollType polls one type. It reads the list before the live state, because the list names the specialists to read. A
-// hold that becomes a booking between the two reads would be in neither. Such a booking changes the generation before
-// it ends the hold, so pollType then reads both again.
+// hold that becomes a booking between the two reads would appear in neither. Such a booking changes the generation
+// before it ends the hold, so pollType detects it and reads both again.
 func (bk *Booking) pollType(ctx context.Context, r PollRequest) (p Poll, err error) {
 	for range pollTries {
 		if p, err = bk.readPoll(ctx, r); err != nil || p.Generation == bk.clinic.Generation(r.AppointmentTypeID) {
@@ -327,7 +331,7 @@ func (l *SlotList) assignments(place int) []store.Assignment {
 	return free
 }
 
-// locked lists the starts with free seats that are all held.
+// locked lists the start times whose free seats are all held.
 func (l *SlotList) locked(held []holds.Hold) []time.Time {
 	if len(held) == 0 {
 		return nil
@@ -349,7 +353,7 @@ func (l *SlotList) locked(held []holds.Hold) []time.Time {
 	return starts
 }
 
-// booked lists the starts that the hours offer but that have no free seat. It is computed once for each list.
+// booked lists the start times that the opening hours offer but that have no free seat. It is computed once per list.
 func (l *SlotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
 	l.fullOnce.Do(func() {
 		var starts []int64

@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// These tests check selections and polling: which slots other clients are looking at, also without a stream.
+// These tests check selections and polling: which slots other clients are looking at, even without a stream.
 
 func look(c *enginetest.TestClinic, n int, start time.Time, specialist string, lock bool) booking.Selected {
 	c.T.Helper()
@@ -28,7 +28,7 @@ func look(c *enginetest.TestClinic, n int, start time.Time, specialist string, l
 	return s
 }
 
-// listHook is a live state that runs once, if set, before it answers List.
+// listHook is a live state that runs the function once, if set, before its next List.
 type listHook struct {
 	holds.Backend
 	once func()
@@ -42,8 +42,8 @@ func (h *listHook) List(ctx context.Context, specialistIDs ...string) ([]holds.H
 	return h.Backend.List(ctx, specialistIDs...)
 }
 
-// TestPollSeesAHoldBecomeABooking: a held start is booked after a poll has read the list and before it reads the
-// holds. The start is never shown as free.
+// TestPollSeesAHoldBecomeABooking: a held start time is booked after a poll has read the list and before it reads the
+// holds. The time is never shown as free.
 func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
@@ -61,7 +61,7 @@ func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStarts(t, "locked before", poll(c, 2, "checkup", "ada", time.Time{}).Locked, c.Start)
-	// otherwise the earlier poll is shared
+	// otherwise, the result of the earlier poll is shared
 	if _, err := c.Hold(1, "checkup", c.Start.Add(time.Hour), "ada"); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func looking(n int, start time.Time, specialist string, lock bool) booking.Selec
 		Client: enginetest.Client(n), Lock: lock}
 }
 
-// poll polls the day of the clinic's start as client n.
+// poll polls the day on which the clinic starts, as client n.
 func poll(c *enginetest.TestClinic, n int, appointmentType, specialist string, selected time.Time) booking.Poll {
 	c.T.Helper()
 	p, err := c.Booking.Poll(c.T.Context(), booking.PollRequest{
@@ -196,7 +196,7 @@ func TestClientHasOneSelection(t *testing.T) {
 	}
 }
 
-// TestLock: a selection excludes no other client. A lock does, for up to 600 seconds if the type allows it.
+// TestLock: a selection does not exclude other clients. A lock does, for up to 600 seconds if the type allows it.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +269,8 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	wantStarts(t, "a full group", poll(c, 9, "class", "bea", time.Time{}).Locked, at(120), at(300))
 }
 
-// TestPollIsConsistent: polls share one reading of the live state. Each change of it shows in the very next poll.
+// TestPollIsConsistent: polls share one reading of the live state. Each change to the live state shows in the very next
+// poll.
 func TestPollIsConsistent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -317,8 +318,8 @@ func TestPollIsConsistent(t *testing.T) {
 	})
 }
 
-// TestPollWithoutTypeKeepsFreeStarts: a poll without a type marks a start only if no type can be held there. A longer
-// type does not fit before a lock, a shorter one does.
+// TestPollWithoutTypeKeepsFreeStarts: a poll without a type marks a start time only if no type can be held there. A
+// longer type does not fit before a lock, but a shorter one does.
 func TestPollWithoutTypeKeepsFreeStarts(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

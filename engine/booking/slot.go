@@ -13,13 +13,14 @@ import (
 	"holdfast/store"
 )
 
-// MaxTimeslotDays is the longest range of one listing. DefaultTimeslotDays applies if the request has no end.
+// MaxTimeslotDays is the longest range that one listing can cover. DefaultTimeslotDays applies if the request has no
+// end.
 const (
 	MaxTimeslotDays     = 62
 	DefaultTimeslotDays = 7
 )
 
-// TimeslotsRequest asks for the slots of one type.
+// TimeslotsRequest is a request for the slots of one type.
 type TimeslotsRequest struct {
 	AppointmentTypeID string
 	SpecialistID      string     // empty means pooled over all active specialists of the type
@@ -27,13 +28,17 @@ type TimeslotsRequest struct {
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero means today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
+	// Schedule is the state that the caller has read. Several listings of one answer then use the same state, even if
+	// a type is deleted in between. If Schedule is nil, the current state applies.
+	Schedule *clinic.Schedule
 
 	// MayHold reports whether the caller may hold a span. It may not if, for example, its network already holds its
-	// share of the specialist's day. Times that it may not hold are left out. Nil means it may hold all.
+	// share of the specialist's day. Times that it may not hold are left out. If MayHold is nil, the caller may hold
+	// all times.
 	MayHold func(*holds.Span) bool
 }
 
-// Timeslots is the answer. Dates are local to Timezone: the specialist's if one was named, otherwise the clinic's.
+// Timeslots is the response. Dates are local to Timezone: the specialist's if one was named, otherwise the clinic's.
 type Timeslots struct {
 	AppointmentTypeID string
 	Timezone          string
@@ -42,7 +47,7 @@ type Timeslots struct {
 	Slots             []Timeslot // by start
 }
 
-// Timeslot is one bookable start with the live holds applied.
+// Timeslot is one bookable start time with the live holds applied.
 type Timeslot struct {
 	Start, End    time.Time // UTC
 	Available     int       // free seats over all specialists, minus those held by others
@@ -51,9 +56,9 @@ type Timeslot struct {
 	SpecialistIDs []string  // those with a free seat that no other client holds, by id
 }
 
-// SlotList is a computed list without holds, notice and horizon. It is immutable, except for the part that is computed
-// once on first use. Until the list changes, all listings have the same *SlotList, so a caller can cache what it
-// derives from the list.
+// SlotList is a computed list to which holds, the minimum notice and the booking horizon have not been applied. It is
+// immutable, except for the part that is computed once on first use. Until the list changes, all listings share the
+// same *SlotList, so callers can cache what they derive from it.
 type SlotList struct {
 	*availability.Rooms
 	t           *store.AppointmentType
@@ -64,14 +69,14 @@ type SlotList struct {
 	full     []time.Time // fully booked starts; see booked
 }
 
-// cost returns approximately how many bytes the list occupies, together with its encoded slots: package web caches
-// them for as long as the list exists.
+// cost returns approximately how many bytes the list occupies, including its encoded slots, which package web caches
+// for as long as the list exists.
 func (l *SlotList) cost() int64 {
 	const slot, room = 140, 4 + 24 // including the JSON of a slot, and of an id in it
 	return 256 + int64(l.Len())*slot + int64(l.Seats())*room + int64(len(l.specialists))*16
 }
 
-// at returns the index of the slot with this start.
+// at returns the index of the slot with this start time.
 func (l *SlotList) at(start time.Time) (place int, ok bool) { return l.Search(start) }
 
 // Timeslot returns the slot at an index, 0 to Len()-1, ignoring holds.
@@ -88,7 +93,7 @@ func (l *SlotList) Timeslot(place int) Timeslot {
 	return slot
 }
 
-// Listing is the answer to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds
+// Listing is the response to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds
 // affect.
 type Listing struct {
 	AppointmentTypeID string
@@ -101,7 +106,7 @@ type Listing struct {
 	touched    []touchedSlot
 }
 
-// touchedSlot is a slot that a hold or a limit of the caller affects, with the seats that are left.
+// touchedSlot is a slot affected by a hold or by a limit on the caller, with its remaining seats.
 type touchedSlot struct {
 	place int
 	Timeslot
@@ -112,8 +117,8 @@ func (s *touchedSlot) isHidden() bool {
 	return len(s.SpecialistIDs) == 0 && s.Held == 0 && !s.OwnHold
 }
 
-// Each calls its functions for all slots of the answer, by start: same for each run of slots that are as in List,
-// at the indexes first to end-1, and changed for each slot that holds or a limit of the caller change.
+// Each calls its functions for all slots in the listing, by start: same for each run of slots that are unchanged from
+// List, at the indexes first to end-1, and changed for each slot that a hold or a limit on the caller affects.
 func (l *Listing) Each(same func(first, end int), changed func(*Timeslot)) {
 	next := l.first
 	for i := range l.touched {
@@ -153,7 +158,10 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 
 // List is Timeslots for a caller that encodes the slots itself. Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
-	s := bk.clinic.Current()
+	s := r.Schedule
+	if s == nil {
+		s = bk.clinic.Current()
+	}
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Listing{}, err
@@ -196,7 +204,7 @@ func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.Ap
 	place string, zone *time.Location,
 	from, to store.Date, generation uint64) (*SlotList, error) {
 	if bk.clinic.Current() != s {
-		// The schedule has changed since it was read, so the generation may be newer than s: do not cache the list.
+		// The schedule has changed since it was read, so the generation might be newer than s. Do not cache the list.
 		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from),
 			availability.StartOfDay(zone, to))
 	}
@@ -227,7 +235,8 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	return list, nil
 }
 
-// bookable returns the part of the list, from first to before end, that notice and horizon allow at this instant.
+// bookable returns the part of the list, from first up to but not including end, that the minimum notice and the
+// booking horizon allow at this instant.
 func (l *SlotList) bookable(t *store.AppointmentType, now time.Time) (first, end int) {
 	earliest, latest := availability.BookableRange(t, now)
 	first, _ = l.Search(earliest)
@@ -238,8 +247,8 @@ func (l *SlotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 	return min(first, end), end
 }
 
-// touched returns the slots from first to before end that live holds or mayHold affect, with the seats that are
-// left.
+// touched returns the slots from first up to but not including end that are affected by live holds or mayHold, with
+// their remaining seats.
 func (l *SlotList) touched(first, end int, held []holds.Hold, owner holds.Owner,
 	mayHold func(*holds.Span) bool) []touchedSlot {
 	if len(held) == 0 && mayHold == nil || first == end {
@@ -283,15 +292,16 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, owner holds.Owner,
 	return touched
 }
 
-// withRooms returns a slot with the seats for which holds leave enough rooms.
+// withRooms returns a slot with only the seats for which holds leave enough rooms.
 func (l *SlotList) withRooms(left touchedSlot, place int, held []holds.Hold, owner holds.Owner) touchedSlot {
-	whole, start := l.Timeslot(place), l.Start(place)
+	start := l.Start(place)
 	if left.place < 0 {
-		if l.needs.Left(start, whole.SpecialistIDs, held, owner) >= l.needs.Most(start, whole.SpecialistIDs) {
+		if !l.needs.AnyHeld(start, held, owner) {
 			return left
 		}
 		left = touchedSlot{place, l.Timeslot(place)}
 	}
+	whole := l.Timeslot(place)
 	left.SpecialistIDs = slices.DeleteFunc(left.SpecialistIDs, func(id string) bool {
 		return l.needs.Left(start, []string{id}, held, owner) == 0
 	})
@@ -300,7 +310,7 @@ func (l *SlotList) withRooms(left touchedSlot, place int, held []holds.Hold, own
 	return left
 }
 
-// bySpecialist returns the holds of each of the list's specialists.
+// bySpecialist returns the holds for each specialist in the list.
 func (l *SlotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
 	here := make([][]holds.Hold, len(l.specialists))
 	for _, h := range held {
@@ -311,7 +321,7 @@ func (l *SlotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
 	return here
 }
 
-// serving returns the active specialists of a type, or the named one of them, sorted by id.
+// serving returns the active specialists of a type, or only the named one, sorted by id.
 func serving(s *clinic.Schedule, t *store.AppointmentType, specialistID string) []string {
 	var ids []string
 	for _, a := range t.Specialists {
@@ -326,7 +336,7 @@ func serving(s *clinic.Schedule, t *store.AppointmentType, specialistID string) 
 	return ids
 }
 
-// concerned returns the ids whose holds can change a list of the type: its specialists and its resources.
+// concerned returns the ids whose holds can affect a list for the type: its specialists and its resources.
 func concerned(s *clinic.Schedule, t *store.AppointmentType, specialistID string) []string {
 	return slices.Concat(serving(s, t, specialistID), availability.ResourcesOf(t))
 }

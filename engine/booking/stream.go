@@ -8,19 +8,19 @@ import (
 	"holdfast/holds"
 )
 
-// Watch returns a watch of all later events of the live state. A stream calls Watch first and StreamStart second, so
-// that it misses no event in between.
+// Watch returns a watch for all later live state events. A stream calls Watch first and StreamStart second, so that it
+// does not miss any events in between.
 func (bk *Booking) Watch(ctx context.Context) (holds.Watch, error) { return bk.holds.Watch(ctx) }
 
-// Epoch returns the name of this run of the event numbering.
+// Epoch returns the name of the current run of event numbers.
 func (bk *Booking) Epoch() string { return bk.holds.Epoch() }
 
-// AnnounceStream notifies the other nodes that a client has opened a live stream at this node.
+// AnnounceStream notifies the other nodes that a client has opened a live stream on this node.
 func (bk *Booking) AnnounceStream(ctx context.Context, owner holds.Owner, connectionID string) error {
 	return bk.holds.Publish(ctx, holds.Event{Kind: holds.EventStream, Owner: owner, ConnectionID: connectionID})
 }
 
-// StreamStart is the state with which a new stream of times begins.
+// StreamStart is the initial state of a new stream of times.
 type StreamStart struct {
 	Generation uint64 // of the slots, read before the rest
 	Holds      []holds.Hold

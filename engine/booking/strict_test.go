@@ -31,7 +31,7 @@ type slotState struct {
 	holder int // 0: none
 }
 
-// strictSlot models the answers that a slot may give to calls in sequence: true for done, false for refused. Holds do
+// strictSlot models the results that sequential calls on a slot can have: true for done, false for refused. Holds do
 // not expire during a history.
 var strictSlot = porcupine.Model{
 	Init: func() any { return slotState{} },
@@ -67,8 +67,8 @@ var (
 	historySeed = flag.Uint64("seed", 1, "the seed of the histories of one slot")
 )
 
-// TestSlotHistoriesAreLinearizable: concurrent holds and bookings of one slot get the answers of some sequence of the
-// calls. In particular no hold is granted on time that was booked before the call.
+// TestSlotHistoriesAreLinearizable: the results of concurrent holds and bookings of one slot match some sequential
+// order of the calls. In particular, no hold is granted on time that was booked before the call.
 func TestSlotHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const clients, calls = 4, 5
@@ -126,7 +126,7 @@ func TestSlotHistoriesAreLinearizable(t *testing.T) {
 	t.Logf("%d histories", histories)
 }
 
-// callSlot reports whether a call was done. Any error other than a refusal fails the test.
+// callSlot reports whether a call succeeded. Any error other than a refusal fails the test.
 func callSlot(c *enginetest.TestClinic, do string, n int, at time.Time, made *store.Appointment) bool {
 	var err error
 	switch do {

@@ -16,29 +16,29 @@ import (
 // # Undo
 //
 // A member of staff can undo their own cancellation or move for UndoTime. An undo is an operation like any other: if
-// the old time has since been booked, the undo fails with that error. No notification has been sent by then, because
-// the outbound operations of an undoable change wait a little longer than the change can be undone (decision 34). So
-// an undo withdraws those operations, and the manage link in the patient's email works as before.
+// the old time has since been booked, the undo fails with the usual error. No notification has been sent by then,
+// because an undoable change's outbound operations are delayed until slightly after the change can no longer be undone
+// (decision 34). So an undo withdraws those operations, and the manage link in the patient's email works as before.
 //
 // The transaction of an undoable change also writes the state before the change (store.UndoState), with the version
-// that the appointment has after the change. An undo reads the state for the current version, so any later change,
-// on any node, makes the undo too late. The periodic sweep deletes expired states.
+// that the appointment has after the change. An undo reads the state for the current version, so after any later
+// change, on any node, it is too late to undo. The periodic sweep deletes expired states.
 
 const (
 	// UndoTime is how long a change can be undone.
 	UndoTime = 10 * time.Second
-	// undoSlack is how much later than UndoTime the request may arrive.
+	// undoSlack is how long after UndoTime the request may still arrive.
 	undoSlack = 2 * time.Second
-	// undoDelay is how long the outbound operations of an undoable change wait. It is longer than the change can be
-	// undone, even if the clocks of two nodes differ by a second.
+	// undoDelay is how long the outbound operations of an undoable change wait. This is longer than the undo period,
+	// even if the clocks of two nodes differ by a second.
 	undoDelay = UndoTime + undoSlack + 2*time.Second
 )
 
 // ErrUndoLate reports that this caller cannot undo anything: the change is too old, another user made it, the
-// appointment has changed since, or a notification was already sent.
+// appointment has changed since, or a notification has already been sent.
 var ErrUndoLate = errors.New("too late to undo the change")
 
-// UndoRequest asks to undo the last change of an appointment.
+// UndoRequest is a request to undo the last change to an appointment.
 type UndoRequest struct {
 	ID      string
 	Version int64 // the version the caller has seen; 0 = any
@@ -46,8 +46,8 @@ type UndoRequest struct {
 	Once    *record.Once
 }
 
-// Undo reverts the last change of an appointment, if it is a cancellation or a move that the same actor made as
-// undoable. It claims the old time like any other time.
+// Undo reverts the last change to an appointment if it is a cancellation or a move that the same actor made as
+// undoable. It claims the old time like any other.
 //
 // Errors: ErrUndoLate, store.ErrNotFound, store.ErrVersion, store.ErrSlotTaken, *holds.HeldError, *NotBookableError.
 func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, error) {
@@ -73,7 +73,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	// The write requires the version that was read, so the data that was checked has not changed.
+	// The write succeeds only for the version that was read, so the checked data cannot have changed.
 	c := Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once}
 	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, c,
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
@@ -97,8 +97,8 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	return back, err
 }
 
-// ApplyUndo restores the earlier state of an appointment, in a transaction, at a time that the caller has claimed for
-// it. It withdraws the notifications of the change. It returns ErrUndoLate if one of them was already sent.
+// ApplyUndo restores an appointment's earlier state, within a transaction, at a time that the caller has claimed for
+// it. It withdraws the change's notifications. It returns ErrUndoLate if one of them has already been sent.
 func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointment, before *store.UndoState,
 	span holds.Span, resources []string, now time.Time) error {
 	if now.After(before.ExpiresAt) {
@@ -120,8 +120,8 @@ func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointm
 	return nil
 }
 
-// UndoState returns the state of an appointment before its last change. It returns ErrUndoLate if this actor cannot
-// undo that change.
+// UndoState returns the state of an appointment before its last change. It returns ErrUndoLate if this actor can no
+// longer undo that change.
 func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor record.Actor) (store.UndoState, error) {
 	before, err := bk.store.UndoState(ctx, a.ID, a.Version)
 	late := err == nil && (before.Actor != string(actor) || time.Now().After(before.ExpiresAt))
@@ -131,7 +131,7 @@ func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor re
 	return before, err
 }
 
-// UndoTimes returns the times that an appointment will occupy again: its specialist's, and those of the rooms and
+// UndoTimes returns the times that an appointment will occupy again: those of its specialist and of the rooms and
 // devices that it had.
 func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {
 	times := []holds.Span{span}
@@ -142,8 +142,8 @@ func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {
 	return times
 }
 
-// claimAgain claims the time that the appointment had, for this owner. An overbooked appointment is outside the
-// guarantee, so its time is not held.
+// claimAgain reclaims the time that the appointment had, for this owner. If the length of the type has changed since the
+// booking, it reclaims the previous length.
 func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before *store.UndoState,
 	owner holds.Owner) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()
@@ -151,6 +151,7 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before 
 	if !ok {
 		return holds.Span{}, nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
+	t = WithLength(t, before.SlotEnd.Sub(before.SlotStart))
 	if before.Overbook {
 		return availability.SpanOf(t, before.SpecialistID, before.SlotStart), nil, nil
 	}

@@ -3,6 +3,7 @@ package booking_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 )
 
 // TestUndoRestoresEverything: the appointment is as before, the link in the patient's email opens it, and no
-// notification was sent.
+// notification has been sent.
 func TestUndoRestoresEverything(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *enginetest.TestClinic, a *store.Appointment) store.Appointment{
@@ -71,8 +72,8 @@ func TestUndoRestoresEverything(t *testing.T) {
 	}
 }
 
-// TestUndoRules: undo ends after its time, undoes only one's own change, and refuses if another change followed. The
-// patient is notified then.
+// TestUndoRules: an undo works only for a limited time, only for the actor's own change, and only if the old time is
+// still free. If it is refused, the patient is notified of the change.
 func TestUndoRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,7 +118,7 @@ func TestUndoRules(t *testing.T) {
 	}
 }
 
-// TestUndoRefusesHeldTime: another client holds the time.
+// TestUndoRefusesHeldTime: an undo fails because another client holds the time.
 func TestUndoRefusesHeldTime(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -136,8 +137,8 @@ func TestUndoRefusesHeldTime(t *testing.T) {
 	}
 }
 
-// TestUndoRefusesChangeInSameInstant: a colleague changes the appointment in the same millisecond. The versions of the
-// appointment order the two changes, not their instants.
+// TestUndoRefusesChangeInSameInstant: a colleague changes the appointment in the same millisecond. The order of the two
+// changes follows from the appointment's versions, not from their timestamps.
 func TestUndoRefusesChangeInSameInstant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,7 +159,7 @@ func TestUndoRefusesChangeInSameInstant(t *testing.T) {
 	})
 }
 
-// TestUndoStatesAreDeleted: the sweep deletes a state some minutes after its change, and an erasure deletes it
+// TestUndoStatesAreDeleted: the sweep deletes a state a few minutes after its change, and an erasure deletes it
 // immediately.
 func TestUndoStatesAreDeleted(t *testing.T) {
 	t.Parallel()
@@ -195,7 +196,7 @@ func TestUndoStatesAreDeleted(t *testing.T) {
 }
 
 // TestUndoNeedsItsOwnRow: a change without a stored state, such as one that an earlier version made, is too late to
-// undo, although the audit log has the state before it.
+// undo, even though the audit log has the earlier state.
 func TestUndoNeedsItsOwnRow(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -212,8 +213,8 @@ func TestUndoNeedsItsOwnRow(t *testing.T) {
 	}
 }
 
-// TestUndoOverbooksAgain: an appointment outside the guarantee is moved to a free time. After the undo it is outside
-// the guarantee again, with its reason.
+// TestUndoOverbooksAgain: an appointment outside the guarantee is moved to a free time. After the undo, it is outside
+// the guarantee again and has its original reason.
 func TestUndoOverbooksAgain(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -233,8 +234,8 @@ func TestUndoOverbooksAgain(t *testing.T) {
 	}
 }
 
-// TestUndoWithdrawsUpstreamWrite: an undo withdraws the upstream write. A change that is not undone is written
-// shortly afterwards.
+// TestUndoWithdrawsUpstreamWrite: an undo withdraws the upstream write. A change that is not undone is written shortly
+// after the undo period.
 func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +282,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	})
 }
 
-// TestDeskCorrectsType: the appointment changes its type without moving if the new type fits.
+// TestDeskCorrectsType: the desk can change an appointment's type without moving it if the new type fits.
 func TestDeskCorrectsType(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -312,8 +313,7 @@ func TestDeskCorrectsType(t *testing.T) {
 	}
 }
 
-// TestDeskShowsArrivalTime: the appointment shows the time of arrival from the arrival until the attendance
-// becomes no_show.
+// TestDeskShowsArrivalTime: the appointment shows the arrival time until its attendance becomes no_show.
 func TestDeskShowsArrivalTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,4 +341,41 @@ func TestDeskShowsArrivalTime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestUndoRestoresLength: an appointment that was booked before its type got another length has its own length again
+// after an undo.
+func TestUndoRestoresLength(t *testing.T) {
+	t.Parallel()
+	for _, minutes := range []int{20, 45} {
+		for name, change := range map[string]func(c *enginetest.TestClinic, a *store.Appointment){
+			"a cancellation": func(c *enginetest.TestClinic, a *store.Appointment) { c.DeskCancels(a.ID) },
+			"a move":         func(c *enginetest.TestClinic, a *store.Appointment) { c.DeskMoves(a.ID, a.SlotStart.Add(3*time.Hour)) },
+		} {
+			t.Run(fmt.Sprintf("%s, %d minutes", name, minutes), func(t *testing.T) {
+				t.Parallel()
+				c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+				r := enginetest.BookingOf(1, "checkup")
+				r.SlotStart = c.Start
+				a := c.MustBook(r)
+				next := enginetest.BookingOf(2, "checkup")
+				next.SlotStart = a.SlotEnd
+				c.MustBook(next)
+				if _, err := c.Clinic.UpdateAppointmentType(t.Context(), enginetest.Jo, "checkup",
+					func(x *store.AppointmentType) { x.DurationMinutes = minutes }); err != nil {
+					t.Fatal(err)
+				}
+				change(c, &a)
+				back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo})
+				if err != nil {
+					t.Fatalf("undo: %v", err)
+				}
+				if !back.SlotStart.Equal(a.SlotStart) || !back.SlotEnd.Equal(a.SlotEnd) {
+					t.Errorf("the appointment is from %v to %v, and was from %v to %v", back.SlotStart, back.SlotEnd,
+						a.SlotStart, a.SlotEnd)
+				}
+				c.WantNoHolds()
+			})
+		}
+	}
 }

@@ -12,9 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// write asks r.Permit, and commits the appointment of a request and everything that belongs to it. One transaction
-// checks the cooldown and the limits, and writes the row, its audit entry, its outbox rows and the remembered answer.
-// After the commit, write passes the outbound operations to the queue. For an overbook, h has only a span.
+// write calls r.Permit, then commits the appointment of a request and everything that belongs to it. One transaction
+// checks the cooldown and the limits, and writes the row, its audit entry, its outbox rows and the saved response.
+// After the commit, write passes the outbound operations to the queue. When overbooking, h contains only a span.
 func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Request,
 	h holds.Hold) (store.Appointment, error) {
 	if r.Permit != nil {
@@ -70,7 +70,7 @@ func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Reque
 	return a, nil
 }
 
-// CountWrite counts a booking that was written, or one that only the database refused.
+// CountWrite counts a booking that was written, or that was refused only by the database.
 func (bk *Booking) CountWrite(source store.Source, err error) {
 	switch i := slices.Index(Sources, source); {
 	case errors.Is(err, store.ErrSlotTaken):
@@ -101,8 +101,8 @@ func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appo
 	}
 }
 
-// Record writes everything that commits together with a change: its audit entry, the state to which it can be undone,
-// its outbox rows, and the remembered answer.
+// Record writes everything that commits together with a change: its audit entry, the state that an undo restores, its
+// outbox rows, and the saved response.
 func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	var before any
 	if c.Before != nil {
@@ -131,7 +131,7 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	return c.once.Remember(ctx, tx, *c.After, c.At)
 }
 
-// undoStateOf returns the state of an appointment before an undoable change.
+// undoStateOf returns an appointment's state before an undoable change.
 func undoStateOf(c *Change) store.UndoState {
 	a := c.Before
 	return store.UndoState{
@@ -179,7 +179,7 @@ type Promise struct {
 	Notice string // such as "book", "confirmation", "appointment.created"
 }
 
-// DeliveryQueued is the state of a store.Delivery that waits in the queue.
+// DeliveryQueued is the state of a store.Delivery that is waiting in the queue.
 const DeliveryQueued = "queued"
 
 // WritePromises writes operations to the outbox, and to the delivery log of their appointment.
@@ -211,7 +211,7 @@ func ChannelOf(k store.OperationKind) string {
 	return "upstream"
 }
 
-// CooldownError reports that the client has already booked this type, and names that appointment. Only that client
+// CooldownError reports that the client has already booked this type and identifies that appointment. Only that client
 // may see it.
 type CooldownError struct {
 	Until         time.Time // UTC
@@ -225,7 +225,7 @@ func (e *CooldownError) Error() string {
 
 // CheckCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown and
 // that booking is still confirmed. The cooldown is derived from the appointments, so a cancellation clears it and a
-// failed booking never sets it. With a Tx as reader it sees the state of that transaction.
+// failed booking never sets it. With a Tx as the reader, it sees that transaction's state.
 func (bk *Booking) CheckCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string,
 	now time.Time) error {
 	if t.CooldownMinutes <= 0 || owner == "" {

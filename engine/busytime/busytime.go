@@ -1,17 +1,17 @@
-// Package busytime reads the external calendars of specialists, by the secret address of an .ics file. While a
-// specialist is busy there, no client can book the specialist here.
+// Package busytime reads the external calendars of specialists, using the secret address of an .ics file. While a
+// specialist is busy there, no client can book that specialist here.
 //
 // # Stored data
 //
-// The package stores only the busy times of a calendar, as blocks whose Source is the calendar, for at most Ahead. It
-// does not read the subjects of the events. The address is sealed with the keys of secret.key. An appointment that
-// overlaps such a block stays booked, and State lists it as a conflict.
+// The package stores only a calendar's busy times, as blocks whose Source is the calendar, and looks ahead by at most
+// Ahead. It does not read the subjects of events. The address is sealed with the keys of secret.key. An appointment
+// that overlaps such a block stays booked, and State lists it as a conflict.
 //
 // # Reading
 //
 // A calendar is read every 15 minutes, by the first process that claims it in the database. If a calendar cannot be
-// read, the last version remains in use, and State contains its age and the reason. A new version replaces the last
-// one in one transaction.
+// read, the last version remains in use, and State contains its age and the reason for the failure. A new version
+// replaces the last one in one transaction.
 package busytime
 
 import (
@@ -46,8 +46,8 @@ const (
 	maxAddress = 2000
 )
 
-// The reasons why a calendar could not be read. If a server answers with another status, the reason is FailedStatus
-// and its number.
+// The reasons why a calendar could not be read. If a server responds with another status, the reason is FailedStatus
+// followed by the status code.
 const (
 	FailedPrivate     = "private_address"
 	FailedInsecure    = "insecure"
@@ -172,7 +172,7 @@ func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
 	return ca.Keys.Current().Open(b.Address, about(b.SpecialistID))
 }
 
-// Set sets the address of a specialist's external calendar and replaces an earlier one. The busy times of the earlier
+// Set sets the address of a specialist's external calendar, replacing any earlier one. The busy times of the earlier
 // calendar remain in effect until the new one has been read. Errors: store.ErrNotFound, *record.ValidationError.
 func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, address string) error {
 	address = strings.TrimSpace(address)
@@ -208,8 +208,8 @@ func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistI
 		})
 }
 
-// Seal seals all addresses with the current key. Call it before a rotation replaces that key. An address that cannot
-// be unsealed does not change.
+// Seal seals all addresses with the current key. Call it before a rotation replaces that key. An address that cannot be
+// unsealed is left unchanged.
 func (ca *Calendars) Seal(ctx context.Context) error {
 	return ca.Store.Write(ctx, func(tx store.Tx) error {
 		all, err := tx.BusyCalendars(ctx)
@@ -230,7 +230,7 @@ func (ca *Calendars) Seal(ctx context.Context) error {
 	})
 }
 
-// Run reads due calendars until ctx ends.
+// Run reads calendars as they become due, until ctx is done.
 func (ca *Calendars) Run(ctx context.Context) {
 	ca.round(ctx)
 	timed.Every(ctx, look, func(time.Time) { ca.round(ctx) })
@@ -240,7 +240,7 @@ func (ca *Calendars) round(ctx context.Context) {
 	all, err := ca.Store.BusyCalendars(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			ca.Logger.Warn("failed to load the calendars to read; retrying in a minute", "error", err)
+			ca.Logger.Warn("failed to load the list of external calendars; retrying in a minute", "error", err)
 		}
 		return
 	}
@@ -323,8 +323,7 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 	})
 }
 
-// ask fetches the calendar of a specialist and returns its new state. If isNew is true, busy replaces the stored busy
-// times.
+// ask fetches a specialist's calendar and returns its new state. If isNew is true, busy replaces the stored busy times.
 func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Specialist,
 	now time.Time) (after store.BusyCalendar, busy []ical.Span, isNew bool) {
 	after = b
@@ -365,10 +364,10 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 	return after, busy, true
 }
 
-// today returns the beginning of the UTC day of an instant.
+// today returns the start of an instant's UTC day.
 func today(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// failure returns the code of the reason why a calendar could not be read; empty for nil.
+// failure returns the code for why a calendar could not be read, or an empty string for nil.
 func failure(err error) string {
 	var status *notice.FetchStatusError
 	switch {

@@ -19,14 +19,14 @@ import (
 	"holdfast/store"
 )
 
-// elsewhere is a server with the external calendar of a specialist.
+// elsewhere is a server that hosts a specialist's external calendar.
 type elsewhere struct {
 	*httptest.Server
 	mu     sync.Mutex
 	text   string
 	status int
 	asked  int
-	// unchanged counts the answers that report no change.
+	// unchanged counts the responses that report no change.
 	unchanged int
 	wait      chan struct{} // nil: answers immediately
 }
@@ -59,7 +59,7 @@ func newElsewhere(t *testing.T) *elsewhere {
 	return e
 }
 
-// has sets the calendar to one with these events.
+// has replaces the calendar with one that has these events.
 func (e *elsewhere) has(status int, events ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,8 +73,8 @@ func busyFrom(at time.Time, minutes int) string {
 		at.Add(time.Duration(minutes)*time.Minute).Format(layout) + "\r\nEND:VEVENT\r\n"
 }
 
-// busyClinic opens a clinic that may fetch calendars from this machine. They are not fetched in the background unless
-// a test runs that.
+// busyClinic opens a clinic that is allowed to fetch calendars from this machine. They are not fetched in the
+// background unless a test starts that.
 func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(context.Background(), engine.Options{Store: db,
@@ -92,8 +92,8 @@ func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engin
 }
 
 // TestBusyTimeRefusesBooking: the engine refuses a booking while the specialist is busy in an external calendar. An
-// existing appointment is not cancelled and becomes a conflict. If the source fails, the busy times from the last
-// read remain, and time that the source no longer lists is free again.
+// existing appointment is not cancelled and becomes a conflict. If the source fails, the busy times from the last read
+// remain, and once the source no longer lists a time, it is free again.
 func TestBusyTimeRefusesBooking(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
@@ -203,8 +203,8 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	}
 }
 
-// TestCalendarIsFetchedOnce: of two processes on one database, only one fetches a calendar that is due. An answer for
-// a calendar that was removed or replaced during the fetch does not count.
+// TestCalendarIsFetchedOnce: of two processes on one database, only one fetches a calendar that is due. A response for
+// a calendar that was removed or replaced during the fetch is discarded.
 func TestCalendarIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
@@ -274,8 +274,8 @@ func TestCalendarIsFetchedOnce(t *testing.T) {
 	}
 }
 
-// TestCalendarIsReadAgainInNewZone: days and times without a zone are in the specialist's zone. After a move to
-// another zone the engine parses the calendar again, although it has not changed.
+// TestCalendarIsReadAgainInNewZone: days and times without a zone are in the specialist's zone. After the specialist
+// moves to another zone, the engine parses the calendar again, even though the calendar has not changed.
 func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	t.Parallel()
 	e, began := busyClinic(t, enginetest.Database(t), token.Generate(time.Now())), time.Now().UTC()
@@ -311,7 +311,7 @@ func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	}
 	far.mu.Lock()
 	defer far.mu.Unlock()
-	// on a new day the calendar is parsed again in any zone
+	// on a new day, the calendar is parsed again in any zone
 	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() {
 		t.Errorf("%d answers \"not modified\", want one, in the zone in which it was read", far.unchanged)
 	}

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// AgentTexts are the clinic's own texts for voice and chat agents. Each is one line of plain words. An empty text
-// means the default.
+// AgentTexts are the clinic's own texts for voice and chat agents. Each is one line of plain text. An empty text means
+// the default.
 type AgentTexts struct {
 	Language   string `json:"language,omitempty"`   // the tag of a registered language; default: the clinic's
 	Place      string `json:"place,omitempty"`      // in spoken form; default: the clinic's name
@@ -19,7 +19,7 @@ type AgentTexts struct {
 	Closing    string `json:"closing,omitempty"`    // a sentence at the end of a confirmation, such as what to bring
 }
 
-// maxAgentText is the longest text, in characters.
+// maxAgentText is the maximum length of a text, in characters.
 const maxAgentText = 300
 
 // checkAgentTexts trims and checks the texts.

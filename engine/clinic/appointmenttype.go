@@ -17,7 +17,7 @@ const MaxHorizonDays = 3 * 366
 // another TTL up to MaxHoldTTL, but never past the type's MaxHoldSeconds.
 const MaxHoldTTL = 600 * time.Second
 
-// DefaultAppointmentType returns the default of every field of a new type.
+// DefaultAppointmentType returns the default values for all fields of a new type.
 func DefaultAppointmentType() store.AppointmentType {
 	return store.AppointmentType{
 		DurationMinutes: 30, HorizonDays: 60, CooldownMinutes: 1440, Capacity: 1,
@@ -25,8 +25,8 @@ func DefaultAppointmentType() store.AppointmentType {
 	}
 }
 
-// CreateAppointmentType adds a type. An empty id becomes a new one. A SlotStepMinutes of 0 becomes the duration.
-// Errors: *ValidationError.
+// CreateAppointmentType adds a type. If the id is empty, the type gets a new one. If SlotStepMinutes is 0, it is set to
+// the duration. Errors: *ValidationError.
 func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 	t store.AppointmentType) (store.AppointmentType, error) {
 	if t.ID == "" {
@@ -36,7 +36,7 @@ func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 		func(before *store.AppointmentType) (store.AppointmentType, error) {
 			if before != nil {
 				return t, record.Invalid("id",
-					"this id is in use; choose another, or change that appointment type with PATCH")
+					"this id is in use; choose another id, or change that appointment type with PATCH")
 			}
 			return t, nil
 		})
@@ -109,8 +109,8 @@ func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 	return nil
 }
 
-// positions are the positions of types and specialists in the lists on the pages. An existing one keeps its
-// position, and a type keeps the colour that depends on it. A new entry is added at the end.
+// positions are the positions of types and specialists in the lists on the pages. Existing entries keep their
+// positions, and types keep the colours that depend on them. New entries are added at the end.
 type positions struct {
 	types, specialists       map[string]int
 	nextType, nextSpecialist int
@@ -248,7 +248,7 @@ func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Type converts the entry to an appointment type with that position.
+// Type converts the entry to an appointment type at that position.
 func (t *AppointmentTypeEntry) Type(position int) store.AppointmentType {
 	row := store.AppointmentType{
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes,

@@ -8,15 +8,15 @@ import (
 	"holdfast/store"
 )
 
-// The number of hours for which a request holds its time until the desk approves it: the default, and the
-// maximum for a type.
+// How many hours a request holds its time while it waits for the desk's approval: the default, and the maximum for a
+// type.
 const (
 	DefaultApprovalHours = 48
 	MaxApprovalHours     = 7 * 24
 )
 
-// AskedUntil returns how long a request for a slot of a type holds its time. If the type needs approval, that is as
-// long as the desk has to approve it, but never past the start of the slot. For all other types the settings decide.
+// AskedUntil returns until when a request for a slot of a type holds its time. If the type needs approval, that is as
+// long as the desk has to approve it, but never past the start of the slot. For all other types, the settings decide.
 func (s *Settings) AskedUntil(t *store.AppointmentType, start, now time.Time) time.Time {
 	if !t.Page.Approval {
 		return now.Add(s.PublicBookings.Keeps())
@@ -37,7 +37,7 @@ func (s *Schedule) VideoLink(a *store.Appointment) string {
 	return strings.ReplaceAll(t.Page.VideoLink, "{appointment}", a.ID)
 }
 
-// CancelTextIn returns the cancellation policy of a type, for its patients, in a language.
+// CancelTextIn returns a type's cancellation policy for patients, in a given language.
 func CancelTextIn(t *store.AppointmentType, language string) string {
 	return cmp.Or(t.Page.Texts[language].CancelText, t.Page.CancelText)
 }

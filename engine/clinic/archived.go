@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// Archived types and specialists have no more slots, but their appointments still need them: emails, files and pages
-// show their names.
+// Archived types and specialists have no slots any more, but they are still needed for their appointments: emails,
+// files and pages show their names.
 
 // TypeOf returns a type, archived or not, or nil.
 func (s *Schedule) TypeOf(id string) *store.AppointmentType {
@@ -25,7 +25,7 @@ func (s *Schedule) TypeOf(id string) *store.AppointmentType {
 	return nil
 }
 
-// TypeName returns the name of a type in a language, archived or not. For an unknown type it returns the id.
+// TypeName returns the name of a type in a language, whether archived or not. For an unknown type, it returns the id.
 func (s *Schedule) TypeName(id, language string) string {
 	if t := s.TypeOf(id); t != nil {
 		return NameIn(t, language)
@@ -33,8 +33,8 @@ func (s *Schedule) TypeName(id, language string) string {
 	return id
 }
 
-// Who returns the name of a specialist, archived or not, and the zone of their appointments. For an unknown
-// specialist it returns no name and the clinic's zone.
+// Who returns the name of a specialist, whether archived or not, and the zone of their appointments. For an unknown
+// specialist, it returns no name and the clinic's zone.
 func (s *Schedule) Who(id string) (name string, zone *time.Location) {
 	if p := s.SpecialistByID[id]; p != nil {
 		return p.Name, s.Calendars[id].Zone()

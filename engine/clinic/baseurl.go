@@ -11,15 +11,15 @@ import (
 
 // # The address of the pages
 //
-// Links begin with the address of the pages. --base-url sets it; otherwise the owner sets it, during setup or in
-// the settings. While no address is set, an answer uses the address of its request. An email has no request, and
-// any client could choose the address in its request. So an email uses the address of this machine if the server
-// listens only on that, and otherwise contains no link.
+// Links begin with the address of the pages. --base-url sets it; otherwise the owner sets it, during setup or in the
+// settings. While no address is set, a response uses the address of its request. Emails cannot do that: they may be
+// written without a request, and any client could choose the address in its request. So an email uses the address of
+// this machine if the server listens only on that, and otherwise contains no link.
 
-// URLSource names the source of the address of the pages.
+// URLSource says where the pages' address comes from.
 type URLSource string
 
-// The sources, in their order of precedence.
+// The sources, in order of precedence.
 const (
 	URLFromStart    URLSource = "start"    // set at the start of the server
 	URLFromSettings URLSource = "settings" // set by the owner
@@ -29,7 +29,7 @@ const (
 // defaultPorts are the ports that browsers leave out of an origin.
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// ParseBaseURL parses the address of the pages: a scheme, a host and an optional port. It returns the address as
+// ParseBaseURL parses the address of the pages: a scheme, a host and an optional port. It returns the address the way
 // browsers write an origin. An empty address is valid and returned unchanged. The error describes the expected form.
 func ParseBaseURL(s string) (string, error) {
 	s = strings.TrimSpace(s)
@@ -50,12 +50,11 @@ func ParseBaseURL(s string) (string, error) {
 	return "", fmt.Errorf("%q must be a scheme and a host only, such as https://book.example.org", s)
 }
 
-// GuessBaseURL sets the address at which this machine reaches the pages. Links in emails use it while no other
-// address is set.
+// GuessBaseURL sets the address at which the pages can be reached from this machine. Links in emails use it while no
+// other address is set.
 func (cl *Clinic) GuessBaseURL(origin string) { cl.guessedURL.Store(&origin) }
 
-// BaseURL returns the address of the pages, without a slash at the end, and its source. It is empty if no address is
-// set.
+// BaseURL returns the address of the pages, without a trailing slash, and its source. It is empty if no address is set.
 func (cl *Clinic) BaseURL() (string, URLSource) {
 	if cl.givenURL != "" {
 		return cl.givenURL, URLFromStart
@@ -66,7 +65,7 @@ func (cl *Clinic) BaseURL() (string, URLSource) {
 	return "", URLGuessed
 }
 
-// LinkURL returns the beginning of links that are written without a request, such as in emails. If it is empty, the
+// LinkURL returns the base URL for links that are written without a request, such as in emails. If it is empty, the
 // caller leaves the link out.
 func (cl *Clinic) LinkURL() string {
 	if said, _ := cl.BaseURL(); said != "" {
@@ -78,7 +77,7 @@ func (cl *Clinic) LinkURL() string {
 	return ""
 }
 
-// ChooseBaseURL stores the address of the pages in the settings of c. An empty address changes nothing. Errors:
+// ChooseBaseURL stores the address of the pages in c's settings. An empty address changes nothing. Errors:
 // *record.ValidationError.
 func ChooseBaseURL(c *store.Clinic, baseURL string) error {
 	origin, err := ParseBaseURL(baseURL)

@@ -2,6 +2,7 @@ package clinic
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,15 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 	return s.Blocks[specialistID], nil
 }
 
+// HasBlock reports whether a specialist has the block with an id. It returns false for a block that ended more than
+// store.BlockMemory ago.
+func (s *Schedule) HasBlock(specialistID, id string) bool {
+	return slices.ContainsFunc(s.Blocks[specialistID], func(b store.Block) bool { return b.ID == id })
+}
+
 // CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
-// blocks in that time do not change. The next listing shows it. Instants are truncated to the second. A block without
-// an id gets one. Errors: store.ErrNotFound, *ValidationError.
+// blocks in that time do not change. The next listing reflects the block. Instants are truncated to the second. A block
+// without an id gets one. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block,
 	once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {
@@ -62,8 +69,8 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 }
 
 // DeleteBlock removes one block, so that its time can be booked again where the hours and other blocks allow it.
-// store.ErrNotFound, also for a block that ended more than store.BlockMemory ago; *ValidationError for a block from
-// an external calendar.
+// Errors: store.ErrNotFound, including for a block that ended more than store.BlockMemory ago; *ValidationError for a
+// block from an external calendar.
 func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionBlockDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
@@ -72,7 +79,7 @@ func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string
 			err = store.ErrNotFound
 		}
 		if err == nil && b.Source == store.BlockCalendar {
-			err = record.Invalid("id", "comes from the specialist's external calendar; delete it there")
+			err = record.Invalid("id", "comes from the specialist's external calendar; delete the event there")
 		}
 		c.Subject, c.before = "specialist:"+b.SpecialistID, blockEntry(&b)
 		return err
@@ -89,7 +96,7 @@ func checkBlock(m *record.Mistakes, at string, b *store.Block) {
 	record.CheckText(m, at+"reason", b.Reason, 500, true)
 	b.Start, b.End = b.Start.UTC().Truncate(time.Second), b.End.UTC().Truncate(time.Second)
 	outside := func(at time.Time) bool { return at.Year() < 2000 || at.Year() > 2200 }
-	const instant = "must be an instant like 2026-11-23T09:00:00Z, between the years 2000 and 2200"
+	const instant = "must be a time such as 2026-11-23T09:00:00Z, between the years 2000 and 2200"
 	switch length := b.End.Sub(b.Start); {
 	case outside(b.Start):
 		m.Add(at+"start", instant)
@@ -102,11 +109,11 @@ func checkBlock(m *record.Mistakes, at string, b *store.Block) {
 	}
 }
 
-// addBlock checks a block of a file and adds it to the import.
+// addBlock checks a block in a file and adds it to the import.
 func (r *importRows) addBlock(m *record.Mistakes, at string, b store.Block) {
 	checkBlock(m, at, &b)
 	if r.blockIDs[b.ID] {
-		m.Add(at+"id", "%q is in the file twice", record.Clip(b.ID))
+		m.Add(at+"id", "%q occurs twice in the file", record.Clip(b.ID))
 	}
 	r.blockIDs[b.ID] = true
 	r.blocks = append(r.blocks, b)

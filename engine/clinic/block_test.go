@@ -28,7 +28,7 @@ func mustBlock(c *enginetest.TestClinic, reason string, start time.Time) store.B
 	return b
 }
 
-// refused checks that a hold and a booking of the start are refused because it is blocked.
+// refused checks that holding or booking the start time is refused because the time is blocked.
 func refused(c *enginetest.TestClinic, what string, start time.Time) {
 	c.T.Helper()
 	r := enginetest.BookingOf(8, "checkup")

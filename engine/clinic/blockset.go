@@ -13,14 +13,14 @@ import (
 	"holdfast/store"
 )
 
-// MaxBlocks is the largest number of blocks that one form creates: specialists times days.
+// MaxBlocks is the maximum number of blocks that one form creates: specialists times days.
 const MaxBlocks = 2000
 
 // maxRepeat is how long after its first day a block can be repeated, in days.
 const maxRepeat = 2 * 366
 
-// BlockForm describes blocks that are created together: for one, several or all specialists, once, on several days,
-// or every few weeks. Dates and times are the clinic's wall clock, regardless of the zone of a specialist.
+// BlockForm describes blocks that are created together: for one, several or all specialists, once, on several days, or
+// every few weeks. Dates and times are in the clinic's local time, regardless of a specialist's zone.
 type BlockForm struct {
 	SpecialistIDs []string // none: all specialists who are active now; specialists added later are not blocked
 	Spans         []BlockSpan
@@ -28,7 +28,7 @@ type BlockForm struct {
 	Until         store.Date
 }
 
-// BlockSpan is one stretch of time: whole days, or from a time of the first day to a time of the last day.
+// BlockSpan is one stretch of time: whole days, or from a time on the first day to a time on the last day.
 type BlockSpan struct {
 	Title      string
 	From, To   store.Date // both included
@@ -36,7 +36,7 @@ type BlockSpan struct {
 	Whole      bool // Start and End are ignored
 }
 
-// blockSet is the audit entry of blocks that were created or removed together.
+// blockSet is the audit entry for blocks that were created or removed together.
 type blockSet struct {
 	SetID         string       `json:"setId,omitempty"`
 	Blocks        int          `json:"blocks"`
@@ -57,7 +57,7 @@ func auditedSet(list []store.Block) blockSet {
 	return s
 }
 
-// PlanBlocks lists the blocks that a form would create, by start, then specialist. It writes nothing. Errors:
+// PlanBlocks lists the blocks that a form would create, by start, then specialist. It does not write anything. Errors:
 // *ValidationError.
 func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	s := cl.Current()
@@ -72,7 +72,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	}
 	for i, id := range ids {
 		if s.SpecialistByID[id] == nil || slices.Contains(ids[:i], id) {
-			m.Add(indexed("specialistIds", i), "no specialist has this id, or it is in the list twice")
+			m.Add(indexed("specialistIds", i), "no specialist has this id, or the id is in the list twice")
 		}
 	}
 	switch {
@@ -138,7 +138,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	return all, nil
 }
 
-// CreateBlocks creates the blocks of a form, all or none. Existing appointments and other blocks in that time do not
+// CreateBlocks creates either all blocks of a form or none. Existing appointments and other blocks in that time do not
 // change. Errors: *ValidationError.
 func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm,
 	once *record.Once) ([]store.Block, error) {
@@ -158,8 +158,8 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 	})
 }
 
-// DeleteBlockSet removes all blocks that one form created. reaches reports whether the caller may change a
-// specialist's calendar. If it is false for one of the specialists, DeleteBlockSet removes nothing and returns
+// DeleteBlockSet removes all blocks that one form created. reaches reports whether the caller is allowed to change a
+// specialist's calendar. If it returns false for one of the specialists, DeleteBlockSet removes nothing and returns
 // record.ErrForbidden. Errors: store.ErrNotFound.
 func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string,
 	reaches func(specialistID string) bool) error {

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// TestBlocksOfOneForm: one form blocks a week of whole days for all specialists, and another every second Wednesday
-// afternoon of two specialists, on the clinic's wall clock.
+// TestBlocksOfOneForm: one form blocks a week of whole days for all specialists, and another blocks every second
+// Wednesday afternoon for two specialists, in the clinic's local time.
 func TestBlocksOfOneForm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
@@ -82,7 +82,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if got := c.Clinic.Current().Blocks["ada"]; len(got) != 1 || got[0].Reason != "Easter" {
 			t.Errorf("remaining blocks: %v", got)
 		}
-		// A clinic file contains the sets.
+		// A clinic file contains the block sets.
 		file := c.Clinic.Export()
 		if _, err := c.Clinic.Import(t.Context(), "system", file); err != nil || c.Clinic.Current().Blocks["ben"][0].SetID == "" {
 			t.Errorf("second import: %v", err)

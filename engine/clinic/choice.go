@@ -11,10 +11,10 @@ import (
 // Choice is a server that an owner chooses in the browser: the mail server, the SMS gateway or the identity provider.
 // It is safe for concurrent use.
 //
-// The clinic's settings store the choice, which every node reads from the store's feed. The secret is sealed with the
-// keys of secret.key, for one use: the fields that say where it is sent. If one of them is changed, the secret must be
-// entered again, so a caller cannot have it sent to a server of their own. No response, audit entry or file contains
-// the secret.
+// The choice is stored in the clinic's settings, which every node reads from the store's feed. The secret is sealed
+// with the keys in secret.key for one use, that is, for the fields that say where the secret is sent. If one of them
+// changes, the secret must be entered again, so a caller cannot have it sent to their own server. The secret never
+// appears in a response, an audit entry or a file.
 type Choice[T any] struct {
 	clinic *Clinic
 	keys   *token.Keys
@@ -34,7 +34,7 @@ type ChoiceSetup[T any] struct {
 	IsReadable bool // this server has the key to the secret, or no secret is needed
 }
 
-// Stored returns the stored choice with its sealed secret; nil means none. The caller must not change it.
+// Stored returns the stored choice with its sealed secret, or nil if there is none. The caller must not change it.
 func (c *Choice[T]) Stored() *T {
 	s := c.clinic.Settings()
 	return *c.field(&s)
@@ -51,8 +51,8 @@ func (c *Choice[T]) Setup() (s ChoiceSetup[T]) {
 	return s
 }
 
-// Secret returns the secret of a stored choice; empty if it has none. isReadable reports whether this server has the
-// key to it.
+// Secret returns a stored choice's secret, or an empty string if it has none. isReadable reports whether this server
+// has the key to it.
 func (c *Choice[T]) Secret(stored *T) (secret string, isReadable bool) {
 	if *c.sealed(stored) == "" {
 		return "", true
@@ -60,13 +60,13 @@ func (c *Choice[T]) Secret(stored *T) (secret string, isReadable bool) {
 	return c.keys.Current().Open(*c.sealed(stored), c.use(stored))
 }
 
-// HasUse reports whether the stored choice has the use of another one.
+// HasUse reports whether the stored choice has the same use as another one.
 func (c *Choice[T]) HasUse(stored, other *T) bool {
 	return stored != nil && c.use(stored) == c.use(other)
 }
 
-// SecretFor returns the secret for a choice that replaces before: the typed one, or else the stored one if it has the
-// same use. It adds a mistake to the field if there is none; missing is the text for a secret of another use.
+// SecretFor returns the secret for a choice that replaces before: the one that was entered, or else the stored one if
+// it has the same use. If there is neither, it adds a mistake for the field, with the text missing.
 func (c *Choice[T]) SecretFor(m *record.Mistakes, after, before *T, field, typed, missing string) string {
 	switch {
 	case typed != "":
@@ -77,7 +77,7 @@ func (c *Choice[T]) SecretFor(m *record.Mistakes, after, before *T, field, typed
 	}
 	secret, isReadable := c.Secret(before)
 	if !isReadable {
-		m.Add(field, "must be entered again: it was encrypted with another secret.key")
+		m.Add(field, "must be entered again: the stored value was encrypted with a different secret.key")
 	}
 	return secret
 }
@@ -98,8 +98,8 @@ func (c *Choice[T]) Remove(ctx context.Context, actor record.Actor) error {
 	return c.change(ctx, actor, c.changed, func(*T) (*T, error) { return nil, nil })
 }
 
-// Seal seals the secret again with the current signing key. Call it before that key is replaced, so that no secret is
-// sealed with a key that is dropped; every node has the key.
+// Seal reseals the secret with the current signing key. Call it before that key is replaced, so that no secret is left
+// sealed with a key that is dropped. Every node has the current key.
 func (c *Choice[T]) Seal(ctx context.Context) error {
 	if stored := c.Stored(); stored == nil || *c.sealed(stored) == "" {
 		return nil
@@ -118,7 +118,7 @@ func (c *Choice[T]) Seal(ctx context.Context) error {
 	})
 }
 
-// change calls edit with the stored choice and stores the result; nil means none. Errors: those of edit.
+// change calls edit with the stored choice and stores the result. Nil means no choice. Errors: those of edit.
 func (c *Choice[T]) change(ctx context.Context, actor record.Actor, action record.Action,
 	edit func(before *T) (*T, error)) error {
 	audited := func(x *T) any {

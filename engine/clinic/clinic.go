@@ -1,25 +1,23 @@
-// Package clinic manages the schedule, on which all other decisions depend: the clinic and its settings,
-// specialists, appointment types, weekly hours, overrides and blocks. It also imports and exports all of them as a
-// clinic file.
+// Package clinic manages the schedule, on which everything else depends: the clinic and its settings, specialists,
+// appointment types, weekly hours, overrides and blocks. It also imports and exports all of them as a clinic file.
 //
 // # The snapshot in memory
 //
-// Current returns one immutable snapshot of the whole schedule, prepared for look-ups. When the feed of the store
-// delivers a change, FollowSchedule replaces the snapshot as a whole, before the Write of that change returns. After
-// the start, nothing else replaces it. So a caller finds its own change in the next listing, and a reader never sees
-// half of a change.
+// Current returns one immutable snapshot of the whole schedule, prepared for look-ups. When the store's feed delivers a
+// change, FollowSchedule replaces the whole snapshot before that change's Write returns. After startup, nothing else
+// replaces it. So callers find their own change in the next listing, and readers never see half of a change.
 //
 // # Generations
 //
-// Each appointment type has a generation. It names the state of everything from which the type's slots are computed.
-// The generation changes after that state changes, and a reader reads it before that state. So a list that was
-// computed from an older state is never found under the newer generation.
+// Each appointment type has a generation. It identifies the state of everything from which the type's slots are
+// computed. The generation changes after that state changes, and readers read the generation before the state. So a
+// list computed from an older state is never found under the newer generation.
 //
 // # Changes
 //
-// Every change is one Write. Its preconditions, such as a free name or an existing specialist, are read in that
-// Write, because writes run one after another. The audit entry and the remembered answer commit with the change. A
-// *record.ValidationError lists all mistakes together, each with its path in the JSON.
+// Every change is one Write. Its preconditions, such as an unused name or an existing specialist, are checked in that
+// Write, because writes run one after another. The audit entry and the saved response are committed with the change. A
+// *record.ValidationError lists all mistakes together, each with its JSON path.
 package clinic
 
 import (
@@ -48,10 +46,10 @@ type Clinic struct {
 	guessedURL atomic.Pointer[string] // see GuessBaseURL
 }
 
-// Hooks are the functions of packages above this one that a change of the schedule calls. All of them are required.
+// Hooks are functions of higher-level packages that are called when the schedule changes. All of them are required.
 type Hooks struct {
-	// SpecialistChanged runs after the commit that stored or archived a specialist. The calls are in the order of the
-	// commits of this node.
+	// SpecialistChanged runs after the commit that stored or archived a specialist. The calls are in the order of this
+	// node's commits.
 	SpecialistChanged func(context.Context, store.Specialist)
 }
 
@@ -80,7 +78,7 @@ func New(o Options) (*Clinic, error) {
 	return cl, nil
 }
 
-// Words returns the texts for people in all languages.
+// Words returns the user-facing texts in all languages.
 func (cl *Clinic) Words() *words.Catalog { return cl.words }
 
 // UpdateClinic calls edit to change the clinic itself, without its settings. Errors: *ValidationError.
@@ -108,9 +106,9 @@ func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit f
 	return cl.EditSettings(ctx, actor, func(s *Settings) error { edit(s); return nil })
 }
 
-// EditSettings calls edit with the stored settings and stores the result. No other change of the settings comes
-// between the read and the write. If edit returns an error, EditSettings returns that error and stores nothing.
-// Errors: *ValidationError.
+// EditSettings calls edit with the stored settings and stores the result. No other change to the settings can happen
+// between the read and the write. If edit returns an error, EditSettings returns that error and stores nothing. Errors:
+// *ValidationError.
 func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit func(*Settings) error) (Settings, error) {
 	var after Settings
 	c := ScheduleChange{Actor: actor, Action: record.ActionSettingsChanged, Subject: "clinic"}
@@ -138,8 +136,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// StoredSchedule returns the schedule as the transaction reads it. A change must be based on it, not on
-// Current.
+// StoredSchedule returns the schedule as the transaction reads it. Base a change on it, not on Current.
 func StoredSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
 	s, err := tx.Schedule(ctx)
 	s.Clinic.Timezone = cmp.Or(s.Clinic.Timezone, unsetZone)

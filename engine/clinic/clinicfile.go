@@ -4,19 +4,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"holdfast/engine/record"
 	"holdfast/store"
 )
 
 // File is a whole clinic as one JSON document, which Import reads and Export writes. Import is idempotent by id:
-// importing the same file twice results in the same clinic. Import does not change anything that the file does not
-// name.
+// importing the same file twice results in the same clinic. Import leaves everything that the file does not name
+// unchanged.
 type File struct {
 	Clinic           *FileClinic            `json:"clinic,omitempty"`
 	Specialists      []SpecialistEntry      `json:"specialists"`
 	AppointmentTypes []AppointmentTypeEntry `json:"appointmentTypes"`
 }
+
+// notInFile is the error message for a File with webhooks or a booking rule. Those contain secrets, so Export leaves
+// them out. Import preserves the clinic's own and refuses a file that contains any, because it would have to drop them.
+const notInFile = "is not part of a clinic file, because it contains a secret; set it in the settings"
 
 // FileClinic is the clinic itself in a File.
 type FileClinic struct {
@@ -44,7 +49,7 @@ type Imported struct {
 	AppointmentTypes int `json:"appointmentTypes"`
 }
 
-// Import stores a File, all of it or nothing. *ValidationError lists every mistake in it.
+// Import stores either all of a File or nothing. *ValidationError lists every mistake in it.
 func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Imported, error) {
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
 	c := ScheduleChange{Actor: actor, Action: record.ActionClinicImported, Subject: "clinic", after: n, result: n}
@@ -58,6 +63,11 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 			rows.specialists[i].Page.Feed = store.CalendarFeed{}
 			if before := specialistIn(s, rows.specialists[i].ID); before != nil {
 				rows.specialists[i].Page.Feed = before.Page.Feed
+			}
+		}
+		for _, id := range rows.movedBlocks(s) {
+			if _, err := tx.DeleteBlock(ctx, id); err != nil {
+				return err
 			}
 		}
 		return rows.write(ctx, tx)
@@ -80,7 +90,7 @@ type importRows struct {
 	types       []store.AppointmentType
 }
 
-// rows checks the file against the stored schedule that it is imported into. It may be called more than once.
+// rows checks the file against the stored schedule into which it will be imported. It may be called more than once.
 func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	var m record.Mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool), places: placesOf(s)}
@@ -97,7 +107,7 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	for i := range f.Specialists {
 		p, at := &f.Specialists[i], indexed("specialists", i)+"."
 		if inFile[p.ID] {
-			m.Add(at+"id", "%q is in the file twice", record.Clip(p.ID))
+			m.Add(at+"id", "%q occurs twice in the file", record.Clip(p.ID))
 		}
 		known[p.ID], inFile[p.ID] = store.SpecialistKind(p.Kind), true
 		p.rows(&m, at, order.ofSpecialist(p.ID), zone, specialistIn(s, p.ID), r)
@@ -107,14 +117,43 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 		at := indexed("appointmentTypes", i) + "."
 		t := f.AppointmentTypes[i].Type(order.ofType(f.AppointmentTypes[i].ID))
 		if inFile[t.ID] {
-			m.Add(at+"id", "%q is in the file twice", record.Clip(t.ID))
+			m.Add(at+"id", "%q occurs twice in the file", record.Clip(t.ID))
 		}
 		inFile[t.ID] = true
 		checkAppointmentType(&m, at, &t, func(id string) bool { _, ok := known[id]; return ok }, groups)
 		checkNeeds(&m, at, &t, known)
 		r.types = append(r.types, t)
 	}
+	if f.Clinic != nil && f.Clinic.Settings != nil {
+		f.Clinic.Settings.checkUse(&m, r.unchanged(s))
+	}
 	return r, m.Err()
+}
+
+// unchanged returns the types, hours and overrides of a stored schedule that the import does not replace.
+func (r *importRows) unchanged(s *store.Schedule) *store.Schedule {
+	kept := &store.Schedule{
+		WeeklyHours: make(map[string][]store.WeeklyWindow), Overrides: make(map[string][]store.Override),
+	}
+	for i := range s.AppointmentTypes {
+		id := s.AppointmentTypes[i].ID
+		if !slices.ContainsFunc(r.types, func(t store.AppointmentType) bool { return t.ID == id }) {
+			kept.AppointmentTypes = append(kept.AppointmentTypes, s.AppointmentTypes[i])
+		}
+	}
+	for id, hours := range s.WeeklyHours {
+		if _, replaced := r.hours[id]; !replaced {
+			kept.WeeklyHours[id] = hours
+		}
+	}
+	for id, list := range s.Overrides {
+		kept.Overrides[id] = slices.DeleteFunc(slices.Clone(list), func(o store.Override) bool {
+			return slices.ContainsFunc(r.overrides, func(x store.Override) bool {
+				return x.SpecialistID == id && x.Date == o.Date
+			})
+		})
+	}
+	return kept
 }
 
 func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Clinic {
@@ -123,16 +162,40 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 		Website: c.Website, Settings: settings,
 	}
 	if c.Settings != nil {
+		if len(c.Settings.Webhooks) > 0 {
+			m.Add("clinic.settings.webhooks", notInFile)
+		}
+		if c.Settings.BookingRule != (BookingRule{}) {
+			m.Add("clinic.settings.bookingRule", notInFile)
+		}
 		before, err := readSettings(settings)
 		if err == nil {
-			c.Settings.Webhooks = before.Webhooks // they contain secrets, so a file does not contain them
-			c.Settings.BookingRule = before.BookingRule
+			c.Settings.Webhooks, c.Settings.BookingRule = before.Webhooks, before.BookingRule
 		}
 		checkSettings(m, c.Settings, &before)
 		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers always marshals
+		// rows might check the same file again, and must not find the clinic's own values in it then.
+		c.Settings.Webhooks, c.Settings.BookingRule = nil, BookingRule{}
 	}
 	CheckClinic(m, "clinic.", "clinic.", &row)
 	return row
+}
+
+// movedBlocks returns the ids of the blocks that the import gives to another specialist. They are deleted first, so
+// that the slots of the previous specialist are computed again.
+func (r *importRows) movedBlocks(s *store.Schedule) (ids []string) {
+	owner := make(map[string]string, len(r.blocks))
+	for i := range r.blocks {
+		owner[r.blocks[i].ID] = r.blocks[i].SpecialistID
+	}
+	for id, list := range s.Blocks {
+		for i := range list {
+			if to := owner[list[i].ID]; to != "" && to != id {
+				ids = append(ids, list[i].ID)
+			}
+		}
+	}
+	return ids
 }
 
 func (r *importRows) write(ctx context.Context, tx store.Tx) error {

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// A file and the audit log use the names of the API, and not those of Go's fields.
+// Clinic files and the audit log use the API's field names, not Go's.
 func TestEveryEntryNamesItsFields(t *testing.T) {
 	seen := make(map[reflect.Type]bool)
 	var look func(reflect.Type)

@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// feedAudit is the audit entry of the address of a specialist's calendar feed.
+// feedAudit is the audit entry for the address of a specialist's calendar feed.
 type feedAudit struct {
 	Names bool `json:"names"`
 }

@@ -2,14 +2,14 @@ package clinic
 
 import "encoding/json"
 
-// ImportPlan describes what the import of a File would change.
+// ImportPlan describes what importing a File would change.
 type ImportPlan struct {
 	Clinic           string        `json:"clinic,omitempty"` // new, changed or same; if empty, the file has no clinic
 	Specialists      []ImportEntry `json:"specialists"`
 	AppointmentTypes []ImportEntry `json:"appointmentTypes"`
 }
 
-// ImportEntry describes the change of one specialist or appointment type.
+// ImportEntry describes the change to one specialist or appointment type.
 type ImportEntry struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`

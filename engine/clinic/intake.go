@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// The intake of a booking is its data in addition to the name: the consent to the clinic's text, and the answers to a
+// A booking's intake is the data that it has in addition to the name: consent to the clinic's text, and answers to the
 // type's questions.
 
 const (
@@ -18,7 +18,7 @@ const (
 	maxAnswer  = 1000
 )
 
-// Consent is the text that patients must agree to when they book online. An empty Text: the clinic requires no
+// Consent is the text that patients must agree to when they book online. If Text is empty, the clinic does not require
 // consent.
 type Consent struct {
 	Text  string            `json:"text,omitempty"`
@@ -33,9 +33,9 @@ type Said struct {
 	Answers    map[string]string // by the question's id
 }
 
-// CheckIntake checks the input of a booking of a type and returns the part to store. If online is set, the patient
+// CheckIntake checks the intake of a booking for a type and returns the part to store. If online is set, the patient
 // must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
-// Every given answer must fit its question, also from the desk.
+// Every answer must fit its question, even if it comes from the desk.
 func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool,
 	now time.Time) store.Intake {
 	kept := store.Intake{NewPatient: said.NewPatient, SMS: said.SMS}
@@ -43,7 +43,7 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 		kept.ConsentedAt = now.UTC().Truncate(time.Millisecond)
 	}
 	if online && s.Consent.Text != "" && !said.Consent {
-		m.Add("consent", "is needed: the clinic's text is in its consent")
+		m.Add("consent", "is required: the patient must agree to the clinic's consent text")
 	}
 	if online && t.Page.NewPatientsOnly && !said.NewPatient {
 		m.Add("newPatient", "this is for new patients; send true if this is the patient's first visit")
@@ -53,7 +53,7 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 		field, value := "answers."+q.ID, strings.TrimSpace(said.Answers[q.ID])
 		if value == "" {
 			if q.Required && online {
-				m.Add(field, "this needs an answer")
+				m.Add(field, "this question must be answered")
 			}
 			continue
 		}
@@ -69,10 +69,10 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 	return kept
 }
 
-// ChangeAnswers returns the answers of an appointment after some of them were changed. kept are the stored answers
-// and said are the new ones, by question id. An empty answer removes the stored one. Answers to questions that said
-// does not name do not change, even if the type no longer has their question. An unchanged answer keeps the wording
-// of its question from the time of the booking.
+// ChangeAnswers returns an appointment's answers after some of them have changed. kept are the stored answers and said
+// are the new ones, by question id. An empty answer removes the stored one. Answers to questions that said does not
+// name do not change, even if the type no longer has those questions. An unchanged answer keeps its question's wording
+// from the time of the booking.
 func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer,
 	said map[string]string) []store.Answer {
 	left, now := maps.Clone(said), []store.Answer(nil)
@@ -133,8 +133,8 @@ func checkAnswer(m *record.Mistakes, q *store.Question, value string) string {
 	return value
 }
 
-// optionOf returns the option that an answer means, in whichever language it was chosen. It returns an empty string
-// if the answer is not an option.
+// optionOf returns the option that an answer means, in whichever language it was chosen. It returns an empty string if
+// the answer is not one of the options.
 func optionOf(q *store.Question, value string) string {
 	if slices.Contains(q.Options, value) {
 		return value

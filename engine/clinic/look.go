@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/record"
 )
 
-// hues are the accents that have a name, with their colours in the light theme. web/ui/holdfast.css has the other
-// colours of each. The first one is the default.
+// hues are the named accents, with their colours in the light theme. The other colours of each are in
+// web/ui/holdfast.css. The first accent is the default.
 var hues = []struct{ name, colour string }{
 	{"kelp", "#0A655A"}, {"ocean", "#1F56A6"}, {"plum", "#7A3F93"}, {"amber", "#8A4608"}, {"rose", "#98304F"},
 	{"olive", "#4F5D16"},
@@ -27,7 +27,7 @@ func hueNames() (names []string) {
 	return names
 }
 
-// Colour returns the accent as a colour such as #0A655A. White text on it is readable.
+// Colour returns the accent as a colour such as #0A655A. White text is readable on it.
 func (s *Settings) Colour() string {
 	if strings.HasPrefix(s.Accent, "#") {
 		return s.Accent
@@ -41,7 +41,7 @@ func (s *Settings) Colour() string {
 }
 
 const (
-	// minContrast is the least contrast of white text on an accent, as defined by WCAG 2. Each of the hues has it.
+	// minContrast is the minimum contrast of white text on an accent, as defined by WCAG 2. Each of the hues meets it.
 	minContrast = 5.8
 	maxLogo     = 100 << 10
 )
@@ -63,7 +63,8 @@ func checkLook(m *record.Mistakes, s *Settings) {
 	}
 }
 
-// OwnAccent returns the accent if it is a colour such as #3a4f9a; if empty, it is one of the hues.
+// OwnAccent returns the accent if it is a colour such as #3a4f9a. If the result is empty, the accent is one of the
+// hues.
 func (s *Settings) OwnAccent() string {
 	if _, isColour := contrastOnWhite(s.Accent); isColour {
 		return s.Accent
@@ -90,7 +91,7 @@ func contrastOnWhite(colour string) (contrast float64, isColour bool) {
 	return 1.05 / (luminance + 0.05), true
 }
 
-// isLogo reports whether a data: URL has a PNG or an SVG that the pages can show.
+// isLogo reports whether a data: URL contains a PNG or an SVG that the pages can show.
 func isLogo(url string) bool {
 	kind, data, _ := strings.Cut(url, ";base64,")
 	raw, err := base64.StdEncoding.DecodeString(data)
@@ -106,8 +107,8 @@ func isLogo(url string) bool {
 	return false
 }
 
-// isDrawing reports whether a text is an SVG without scripts, foreign markup and entities. The pages show it as an
-// image, in which browsers run nothing; this check protects a person who opens the image by itself.
+// isDrawing reports whether a text is an SVG without scripts, foreign markup or entities. The pages show it as an
+// image, in which browsers do not run anything. This check protects people who open the image by itself.
 func isDrawing(text string) bool {
 	parts, depth, elements := xml.NewDecoder(strings.NewReader(text)), 0, 0
 	for {

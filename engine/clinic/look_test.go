@@ -51,7 +51,7 @@ func TestSettingsCheckAccentAndLogo(t *testing.T) {
 	}
 }
 
-// TestColourIsThatOfThePages: emails have the colours that the pages have in the light theme.
+// TestColourIsThatOfThePages: emails use the colours that the pages use in the light theme.
 func TestColourIsThatOfThePages(t *testing.T) {
 	css, err := os.ReadFile("../../web/ui/holdfast.css")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/token"
 )
 
-// MailServer returns the choice of the mail server. Its password is sealed for this server and this user.
+// MailServer returns the mail server choice. Its password is sealed for this server and this user.
 func (cl *Clinic) MailServer(keys *token.Keys) *Choice[notice.Server] {
 	return &Choice[notice.Server]{
 		clinic: cl, keys: keys,
@@ -24,7 +24,7 @@ func (cl *Clinic) MailServer(keys *token.Keys) *Choice[notice.Server] {
 	}
 }
 
-// mailAudit is a mail server in the audit log. It shows whether there is a password, but never the password.
+// mailAudit is a mail server in the audit log. It shows whether there is a password, but never the password itself.
 type mailAudit struct {
 	Host        string            `json:"host"`
 	Port        int               `json:"port"`

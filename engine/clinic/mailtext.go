@@ -10,23 +10,23 @@ import (
 	"holdfast/engine/words"
 )
 
-// MailText is the clinic's own text of an email. It replaces the text of the program. An empty field means the text
-// of the program.
+// MailText is the clinic's own text for an email. It replaces the built-in text. An empty field means the built-in
+// text.
 type MailText struct {
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text,omitempty"` // the first paragraphs; the details, the link and the end do not change
 }
 
-// MailTexts are the clinic's own texts by notice, named as in the delivery log, and by language.
+// MailTexts are the clinic's own texts, by notice (named as in the delivery log) and by language.
 type MailTexts map[string]map[string]MailText
 
-// mailNotices are the emails to patients whose text a clinic can change.
+// mailNotices are the patient emails whose text a clinic can change.
 var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request",
 	"request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer",
 	"waitlist_withdrawn"}
 
-// mailPlaceholders are the placeholders for data of the appointment in a MailText. Text that patients entered is not
-// among them.
+// mailPlaceholders are the placeholders for appointment data in a MailText. They never stand for text that patients
+// entered.
 var mailPlaceholders = []string{"what", "when", "day", "who", "where", "clinic", "phone"}
 
 const (
@@ -36,14 +36,15 @@ const (
 
 var placeholder = regexp.MustCompile(`\{([^{}\s]*)\}`)
 
-// CheckMailText trims and checks the clinic's text of one email in one language. It prefixes field names with at.
+// CheckMailText trims and checks the clinic's text for one email in one language. It prefixes field names with at.
 func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailText) {
 	text.Subject, text.Text = strings.TrimSpace(text.Subject), strings.TrimSpace(text.Text)
 	if !slices.Contains(mailNotices, notice) {
 		m.Add(at+"notice", "must be one of %s", strings.Join(mailNotices, ", "))
 	}
 	if !slices.Contains(words.Tags(), language) { // a text in another language would never be sent
-		m.Add(at+"language", "must be one of %s: emails exist in no other language", strings.Join(words.Tags(), ", "))
+		m.Add(at+"language", "must be one of %s: emails are available only in these "+
+			"languages", strings.Join(words.Tags(), ", "))
 	}
 	record.CheckText(m, at+"subject", text.Subject, maxMailSubject, false)
 	record.CheckText(m, at+"text", text.Text, maxMailText, true)

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/token"
 )
 
-// OpenID returns the choice of the identity provider. Its secret is sealed for this issuer and this client.
+// OpenID returns the identity provider choice. Its secret is sealed for this issuer and this client.
 func (cl *Clinic) OpenID(keys *token.Keys) *Choice[openid.Provider] {
 	return &Choice[openid.Provider]{
 		clinic: cl, keys: keys,
@@ -24,7 +24,8 @@ func (cl *Clinic) OpenID(keys *token.Keys) *Choice[openid.Provider] {
 	}
 }
 
-// openIDAudit is an identity provider in the audit log. It shows whether there is a secret, but never the secret.
+// openIDAudit is an identity provider in the audit log. It shows whether there is a secret, but never the secret
+// itself.
 type openIDAudit struct {
 	openid.Provider
 	Sealed    string `json:"-"`

@@ -19,8 +19,9 @@ func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 	return s.Overrides[specialistID], nil
 }
 
-// PutOverride closes one local date of a specialist or gives it other hours. It replaces an override of that date.
-// Appointments on that date do not change. The next listing shows it. Errors: store.ErrNotFound, *ValidationError.
+// PutOverride closes one local date of a specialist or gives it other hours. It replaces any override for that date.
+// Appointments on that date do not change. The next listing reflects the override. Errors: store.ErrNotFound,
+// *ValidationError.
 func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override,
 	once *record.Once) (store.Override, error) {
 	if _, err := cl.Specialist(o.SpecialistID); err != nil {
@@ -58,9 +59,9 @@ func checkOverride(m *record.Mistakes, at string, o *store.Override, places []Pl
 	}
 	switch {
 	case o.Closed && len(o.Hours) > 0:
-		m.Add(at+"hours", "a closed date has no hours; leave one of the two out")
+		m.Add(at+"hours", "a closed date has no hours; leave out one of the two")
 	case !o.Closed && len(o.Hours) == 0:
-		m.Add(at+"hours", "give the hours of that date, or say \"closed\": true")
+		m.Add(at+"hours", "give the hours of that date, or set \"closed\": true")
 	}
 	o.Hours = slices.Clone(o.Hours)
 	for i, w := range o.Hours {

@@ -10,10 +10,11 @@ import (
 	"holdfast/store"
 )
 
-// MaxPicture is the largest size of a specialist's picture, in bytes. Pages show it as a thumbnail.
+// MaxPicture is the maximum size of a specialist's picture, in bytes. Pages show it as a thumbnail.
 const MaxPicture = 150 << 10
 
-// pictureType returns the media type of a picture by its first bytes. If empty, pages cannot show it.
+// pictureType determines a picture's media type from its first bytes. If the result is empty, pages cannot show the
+// picture.
 func pictureType(content []byte) string {
 	switch {
 	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):
@@ -31,15 +32,15 @@ func (cl *Clinic) Picture(ctx context.Context, specialistID string) (store.Pictu
 	return cl.store.Picture(ctx, specialistID)
 }
 
-// pictureAudit is the audit entry of a picture.
+// pictureAudit is the audit entry for a picture.
 type pictureAudit struct {
 	ContentType string `json:"contentType,omitempty"`
 	Digest      string `json:"digest"`
 	Bytes       int    `json:"bytes,omitempty"`
 }
 
-// PutPicture sets the picture of a specialist and replaces the previous one: a PNG, JPEG or WebP of at most
-// MaxPicture bytes. Errors: store.ErrNotFound, *ValidationError.
+// PutPicture sets a specialist's picture, a PNG, JPEG or WebP of at most MaxPicture bytes, and replaces the previous
+// one. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialistID string,
 	content []byte) (store.Picture, error) {
 	sum := sha256.Sum256(content)

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// A clinic can have several places. A window of a specialist's hours can name the place of work, and an appointment
-// gets its place from the window that it is booked in.
+// A clinic can have several places. A window in a specialist's hours can name the place of work, and an appointment
+// gets its place from the window in which it is booked.
 
 const maxPlaces = 50
 
@@ -33,9 +33,9 @@ func (s *Schedule) Place(id string) *Place {
 	return &s.Settings.Places[i]
 }
 
-// PlaceAt returns the id of the place where a specialist works at an instant: the place of the window that contains
-// the instant, or, outside all windows, the first place of that day's windows. If empty, the clinic has no places, or
-// the hours name none.
+// PlaceAt returns the id of the place where a specialist works at an instant: the place of the window that contains the
+// instant, or, outside all windows, the first place of that day's windows. The result is empty if the clinic has no
+// places or the hours do not name any.
 func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	calendar := s.Calendars[specialistID]
 	if len(s.Settings.Places) == 0 || calendar == nil {
@@ -56,7 +56,7 @@ func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	return found
 }
 
-// WindowsOn returns the hours of one local date: those of its override, or otherwise the weekly hours of that
+// WindowsOn returns the hours on one local date: those of its override or, if there is none, the weekly hours for that
 // weekday.
 func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Weekday) (windows []store.Window) {
 	for _, o := range s.Overrides[specialistID] {
@@ -72,7 +72,7 @@ func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Wee
 	return windows
 }
 
-// PlacesOf lists the ids of the places where a specialist works, in the order of the settings.
+// PlacesOf lists the ids of the places where a specialist works, in settings order.
 func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 	if len(s.Settings.Places) == 0 {
 		return nil
@@ -131,15 +131,15 @@ func placesOf(s *store.Schedule) []Place {
 	return settings.Places
 }
 
-// checkPlace refuses a window at an unknown place.
+// checkPlace refuses a window that names an unknown place.
 func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	if id != "" && !slices.ContainsFunc(places, func(p Place) bool { return p.ID == id }) {
-		m.Add(field+".place", "no place has the id %q; the settings list them as places", record.Clip(id))
+		m.Add(field+".place", "no place has the id %q; the settings list all places under places", record.Clip(id))
 	}
 }
 
 // usedPlaces returns the places that the hours name. The value is the id of the first specialist with hours there,
-// weekly hours before overrides.
+// looking at weekly hours before overrides.
 func usedPlaces(s *store.Schedule) map[string]string {
 	used := make(map[string]string)
 	note := func(place, specialistID string) {

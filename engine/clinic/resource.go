@@ -7,10 +7,10 @@ import (
 	"holdfast/store"
 )
 
-// Limits of a type's needs: the number of groups, and of resources in a group.
+// Limits on a type's needs: the number of groups, and the number of resources per group.
 const maxNeeds, maxNeeded = 5, 50
 
-// IsResource reports whether an id is that of a room or a device.
+// IsResource reports whether an id belongs to a room or a device.
 func (s *Schedule) IsResource(id string) bool {
 	p := s.SpecialistByID[id]
 	return p != nil && p.Kind == store.ResourceKind
@@ -24,7 +24,7 @@ func (s *Schedule) TypesOf(id string) []string {
 	return s.Serves[id]
 }
 
-// always returns the hours of a resource without its own hours: it is available at all times.
+// always returns the hours of a resource that has no hours of its own: it is available at all times.
 func always() (hours []store.WeeklyWindow) {
 	for day := range store.Weekday(7) {
 		hours = append(hours, store.WeeklyWindow{Weekday: day, Window: store.Window{End: 24 * 60}})
@@ -32,20 +32,20 @@ func always() (hours []store.WeeklyWindow) {
 	return hours
 }
 
-// checkKind checks the kind of a specialist or resource. The kind cannot change; before is nil for a new one.
+// checkKind checks the kind of a specialist or resource. The kind cannot change. before is nil for a new entry.
 func checkKind(m *record.Mistakes, at string, p, before *store.Specialist) {
 	switch {
 	case p.Kind != store.PersonKind && p.Kind != store.ResourceKind:
 		m.Add(at+"kind", "must be resource, or left out for a person")
 	case before != nil && before.Kind != p.Kind:
-		m.Add(at+"kind", "cannot be changed: archive this one and add another")
+		m.Add(at+"kind", "cannot be changed: archive this specialist and add a new one")
 	}
 	if p.Kind == store.ResourceKind {
 		p.MaxSessions = 0 // a room takes no sessions
 	}
 }
 
-// kinds returns the kinds of all specialists and resources of a schedule, by id.
+// kinds returns the kinds of all specialists and resources in a schedule, by id.
 func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 	all := make(map[string]store.SpecialistKind, len(s.Specialists))
 	for i := range s.Specialists {
@@ -54,11 +54,11 @@ func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 	return all
 }
 
-// checkNeeds checks the resources that a type needs, and that none of its specialists is a resource.
+// checkNeeds checks the resources that a type needs, and checks that none of its specialists is a resource.
 func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds map[string]store.SpecialistKind) {
 	for i, a := range t.Specialists {
 		if kinds[a.SpecialistID] == store.ResourceKind {
-			m.Add(at+indexed("specialists", i)+".specialistId", "%q is a room or a device: name it in needs",
+			m.Add(at+indexed("specialists", i)+".specialistId", "%q is a room or a device: put it in needs",
 				record.Clip(a.SpecialistID))
 		}
 	}
@@ -67,7 +67,7 @@ func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds m
 		return
 	}
 	if len(t.Needs) > 0 && t.Capacity > 1 {
-		m.Add(at+"needs", "a group session takes no room or device: its capacity must be 1")
+		m.Add(at+"needs", "a group session cannot need a room or a device: the capacity must be 1")
 	}
 	var named []string
 	for i, group := range t.Needs {
@@ -86,12 +86,13 @@ func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds m
 	}
 }
 
-// refuseNeeded returns an error if a type needs the resource, because that type could then no longer be booked.
+// refuseNeeded returns an error if a type needs the resource, because without it that type could no longer be booked.
 func refuseNeeded(s *store.Schedule, id string) error {
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]
 		if slices.ContainsFunc(t.Needs, func(group store.Need) bool { return slices.Contains(group, id) }) {
-			return record.Invalid("id", "the appointment type %q needs it: change that first", record.Clip(t.Name))
+			return record.Invalid("id", "the appointment type %q needs this room or device: change the appointment "+
+				"type first", record.Clip(t.Name))
 		}
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 	"holdfast/engine/record"
 )
 
-// BookingRule names a program of the clinic that the server asks before it writes a booking: see package rule. The
-// zero value asks no program.
+// BookingRule names one of the clinic's programs, which the server calls before it writes a booking: see package rule.
+// The zero value means no program.
 type BookingRule struct {
 	URL string `json:"url,omitempty"` // https, or http within this network; empty means no rule
-	// "whsec_…", signs the call; empty means the known secret, or a new one
+	// "whsec_…", signs the call; if empty, the existing secret is kept or a new one is created
 	Secret        string    `json:"secret,omitempty"`
 	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
 	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow
@@ -30,7 +30,7 @@ const (
 	RuleRefuses RuleFails = "refuse"
 )
 
-// The limits of BookingRule.TimeoutMillis, and its default.
+// The limits for BookingRule.TimeoutMillis, and its default.
 const (
 	minRuleMillis     = 200
 	maxRuleMillis     = 2000
@@ -54,8 +54,8 @@ func checkBookingRule(m *record.Mistakes, r, before *BookingRule) {
 	CheckRule(m, "bookingRule.", r, before)
 }
 
-// CheckRule completes and checks a rule with an address. known contains the secret that a rule without one
-// keeps.
+// CheckRule completes and checks a rule with an address. known contains the secret to keep if the rule does not specify
+// one.
 func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	if len(r.URL) > 2000 || !isConfidential(r.URL) {
 		m.Add(prefix+"url",
@@ -69,7 +69,8 @@ func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 		r.Secret = notice.NewWebhookSecret()
 	}
 	if !notice.ValidWebhookSecret(r.Secret) {
-		m.Add(prefix+"secret", "must be whsec_ and at least 24 bytes in base64; omit it, and the server creates one")
+		m.Add(prefix+"secret", "must be whsec_ and at least 24 bytes in base64; omit the secret, and the server "+
+			"creates one")
 	}
 	if r.TimeoutMillis != 0 && (r.TimeoutMillis < minRuleMillis || r.TimeoutMillis > maxRuleMillis) {
 		m.Add(prefix+"timeoutMillis", "must be %d to %d, or 0 for the default of %d", minRuleMillis, maxRuleMillis,
@@ -80,8 +81,8 @@ func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	}
 }
 
-// isConfidential reports whether a call to an address stays private on its way: it is encrypted, or the address is
-// an IP address of this machine or of a private network. A call can contain a patient's data.
+// isConfidential reports whether a call to an address stays private in transit: either it is encrypted, or the address
+// is an IP address of this machine or in a private network. A call can contain a patient's data.
 func isConfidential(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.ContainsAny(address, " \r\n\t") {

@@ -37,10 +37,10 @@ func (s *Schedule) HasInactive(resources []string) bool {
 	})
 }
 
-// scheduleCache has the current schedule and the generation of each appointment type.
+// scheduleCache holds the current schedule and the generation of each appointment type.
 //
-// A generation names the state of everything from which a type's slots are computed. The feed changes it after every
-// change of that state (follow.go). A reader reads the generation before that state, so a list that was computed from
+// A generation identifies the state of everything from which a type's slots are computed. The feed changes it after
+// every change to that state (follow.go). Readers read the generation before the state, so a list computed from an
 // older state is never found under the newer generation.
 type scheduleCache struct {
 	current atomic.Pointer[Schedule]
@@ -55,13 +55,13 @@ type scheduleCache struct {
 // Current returns the current schedule. The caller must not change it.
 func (cl *Clinic) Current() *Schedule { return cl.schedule.current.Load() }
 
-// Schedule returns the current schedule in the form of the store. The caller must not change it.
+// Schedule returns the current schedule in the store's format. The caller must not change it.
 func (cl *Clinic) Schedule() *store.Schedule { return &cl.Current().Schedule }
 
 // Zone returns the clinic's own time zone.
 func (cl *Clinic) Zone() *time.Location { return cl.Current().Zone }
 
-// AppointmentType returns one active or inactive type. Errors: store.ErrNotFound.
+// AppointmentType returns one type, active or inactive. Errors: store.ErrNotFound.
 func (cl *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
 	if t, ok := cl.Current().Types[id]; ok {
 		return *t, nil
@@ -69,7 +69,7 @@ func (cl *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
 	return store.AppointmentType{}, record.ErrNoAppointmentType
 }
 
-// Specialist returns one active or inactive specialist. Errors: store.ErrNotFound.
+// Specialist returns one specialist, active or inactive. Errors: store.ErrNotFound.
 func (cl *Clinic) Specialist(id string) (store.Specialist, error) {
 	if s, ok := cl.Current().SpecialistByID[id]; ok {
 		return *s, nil
@@ -77,7 +77,7 @@ func (cl *Clinic) Specialist(id string) (store.Specialist, error) {
 	return store.Specialist{}, store.ErrNotFound
 }
 
-// Generation names the state from which this type's slots are computed.
+// Generation identifies the state from which this type's slots are computed.
 func (cl *Clinic) Generation(appointmentTypeID string) uint64 {
 	c := &cl.schedule
 	c.mu.RLock()
@@ -107,7 +107,7 @@ func (cl *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
 	return g
 }
 
-// ReadSchedule reads the schedule from the store again. The caller must then call MoveGenerations.
+// ReadSchedule rereads the schedule from the store. The caller must then call MoveGenerations.
 func (cl *Clinic) ReadSchedule(ctx context.Context) error {
 	read, err := cl.store.Schedule(ctx)
 	if err != nil {
@@ -121,8 +121,8 @@ func (cl *Clinic) ReadSchedule(ctx context.Context) error {
 	return nil
 }
 
-// Differences returns a message if the schedule in memory differs from the one in the database. A change that is
-// committed during the call may appear as a difference.
+// Differences returns a message if the schedule in memory differs from the one in the database. A change committed
+// during the call can show up as a difference.
 func (cl *Clinic) Differences(ctx context.Context) ([]string, error) {
 	read, err := cl.store.Schedule(ctx)
 	if err != nil {
@@ -193,7 +193,7 @@ func (cl *Clinic) Serves(specialistID string) []string {
 	return cl.Current().Serves[specialistID]
 }
 
-// ScheduleChange is the audit record of one change of the schedule.
+// ScheduleChange is the audit record for one change to the schedule.
 type ScheduleChange struct {
 	Actor           record.Actor
 	Action          record.Action
@@ -204,9 +204,9 @@ type ScheduleChange struct {
 	specialists     []store.Specialist // those that changeStored announces after the commit
 }
 
-// ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the next
-// listing shows it. If a change depends on stored state, read that state in write, where no other change can
-// intervene, and set the fields of c from it.
+// ChangeSchedule commits one change to the schedule. The feed makes it visible before Write returns, so the next
+// listing reflects it. If a change depends on stored state, read that state inside write, where no other change can
+// intervene, and set c's fields from it.
 func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return cl.store.Write(ctx, func(tx store.Tx) error {
@@ -224,9 +224,9 @@ func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write f
 	})
 }
 
-// changeStored is ChangeSchedule for a change that depends on the stored schedule, which write receives. In this
-// process one such change runs at a time. After the commit, and before the next change begins, changeStored announces
-// the changed specialists.
+// changeStored is ChangeSchedule for a change that depends on the stored schedule, which is passed to write. In this
+// process, only one such change runs at a time. After the commit, and before the next change begins, changeStored
+// announces the changed specialists.
 func (cl *Clinic) changeStored(ctx context.Context, c *ScheduleChange,
 	write func(store.Tx, *store.Schedule) error) error {
 	cl.schedule.change.Lock()
@@ -265,13 +265,13 @@ func OfSchedule(c store.Change) bool {
 	return c.Noun == store.NounClinic || c.Noun == store.NounAppointmentType || c.Noun == store.NounSpecialist
 }
 
-// FollowSchedule reads the schedule again, once for a whole batch of changes. It changes the generations of the
-// affected types and notifies the streams of every affected specialist.
+// FollowSchedule rereads the schedule, once for a whole batch of changes. It changes the generations of the affected
+// types and notifies every affected specialist's streams.
 func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	before := cl.Current()
 	if err := cl.ReadSchedule(ctx); err != nil {
-		// The next change tries again. Until then, this node decides on the basis of the previous schedule, and the
-		// database makes the final decision.
+		// The next change will retry. Until then, this node decides based on the previous schedule, and the database
+		// makes the final decision.
 		cl.log.Error("failed to load the changed schedule", "error", err)
 		return
 	}
@@ -302,8 +302,8 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	}
 }
 
-// Exclusive reports whether no other appointment may share the time of this one: its type has one seat and it is not
-// an overbook.
+// Exclusive reports whether this appointment's time cannot be shared with another one: its type has one seat and it is
+// not overbooked.
 func (s *Schedule) Exclusive(t *store.Taken) bool {
 	kind := s.Types[t.AppointmentTypeID]
 	return !t.Overbook && kind != nil && kind.Capacity == 1

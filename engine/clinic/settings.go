@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// SetupReminderHours is how long before the start patients get a reminder in a clinic that was just set up.
+// SetupReminderHours is how many hours before the start patients get a reminder in a newly set-up clinic.
 const SetupReminderHours = 24
 
 // RemindFromSetup turns reminders on in the settings of a clinic that is being set up, unless they already have a
@@ -30,25 +30,25 @@ func RemindFromSetup(c *store.Clinic) error {
 	return err
 }
 
-// Settings are the choices of a clinic's owner. The zero value is a clinic without any choice.
+// Settings are the choices made by a clinic's owner. The zero value is a clinic for which nothing has been chosen.
 type Settings struct {
 	// the address of the pages, such as https://book.example.org
 	BaseURL string `json:"baseUrl,omitempty"`
-	// of the patient, in addition to the name: email, phone, contact, birthDate
+	// patient fields required in addition to the name: email, phone, contact, birthDate
 	RequiredFields []string `json:"requiredFields,omitempty"`
 	// patients can change and cancel online until this long before the start
 	ChangeCutoffHours int    `json:"changeCutoffHours,omitempty"`
 	Accent            string `json:"accent,omitempty"` // one of the page's tested hues, or a colour such as #3a4f9a
 	Logo              string `json:"logo,omitempty"`   // a PNG or an SVG as a data: URL, at most 100 KB
-	// sites that may frame the booking page; none: embedding is off
+	// sites that may frame the booking page; if empty, embedding is off
 	EmbedOrigins []string `json:"embedOrigins,omitempty"`
-	// sites whose pages may read, hold and book from a browser; none: no other site may
+	// sites whose pages may read, hold and book from a browser; if empty, no other site may
 	CORSOrigins []string `json:"corsOrigins,omitempty"`
 	// specialists who are online must send heartbeats; default true
 	RequirePing *bool `json:"requirePing,omitempty"`
-	// the maximum age of a heartbeat; if it is 0, the value from the server's start
+	// the maximum age of a heartbeat; 0 means the value given when the server was started
 	StaleAfterSeconds int `json:"staleAfterSeconds,omitempty"`
-	// an accepted session expires this long after its last activity; 0 means DefaultSessionIdle
+	// an accepted session expires this long after the last activity; 0 means DefaultSessionIdle
 	SessionIdleMinutes int `json:"sessionIdleMinutes,omitempty"`
 	// patients can request a session on the booking page while a specialist is available
 	OnDemand bool `json:"onDemand,omitempty"`
@@ -73,20 +73,20 @@ type Settings struct {
 
 	BookingRule BookingRule `json:"bookingRule,omitzero"` // a program that is asked before each booking
 
-	// Mail is the mail server that the owner has chosen; nil means none. Only a Choice changes it. It is not
-	// in any API answer, clinic file or audit entry.
+	// Mail is the mail server that the owner has chosen, or nil if there is none. Only a Choice changes it. It does not
+	// appear in any API response, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
 
-	// Gateway is the SMS gateway that the owner has chosen; nil means none. Only a Choice changes it. Like
-	// Mail, it is not in any API answer, clinic file or audit entry.
+	// Gateway is the SMS gateway that the owner has chosen, or nil if there is none. Only a Choice changes it. Like
+	// Mail, it does not appear in any API response, clinic file or audit entry.
 	Gateway *notice.Gateway `json:"-"`
 
-	// OpenID is the identity provider that the staff can sign in with; nil means none. Only a Choice changes it.
-	// Like Mail, it is not in any API answer, clinic file or audit entry.
+	// OpenID is the identity provider with which staff can sign in, or nil if there is none. Only a Choice changes it.
+	// Like Mail, it does not appear in any API response, clinic file or audit entry.
 	OpenID *openid.Provider `json:"-"`
 }
 
-// storedSettings are Settings in the form of the store.
+// storedSettings is the stored form of Settings.
 type storedSettings struct {
 	Settings
 	Mail    *notice.Server   `json:"mailServer,omitempty"`
@@ -94,10 +94,10 @@ type storedSettings struct {
 	OpenID  *openid.Provider `json:"openId,omitempty"`
 }
 
-// DefaultSessionIdle is how long an accepted session can be without activity if the clinic has not set a value.
+// DefaultSessionIdle is how long an accepted session can be inactive if the clinic has not set a value.
 const DefaultSessionIdle = 4 * time.Hour
 
-// SessionIdle returns how long an accepted session can be without activity before it expires.
+// SessionIdle returns how long an accepted session can be inactive before it expires.
 func (s Settings) SessionIdle() time.Duration {
 	if s.SessionIdleMinutes == 0 {
 		return DefaultSessionIdle
@@ -105,7 +105,7 @@ func (s Settings) SessionIdle() time.Duration {
 	return time.Duration(s.SessionIdleMinutes) * time.Minute
 }
 
-// Settings returns the clinic's current settings. The caller must not change their lists.
+// Settings returns the clinic's current settings. The caller must not modify the lists in them.
 func (cl *Clinic) Settings() Settings { return cl.Current().Settings }
 
 // readSettings decodes the stored settings.
@@ -166,7 +166,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	checkOrigins(m, "corsOrigins", s.CORSOrigins)
 }
 
-// maxOrigins limits the list of origins, because each response searches it.
+// maxOrigins limits the list of origins, because it is searched for each response.
 const maxOrigins = 50
 
 func checkOrigins(m *record.Mistakes, field string, origins []string) {
@@ -181,7 +181,7 @@ func checkOrigins(m *record.Mistakes, field string, origins []string) {
 	}
 }
 
-// isOrigin reports whether s is the origin of one site as browsers write it: scheme, host and perhaps a port.
+// isOrigin reports whether s is the origin of one site as browsers write it: scheme, host and optional port.
 func isOrigin(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != s {
@@ -204,7 +204,7 @@ func isOrigin(s string) bool {
 	return true
 }
 
-// audited returns the settings for the audit log, without the bytes of the logo and the secrets of the webhooks.
+// audited returns the settings for the audit log, without the logo's bytes and the webhooks' secrets.
 func (s Settings) audited() Settings {
 	s.BookingRule.Secret = ""
 	s.Webhooks = slices.Clone(s.Webhooks)

@@ -15,14 +15,14 @@ import (
 
 // SMS configures the text messages to patients. The zero value of each field is its default.
 type SMS struct {
-	// of numbers without one, without the plus, such as 49; if empty, such a number gets no text message
+	// country code for numbers without one, without the plus, such as 49; if empty, such numbers get no text messages
 	CountryCode   string   `json:"countryCode,omitempty"`
 	ReminderHours []int    `json:"reminderHours,omitempty"` // before the start; default 48 and 2
 	NoReminders   bool     `json:"noReminders,omitempty"`   // no reminder is sent
 	Texts         SMSTexts `json:"texts,omitempty"`         // the clinic's own texts
 }
 
-// SMSTexts are the clinic's own texts of text messages by notice, named as in the delivery log, and by language. The
+// SMSTexts are the clinic's own texts for text messages, by notice (named as in the delivery log) and by language. The
 // server appends the link.
 type SMSTexts map[string]map[string]string
 
@@ -42,8 +42,8 @@ var smsNotices = []string{
 	"confirmation", "reschedule", "cancellation", "reminder", "must_move", "waitlist_offer", "proposal",
 }
 
-// smsPlaceholders are the placeholders of a text message. A text message shows on a locked screen, so neither the type
-// nor the specialist of the appointment is among them.
+// smsPlaceholders are the placeholders in a text message. Text messages are visible on a locked screen, so neither the
+// appointment's type nor its specialist is among them.
 var smsPlaceholders = []string{"when", "day", "time", "clinic", "phone"}
 
 const (
@@ -51,14 +51,15 @@ const (
 	maxReminders = 3
 )
 
-// CheckSMSText trims and checks the clinic's text of one text message in one language. It prefixes field names with at.
+// CheckSMSText trims and checks the clinic's text for one text message in one language. It prefixes field names with
+// at.
 func CheckSMSText(m *record.Mistakes, at, notice, language string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !slices.Contains(smsNotices, notice) {
 		m.Add(at+"notice", "must be one of %s", strings.Join(smsNotices, ", "))
 	}
 	if !slices.Contains(words.Tags(), language) {
-		m.Add(at+"language", "must be one of %s: text messages exist in no other language",
+		m.Add(at+"language", "must be one of %s: text messages are available only in these languages",
 			strings.Join(words.Tags(), ", "))
 	}
 	record.CheckText(m, at+"text", *text, maxSMSText, true)
@@ -103,8 +104,7 @@ func checkSMS(m *record.Mistakes, s *SMS) {
 	}
 }
 
-// SMSGateway returns the choice of the SMS gateway. Its secret is sealed for this method, address, headers, body and
-// user.
+// SMSGateway returns the SMS gateway choice. Its secret is sealed for this method, address, headers, body and user.
 func (cl *Clinic) SMSGateway(keys *token.Keys) *Choice[notice.Gateway] {
 	return &Choice[notice.Gateway]{
 		clinic: cl, keys: keys,
@@ -121,7 +121,7 @@ func (cl *Clinic) SMSGateway(keys *token.Keys) *Choice[notice.Gateway] {
 }
 
 // gatewayAudit is an SMS gateway in the audit log. Its URL and its headers can contain a secret that an owner typed
-// there instead of a placeholder, so only the host is in it.
+// there instead of a placeholder, so the entry contains only the host.
 type gatewayAudit struct {
 	Method    string `json:"method"`
 	Host      string `json:"host"`
@@ -130,8 +130,8 @@ type gatewayAudit struct {
 	SecretSet bool   `json:"secretSet"`
 }
 
-// TextNumber returns the number to which a patient's text messages go, in E.164: "" if the patient did not agree to
-// text messages, or has no usable number.
+// TextNumber returns the number to which a patient's text messages are sent, in E.164 format, or "" if the patient did
+// not agree to text messages or has no usable number.
 func (s *Settings) TextNumber(p *store.Patient, intake *store.Intake) string {
 	if !intake.SMS {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// CreateSpecialist adds a specialist. An empty id becomes a new one, an empty zone the clinic's. Errors:
-// *ValidationError.
+// CreateSpecialist adds a specialist. If the id is empty, the specialist gets a new one. If the zone is empty, it is
+// set to the clinic's. Errors: *ValidationError.
 func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor,
 	p store.Specialist) (store.Specialist, error) {
 	if p.ID == "" {
@@ -24,7 +24,7 @@ func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor,
 		func(before *store.Specialist) (store.Specialist, error) {
 			if before != nil {
 				return p, record.Invalid("id",
-					"this id is in use; choose another, or change that specialist with PATCH")
+					"this id is in use; choose another id, or change that specialist with PATCH")
 			}
 			return p, nil
 		})
@@ -45,8 +45,8 @@ func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id s
 		})
 }
 
-// ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments do
-// not change. store.ErrNotFound; *ValidationError if a type needs it as a resource.
+// ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments do not
+// change. Errors: store.ErrNotFound; *ValidationError if a type needs the specialist as a resource.
 func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistArchived, Subject: "specialist:" + id}
 	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
@@ -179,7 +179,7 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 	})
 }
 
-// DryRunWeeklyHours lists the slots of one type that these hours would give a specialist. It changes nothing and
+// DryRunWeeklyHours lists the slots of one type that a specialist would have with these hours. It changes nothing and
 // ignores live holds. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string,
 	hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
@@ -193,8 +193,8 @@ func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointme
 	if err != nil {
 		return nil, err
 	}
-	// Hours can be prepared for a specialist or type that is still inactive. The answer shows the slots that will
-	// exist once both are active.
+	// Hours can be prepared for a specialist or type that is still inactive. The result shows the slots that will exist
+	// once both are active.
 	opened, openedType := *p, *t
 	opened.Active, openedType.Active = true, true
 	calendar, err := availability.NewCalendar(opened, hours, s.Overrides[specialistID], s.Blocks[specialistID])
@@ -220,7 +220,7 @@ func checkedHours(hours []store.WeeklyWindow, places []Place) ([]store.WeeklyWin
 	return hours, m.Err()
 }
 
-// checkHours sorts weekly hours and refuses windows that are reversed, empty, or overlap on one day.
+// checkHours sorts weekly hours and refuses windows that are reversed or empty, or that overlap on the same day.
 func checkHours(m *record.Mistakes, at string, hours []store.WeeklyWindow, places []Place) []store.WeeklyWindow {
 	hours = slices.Clone(hours)
 	if len(hours) > 7*48 {
@@ -260,7 +260,7 @@ func checkWindow(m *record.Mistakes, field string, w store.Window) {
 func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
 // SpecialistEntry is one specialist in a File, with hours, overrides and blocks. If weeklyHours is absent, the stored
-// hours stay; an empty list clears them. Overrides and blocks that the file does not name do not change.
+// hours are preserved; an empty list clears them. Overrides and blocks that the file does not name do not change.
 type SpecialistEntry struct {
 	ID          string              `json:"id"`
 	Kind        string              `json:"kind,omitempty"` // resource for a room or a device
@@ -276,7 +276,7 @@ type SpecialistEntry struct {
 	store.SpecialistPage
 }
 
-// UpstreamSpecialist has the ids of a specialist in the practice-management system.
+// UpstreamSpecialist contains a specialist's ids in the practice-management system.
 type UpstreamSpecialist struct {
 	ScheduleViewGUID   string `json:"scheduleViewGUID"`
 	ScheduleColumnGUID string `json:"scheduleColumnGUID"`

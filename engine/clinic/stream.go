@@ -6,8 +6,8 @@ import (
 	"holdfast/holds"
 )
 
-// Concerns lists the appointment types whose streams receive an event: all types of its specialist, because a hold
-// for one type also makes slots of the others unavailable.
+// Concerns lists the appointment types whose streams receive an event: all types of the event's specialist, because a
+// hold for one type also makes slots of the other types unavailable.
 func (cl *Clinic) Concerns(ev *holds.Event) []string {
 	if ev.AppointmentTypeIDs != nil {
 		return ev.AppointmentTypeIDs
@@ -15,8 +15,9 @@ func (cl *Clinic) Concerns(ev *holds.Event) []string {
 	return cl.Serves(ev.SpecialistID)
 }
 
-// Affects lists the appointment types that need a room or a device of an event, and the newest of their generations.
-// The event does not show which of their slots remain, so clients of these types must list again.
+// Affects lists the appointment types that need one of an event's rooms or devices, and the newest of their
+// generations. The event does not show which of their slots remain, so clients that show these types must list them
+// again.
 func (cl *Clinic) Affects(ev *holds.Event) (appointmentTypeIDs []string, generation uint64) {
 	for _, id := range ev.Resources.List() {
 		appointmentTypeIDs = append(appointmentTypeIDs, cl.Current().NeededBy[id]...)

@@ -28,7 +28,7 @@ type TypeGroup struct {
 }
 
 // NameIn returns the name of a type in a language. If the type has no name in that language, it returns the type's
-// own name.
+// default name.
 func NameIn(t *store.AppointmentType, language string) string {
 	if text := t.Page.Texts[language]; text.Name != "" {
 		return text.Name
@@ -36,7 +36,7 @@ func NameIn(t *store.AppointmentType, language string) string {
 	return t.Name
 }
 
-// OrderAppointmentTypes moves the given types to the front, in the given order. The others follow in their previous
+// OrderAppointmentTypes moves the given types to the front, in the given order. The others follow in their existing
 // order. Errors: *ValidationError.
 func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor, ids []string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypesOrdered, Subject: "clinic"}
@@ -78,12 +78,12 @@ func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor,
 	})
 }
 
-// checkTypePage trims and checks the page texts of a type. groups are the groups of the settings.
+// checkTypePage trims and checks the page texts of a type. groups are the groups in the settings.
 func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []TypeGroup) {
 	p.Price, p.CancelText, p.VideoLink = strings.TrimSpace(p.Price), strings.TrimSpace(p.CancelText),
 		strings.TrimSpace(p.VideoLink)
 	if p.Group != "" && !slices.ContainsFunc(groups, func(g TypeGroup) bool { return g.ID == p.Group }) {
-		m.Add(at+"group", "no group has the id %q; the settings list them as typeGroups", record.Clip(p.Group))
+		m.Add(at+"group", "no group has the id %q; the settings list all groups under typeGroups", record.Clip(p.Group))
 	}
 	if p.Color != "" && !slices.Contains(hueNames(), p.Color) {
 		m.Add(at+"color", "must be one of %s", strings.Join(hueNames(), ", "))
@@ -114,7 +114,7 @@ func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []Ty
 	}
 	if p.VideoLink != "" {
 		if !p.Remote {
-			m.Add(at+"videoLink", "is for a type that is remote; set remote, too")
+			m.Add(at+"videoLink", "is only for a remote type; set remote, too")
 		}
 		checkLink(m, at+"videoLink", strings.ReplaceAll(p.VideoLink, "{appointment}", "appointment"))
 	}
@@ -156,9 +156,9 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 		case q.Kind != store.AskText && q.Kind != store.AskChoice && q.Kind != store.AskYesNo:
 			m.Add(field+"kind", "must be text, choice or yesno")
 		case q.Kind == store.AskChoice && (len(q.Options) < 2 || len(q.Options) > maxOptions):
-			m.Add(field+"options", "a choice has 2 to %d options", maxOptions)
+			m.Add(field+"options", "a choice question must have 2 to %d options", maxOptions)
 		case q.Kind != store.AskChoice && len(q.Options) > 0:
-			m.Add(field+"options", "only a choice has options")
+			m.Add(field+"options", "only a choice question can have options")
 		}
 		for j, o := range q.Options {
 			record.CheckText(m, field+indexed("options", j), o, 200, false)
@@ -184,7 +184,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 	return list
 }
 
-// checkLanguages refuses tags that are not valid as the language of a text.
+// checkLanguages refuses tags that are not valid as a text's language.
 func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	if len(tags) > maxLanguages {
 		m.Add(field, "at most %d languages", maxLanguages)
@@ -196,7 +196,7 @@ func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	}
 }
 
-// checkLink refuses a link that is not the http or https address of a page.
+// checkLink refuses a link that is not an http or https page address.
 func checkLink(m *record.Mistakes, field, link string) {
 	_, after, found := strings.Cut(link, "://")
 	if !strings.HasPrefix(link, "https://") && !strings.HasPrefix(link, "http://") || !found || after == "" ||
@@ -207,14 +207,13 @@ func checkLink(m *record.Mistakes, field, link string) {
 }
 
 // checkNamed trims and checks the common fields of the lists in the settings: a unique id, a name, and names by
-// language. field is the path of the list entry, with a dot at the end. what is the word for the entry in error
-// messages.
+// language. field is the path of the list entry, with a trailing dot. what is the word for the entry in error messages.
 func checkNamed(m *record.Mistakes, field, what, id string, name *string, names map[string]string,
 	seen map[string]bool) {
 	*name = strings.TrimSpace(*name)
 	record.CheckID(m, field+"id", id)
 	if seen[id] {
-		m.Add(field+"id", "%q is there twice", record.Clip(id))
+		m.Add(field+"id", "%q occurs twice", record.Clip(id))
 	}
 	seen[id] = true
 	if *name == "" {
@@ -224,7 +223,7 @@ func checkNamed(m *record.Mistakes, field, what, id string, name *string, names 
 	checkNames(m, field+"names", names, 100)
 }
 
-// checkTypeGroups checks the groups of the settings.
+// checkTypeGroups checks the groups in the settings.
 func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
 	if len(groups) > maxTypeGroups {
 		m.Add("typeGroups", "at most %d groups", maxTypeGroups)
@@ -237,7 +236,7 @@ func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
 	}
 }
 
-// checkNames checks a one-line text by language. most is its longest length, in characters.
+// checkNames checks a one-line text in several languages. most is its maximum length, in characters.
 func checkNames(m *record.Mistakes, field string, names map[string]string, most int) {
 	checkLanguages(m, field, slices.Collect(maps.Keys(names)))
 	for language, name := range names {
@@ -282,7 +281,8 @@ func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
 		if t.Page.Group != "" && !slices.ContainsFunc(s.TypeGroups, func(g TypeGroup) bool {
 			return g.ID == t.Page.Group
 		}) {
-			m.Add("typeGroups", "the group %q has the appointment type %q; give that another group first", t.Page.Group,
+			m.Add("typeGroups", "the group %q contains the appointment type %q; move that type to another group "+
+				"first", t.Page.Group,
 				t.Name)
 			break
 		}
@@ -290,7 +290,8 @@ func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
 	used := usedPlaces(schedule)
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		if !slices.ContainsFunc(s.Places, func(p Place) bool { return p.ID == id }) {
-			m.Add("places", "the hours of the specialist %q are at %q; give them another place first", used[id], id)
+			m.Add("places", "the hours of the specialist %q are at %q; move these hours to another place "+
+				"first", used[id], id)
 			return
 		}
 	}

@@ -12,7 +12,7 @@ func TestEmailAddressesAreValidated(t *testing.T) {
 	for address, want := range map[string]bool{
 		"name@example.org": true, "o'neill+clinic@mail.example.org": true, "a_b-c=d/e@localhost": true,
 		"jürgen@münchen.example": true, "用户@例子.广告": true, "x@1a.example": true,
-		// characters that give a mailto: link a different effect
+		// characters that change what a mailto: link does
 		"name@example.org?cc=all@example.com": false, "name?subject=x@example.org": false,
 		"a%0d%0aBcc:b@example.org": false, "a%3Fcc=b@example.org": false, "name@example.org&body=x": false,
 		"name#x@example.org": false, "a@b@example.org": false, "a@example.org,b@example.org": false,

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/record"
 )
 
-// Waitlist configures how the server offers times that become free to waiting patients. The zero value of each field
-// is its default.
+// Waitlist configures how the server offers newly free times to waiting patients. The zero value of each field is its
+// default.
 type Waitlist struct {
 	DeskOnly     bool `json:"deskOnly,omitempty"`     // the booking page does not offer the waiting list
 	OfferMinutes int  `json:"offerMinutes,omitempty"` // how long an offer holds its time; default 30

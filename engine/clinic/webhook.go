@@ -13,31 +13,31 @@ import (
 	"holdfast/store"
 )
 
-// WebhookEndpoint is a program of the clinic that receives webhooks.
+// WebhookEndpoint is one of the clinic's programs that receives webhooks.
 type WebhookEndpoint struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
-	// "whsec_…"; if empty, a known webhook keeps its secret and a new one gets one
+	// "whsec_…"; if empty, an existing webhook keeps its secret and a new webhook gets one
 	Secret string   `json:"secret"`
 	Events []string `json:"events,omitempty"` // none: all of them
 	Active bool     `json:"active"`           // default true
 
-	// Rotate asks for a new secret. It is never stored.
+	// Rotate requests a new secret. This field is never stored.
 	Rotate bool `json:"rotateSecret,omitempty"`
-	// Previous is the previous secret. Until PreviousUntil the server signs every call with both, so that the
-	// receiver can switch without losing a call. The server sets both fields and ignores them in a change of the
+	// Previous is the previous secret. Until PreviousUntil, the server signs every call with both secrets, so that the
+	// receiver can switch without losing a call. The server sets both fields and ignores them in changes to the
 	// settings.
 	Previous      string    `json:"previousSecret,omitempty"`
 	PreviousUntil time.Time `json:"previousSecretUntil,omitzero"`
-	// DisabledAt is when the server set Active to false, because the receiver answered 410. It is zero while Active
-	// is true. A change of the settings cannot set it.
+	// DisabledAt is when the server set Active to false because the receiver responded with 410. It is zero while
+	// Active is true. A change to the settings cannot set it.
 	DisabledAt time.Time `json:"disabledAt,omitzero"`
 }
 
 // SecretOverlap is how long the previous secret remains valid together with a new one.
 const SecretOverlap = 24 * time.Hour
 
-// Secrets returns the secrets that sign a call now, the current one first.
+// Secrets returns the secrets that currently sign calls, the current one first.
 func (w *WebhookEndpoint) Secrets(now time.Time) []string {
 	if w.Previous != "" && now.Before(w.PreviousUntil) {
 		return []string{w.Secret, w.Previous}
@@ -45,7 +45,7 @@ func (w *WebhookEndpoint) Secrets(now time.Time) []string {
 	return []string{w.Secret}
 }
 
-// rotate completes the secrets of w, which replaces known. known is nil for a new webhook.
+// rotate fills in the secrets of w, which replaces known. known is nil for a new webhook.
 func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	w.Previous, w.PreviousUntil = "", time.Time{}
 	if known != nil && w.Secret == "" {
@@ -64,12 +64,12 @@ func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	}
 }
 
-// errKeepSettings aborts a change of the settings if there is nothing to change.
+// errKeepSettings aborts a settings change if there is nothing to change.
 var errKeepSettings = errors.New("clinic: nothing to change")
 
-// DisableWebhook sets the webhook with this id to inactive, if it is active and still has this address. It calls
-// notify in the same transaction. It reports whether it disabled the webhook: of concurrent calls, only the first one
-// does.
+// DisableWebhook sets the webhook with this id to inactive if it is active and still has this address. It calls notify
+// in the same transaction. It reports whether it disabled the webhook. If there are concurrent calls, only the first
+// one does.
 func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string,
 	notify func(tx store.Tx, at time.Time) error) (bool, error) {
 	c := ScheduleChange{Actor: "system", Action: record.ActionSettingsChanged, Subject: "clinic", reason: reason}
@@ -99,7 +99,7 @@ func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string,
 	return err == nil, err
 }
 
-// UnmarshalJSON fills in the default.
+// UnmarshalJSON fills in the default values.
 func (w *WebhookEndpoint) UnmarshalJSON(b []byte) error {
 	type plain WebhookEndpoint
 	w.Active = true
@@ -141,7 +141,8 @@ func checkWebhooks(m *record.Mistakes, list, known []WebhookEndpoint) {
 			m.Add(at+"url", "must be an address like https://example.org/hooks")
 		}
 		if !notice.ValidWebhookSecret(w.Secret) {
-			m.Add(at+"secret", "must be whsec_ and at least 24 bytes in base64; omit it, and the server creates one")
+			m.Add(at+"secret", "must be whsec_ and at least 24 bytes in base64; omit the secret, and the server "+
+				"creates one")
 		}
 		for _, event := range w.Events {
 			if !slices.Contains(webhookEvents, event) {

@@ -15,10 +15,10 @@ import (
 	"holdfast/store"
 )
 
-// MaxRows is the maximum number of rows of one check.
+// MaxRows is the maximum number of rows in one check.
 const MaxRows = 200
 
-// farthest is the longest time between the first and the last row of one check.
+// farthest is the longest allowed time between the first and the last row of one check.
 const farthest = 60 * 24 * time.Hour
 
 // Written is one row of a paper list.
@@ -27,7 +27,7 @@ type Written struct {
 	Start                           time.Time
 }
 
-// Outcome is the result of the check of a row.
+// Outcome is the result of checking a row.
 type Outcome string
 
 const (
@@ -38,7 +38,7 @@ const (
 	IsWrong  Outcome = "refused" // it cannot be booked at all
 )
 
-// Verdict is the result of one row.
+// Verdict is the result for one row.
 type Verdict struct {
 	Outcome      Outcome
 	Reason       string              // of closed, taken and refused: a code for programs
@@ -109,7 +109,7 @@ func wrong(s *clinic.Schedule, r Written) Verdict {
 	return Verdict{}
 }
 
-// checking is the state of one Check.
+// checking is the state of one Check call.
 type checking struct {
 	kits     *Kits
 	snapshot *booking.Snapshot
@@ -135,8 +135,7 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 		AppointmentID: id, AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: span.Seat,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 	})
-	// The start does not have to be on the grid of the listing: the appointment has already begun at
-	// that time.
+	// The start time does not have to be on the listing's grid: the appointment has already begun at that time.
 	why := c.snapshot.Hours(t, r.SpecialistID, r.Start)
 	switch {
 	case refusal.Reason == availability.ReasonHeld:
@@ -147,8 +146,8 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 	return Verdict{Outcome: IsFree}, nil
 }
 
-// inTheWay names the conflicts of a row: a row above it, and the booked appointments. If there is neither, a room is
-// missing.
+// inTheWay names what a row conflicts with: a row above it, and booked appointments. If it conflicts with neither, a
+// room is missing.
 func (c *checking) inTheWay(ctx context.Context, span *holds.Span) (Verdict, error) {
 	v := Verdict{Outcome: IsTaken, Reason: "overlap"}
 	list := c.snapshot.InTheWay(span)

@@ -1,18 +1,18 @@
-// Package downtime is for hours in which the server is unreachable: it provides the plan that the desk prints for
-// them, and checks the paper bookings that the desk enters afterwards.
+// Package downtime is for times when the server is unreachable: it provides a plan that the desk prints beforehand, and
+// checks the paper bookings that the desk enters afterwards.
 //
 // # The plan
 //
 // A Kit is the plan that a receptionist needs on paper. For each specialist and day it lists the patients with time,
-// type, place, phone number and notes. The free time between them appears as empty lines to write on. The Kit is read
-// once and shows the state at that moment. The server does not store it, but records in the audit log that a user has
+// type, place, phone number and notes. Free time between appointments appears as empty lines to write on. The Kit is
+// read once and shows the state at that moment. The server does not store it, but records in the audit log that a user
 // fetched it.
 //
 // # Paper bookings
 //
-// Check returns for each row of such a list the reasons why it cannot be booked, including conflicts with the rows
-// above it. It writes nothing. The desk then books each row separately, like any other appointment, under the same
-// double-booking guarantee.
+// For each row of such a list, Check returns the reasons why it cannot be booked, including conflicts with the rows
+// above it. Check does not write anything. The desk then books each row separately, like any other appointment, under
+// the same double-booking guarantee.
 package downtime
 
 import (
@@ -34,8 +34,8 @@ import (
 	"holdfast/store"
 )
 
-// MaxDays is the maximum number of days of one kit. leastFree is the shortest free time that gets a line. mostFree is
-// the longest free time on one line, so that a free morning has several lines to write on.
+// MaxDays is the maximum number of days in one kit. leastFree is the shortest free time that gets a line. mostFree is
+// the longest free time per line, so that a free morning has several lines to write on.
 const (
 	MaxDays   = 14
 	leastFree = 5 * time.Minute
@@ -64,7 +64,7 @@ type Request struct {
 	Actor        record.Actor
 }
 
-// Kit is the plan of consecutive days, as it was at MadeAt.
+// Kit is the plan for consecutive days, as of MadeAt.
 type Kit struct {
 	MadeAt   time.Time
 	Clinic   string
@@ -72,7 +72,7 @@ type Kit struct {
 	Sheets   []Sheet    // by date, then in the order of the specialists
 }
 
-// Sheet is one specialist's day: one page of paper. A day without working hours and appointments has no sheet.
+// Sheet is one specialist's day: one page of paper. A day with neither working hours nor appointments has no sheet.
 type Sheet struct {
 	Date         store.Date
 	SpecialistID string
@@ -149,7 +149,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 			nil, said)
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
-		// The plan is especially needed when nothing can be written, so a failed audit entry does not prevent it.
+		// The plan is needed most when nothing can be written, so a failed audit entry does not prevent it.
 		k.log.Error("downtime plan delivered without an audit entry", "actor", r.Actor, "appointments", count, "error",
 			err)
 		err = nil
@@ -158,7 +158,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 }
 
 // confirmed reads the confirmed appointments on the days of a kit, by specialist and start. The range is extended at
-// both ends, because a specialist can have another zone than the clinic.
+// both ends, because a specialist's zone can differ from the clinic's.
 func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit,
 	specialistID string) (map[string][]store.Appointment, error) {
 	const zones = 26 * time.Hour // from the first midnight on earth to the last

@@ -40,8 +40,8 @@ func wantRows(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestKitListsWholeDay: a sheet has the appointments, the blocks and the free time between them in lines of at most
-// one hour. Free time of less than 5 minutes has no line. A cancelled appointment leaves its time free.
+// TestKitListsWholeDay: a sheet lists the appointments, the blocks and the free time between them, in lines of at most
+// one hour. Free time of less than 5 minutes does not get a line. A cancelled appointment leaves its time free.
 func TestKitListsWholeDay(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -93,8 +93,8 @@ func TestKitListsWholeDay(t *testing.T) {
 	}
 }
 
-// TestKitUsesSpecialistsZone: a sheet is one day in the zone of its specialist. In New York, an appointment at 03:00
-// UTC is part of the evening before.
+// TestKitUsesSpecialistsZone: a sheet covers one day in its specialist's zone. In New York, an appointment at 03:00 UTC
+// is part of the evening before.
 func TestKitUsesSpecialistsZone(t *testing.T) {
 	t.Parallel()
 	who := map[string]int{"ada": 1}
@@ -127,8 +127,8 @@ func TestKitUsesSpecialistsZone(t *testing.T) {
 	wantRows(t, "the evening", rowsOf(&kit.Sheets[0]), []string{"22:00-22:30 booked Rosa, checkup"})
 }
 
-// TestKitNamesRooms: a row names the rooms of its appointment. Rooms have no sheets of their own. An archived
-// specialist with confirmed appointments has one.
+// TestKitNamesRooms: a row names its appointment's rooms. Rooms have no sheets of their own. An archived specialist
+// with confirmed appointments has one.
 func TestKitNamesRooms(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -171,8 +171,8 @@ func TestKitNamesRooms(t *testing.T) {
 	}
 }
 
-// TestCheckNamesConflictOfRow: each row of a paper list gets its verdict, rows above it included, and Check writes
-// nothing. A start in the past and a start off the grid can be booked.
+// TestCheckNamesConflictOfRow: each row of a paper list gets a verdict that takes the rows above it into account, and
+// Check does not write anything. Start times in the past and off the grid can be booked.
 func TestCheckNamesConflictOfRow(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})

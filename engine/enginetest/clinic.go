@@ -22,14 +22,14 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// PriorityOrders has priorities that reverse the order of the ids, and priorities that keep it. A type lists its
-// specialists by priority.
+// PriorityOrders contains priorities that reverse the order of the ids, and priorities that preserve it. A type lists
+// its specialists by priority.
 var PriorityOrders = map[string]map[string]int{
 	"by id":      {"ada": 30, "ben": 20, "cem": 10},
 	"against id": {"ada": 10, "ben": 20, "cem": 30},
 }
 
-// Lowest returns the specialist of the lowest priority, and the others.
+// Lowest returns the specialist with the lowest priority, and the others.
 func Lowest(priorities map[string]int) (lowest string, others []string) {
 	byPriority := slices.SortedFunc(maps.Keys(priorities), func(a, b string) int {
 		return cmp.Compare(priorities[a], priorities[b])
@@ -38,7 +38,7 @@ func Lowest(priorities map[string]int) (lowest string, others []string) {
 }
 
 // TestClinic is a clinic for the tests: the real engine with a real database and a real table of holds. It is open
-// around the clock, in UTC, so that a test can write a start as hours from noon.
+// around the clock, in UTC, so that a test can write a start time as hours from noon.
 type TestClinic struct {
 	*engine.Engine
 	T       testing.TB
@@ -49,7 +49,7 @@ type TestClinic struct {
 	Start   time.Time    // a slot start: noon, two days ahead
 }
 
-// NewClinic opens a clinic with these specialists at these priorities, as ClinicFile describes it.
+// NewClinic opens the clinic that ClinicFile describes, with these specialists at these priorities.
 func NewClinic(t testing.TB, priorities map[string]int) *TestClinic {
 	t.Helper()
 	ctx := context.Background()
@@ -71,7 +71,7 @@ func NewClinic(t testing.TB, priorities map[string]int) *TestClinic {
 // Client returns the secret of the nth client.
 func Client(n int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-%016d", n)) }
 
-// Hold holds a start for client n.
+// Hold holds a start time for client n.
 func (c *TestClinic) Hold(n int, appointmentType string, start time.Time, specialist string) (holds.Hold, error) {
 	c.T.Helper()
 	return c.Booking.Hold(context.Background(), booking.HoldRequest{
@@ -79,7 +79,7 @@ func (c *TestClinic) Hold(n int, appointmentType string, start time.Time, specia
 	})
 }
 
-// MustHold is Hold; it fails the test if the hold is refused.
+// MustHold is Hold, but fails the test if the hold is refused.
 func (c *TestClinic) MustHold(n int, appointmentType string, start time.Time, specialist string) holds.Hold {
 	c.T.Helper()
 	h, err := c.Hold(n, appointmentType, start, specialist)
@@ -89,7 +89,7 @@ func (c *TestClinic) MustHold(n int, appointmentType string, start time.Time, sp
 	return h
 }
 
-// BookingOf returns a request of client n with every field that a web visitor sends.
+// BookingOf returns a booking request from client n with every field that a web visitor sends.
 func BookingOf(n int, appointmentType string) booking.Request {
 	return booking.Request{
 		AppointmentTypeID: appointmentType, Client: Client(n), Source: store.SourceWeb, Actor: "client",
@@ -103,7 +103,7 @@ func (c *TestClinic) Book(r booking.Request) (store.Appointment, error) {
 	return c.Booking.Book(context.Background(), r)
 }
 
-// MustBook is Book; it fails the test if the booking is refused.
+// MustBook is Book, but fails the test if the booking is refused.
 func (c *TestClinic) MustBook(r booking.Request) store.Appointment {
 	c.T.Helper()
 	a, err := c.Book(r)
@@ -113,7 +113,7 @@ func (c *TestClinic) MustBook(r booking.Request) store.Appointment {
 	return a
 }
 
-// Slot returns the listed slot of a type at a start, for client n; nil if it is not listed.
+// Slot returns the listed slot of a type at a start time, for client n, or nil if it is not listed.
 func (c *TestClinic) Slot(n int, appointmentType string, start time.Time, specialist string) *booking.Timeslot {
 	c.T.Helper()
 	day := store.DateOf(start.UTC())
@@ -139,7 +139,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// BookFor books a check-up for a patient, some hours after the test's start.
+// BookFor books a check-up for a patient, a number of hours after the test's start.
 func (c *TestClinic) BookFor(hours int, p store.Patient) store.Appointment {
 	c.T.Helper()
 	return c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada",
@@ -166,7 +166,7 @@ func (c *TestClinic) WantNoHolds() {
 	}
 }
 
-// WantRefusal fails the test unless err has the wanted reason for the refusal.
+// WantRefusal fails the test unless err has the expected refusal reason.
 func WantRefusal(t *testing.T, what string, err error, want availability.Reason) {
 	t.Helper()
 	var refused *availability.NotBookableError
@@ -178,7 +178,7 @@ func WantRefusal(t *testing.T, what string, err error, want availability.Reason)
 // Jo is a user at the desk.
 const Jo = record.Actor("user:jo")
 
-// MustCancel cancels an appointment as the desk and waits one second of virtual time for what follows.
+// MustCancel cancels an appointment as the desk and waits one second of virtual time for the follow-up work.
 func (c *TestClinic) MustCancel(id string) {
 	c.T.Helper()
 	if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "user:desk"}); err != nil {

@@ -29,13 +29,13 @@ func (c *TestClinic) DeskMoves(id string, to time.Time) store.Appointment {
 	return a
 }
 
-// Same returns the part of an appointment that an undo restores.
+// Same returns the parts of an appointment that an undo restores.
 func Same(a store.Appointment) store.Appointment {
 	a.Version, a.UpdatedAt = 0, time.Time{}
 	return a
 }
 
-// AnnSays changes an appointment as a colleague, without a notice.
+// AnnSays changes an appointment as a colleague, without sending a notice.
 func (c *TestClinic) AnnSays(id string) {
 	c.T.Helper()
 	if _, err := c.Booking.ChangeAppointment(context.Background(), id, 0, booking.Change{

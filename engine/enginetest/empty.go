@@ -16,8 +16,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Empty writes a database without rows at a path, unless a file exists there. It runs all migrations once in a test
-// binary and copies the result: with the race detector they take longer than most tests that need a database.
+// Empty writes a database without rows to a path, unless a file exists there. It runs all migrations once per test
+// binary and copies the result, because with the race detector they take longer than most tests that need a database.
 func Empty(t testing.TB, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {

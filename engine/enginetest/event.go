@@ -9,7 +9,7 @@ import (
 	"holdfast/holds"
 )
 
-// Events returns a function that returns the events of these kinds published from now on.
+// Events returns a function that lists the events of these kinds published since Events was called.
 func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 	c.T.Helper()
 	watch, err := c.Holds.Watch(context.Background())
@@ -44,7 +44,7 @@ func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 	}
 }
 
-// untilWait is a context that ends when a call begins to wait for it. So the call returns what is available,
+// untilWait is a context that is cancelled as soon as a call waits on it. So the call returns what is available,
 // without a time limit.
 type untilWait struct {
 	context.Context

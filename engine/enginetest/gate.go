@@ -8,7 +8,7 @@ import (
 )
 
 // Gate is a store that lets a test decide the order of concurrent callers: a call waits while its gate is shut. The
-// channels belong to the bubble of synctest in which a test shuts a gate, so that virtual time passes for the waiting
+// channels belong to the synctest bubble in which a test shuts a gate, so that virtual time passes for the waiting
 // callers.
 type Gate struct {
 	store.Store
@@ -21,12 +21,13 @@ type gate struct{ caller, method string }
 
 type callerKey struct{}
 
-// CallBy returns a context whose calls pass the gates of a caller. Calls without such a context are those of caller "".
+// CallBy returns a context whose calls are subject to the given caller's gates. Calls without such a context belong to
+// the caller "".
 func CallBy(ctx context.Context, caller string) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
-// Shut makes the calls of a method ("Write" or "Appointment") for a caller wait until the test calls open.
+// Shut makes a caller's calls to a method ("Write" or "Appointment") wait until the test calls open.
 func (g *Gate) Shut(caller, method string) (open func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,7 +44,7 @@ func (p *MailProvider) Mailer(t *testing.T) *notice.Mailer {
 	return m
 }
 
-// Wants expects one more message that contains these words.
+// Wants expects one more message, containing these words.
 func (p *MailProvider) Wants(t *testing.T, what string, words ...string) {
 	t.Helper()
 	select {
@@ -59,5 +59,5 @@ func (p *MailProvider) Wants(t *testing.T, what string, words ...string) {
 	}
 }
 
-// Tester is the address that a trial email is sent to.
+// Tester is the address to which trial emails are sent.
 var Tester = mail.Address{Name: "Jo", Address: "jo@example.org"}

@@ -27,7 +27,8 @@ import (
 	"holdfast/store"
 )
 
-// NoAddress returns an address without a listener. A test can open one there later: no other test uses its host.
+// NoAddress returns an address on which nothing listens. A test can start a listener there later, because no other test
+// uses its host.
 func NoAddress(t *testing.T) string {
 	t.Helper()
 	host, _ := noticetest.MailPort()
@@ -51,7 +52,7 @@ func MailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 	}
 }
 
-// States returns the states of an appointment's deliveries by their names.
+// States returns the states of an appointment's deliveries, keyed by name.
 func (c *TestClinic) States(appointmentID string) map[string]string {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -65,8 +66,8 @@ func (c *TestClinic) States(appointmentID string) map[string]string {
 	return states
 }
 
-// HookReceiver records the types of the webhooks that it receives. Each arrives over its own connection, or the
-// bubble would wait for the idle ones.
+// HookReceiver records the types of the webhooks that it receives. Each arrives over its own connection, because the
+// bubble would wait for idle ones.
 func HookReceiver(t *testing.T, status int) (url string, told func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -92,7 +93,7 @@ func HookReceiver(t *testing.T, status int) (url string, told func() []string) {
 // Part is one part of a message, decoded.
 type Part struct{ Kind, Method, Text string }
 
-// Parts reads a message like a mail program and returns the parts without sub-parts, in order.
+// Parts parses a message the way a mail program does and returns, in order, the parts that have no sub-parts.
 func Parts(t *testing.T, raw string) (mail.Header, []Part) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(raw))
@@ -133,7 +134,7 @@ func Parts(t *testing.T, raw string) (mail.Header, []Part) {
 	return m.Header, list
 }
 
-// Messages returns the raw emails of an appointment by notice.
+// Messages returns an appointment's raw emails by notice.
 func (c *TestClinic) Messages(folder, appointmentID string) map[string]string {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -160,8 +161,8 @@ func TexterTo(t testing.TB, fake *noticetest.Gateway) *notice.Texter {
 	return x
 }
 
-// NoticeClinic opens a clinic that sends notices: emails are written to files in the folder, and webhooks may go to
-// any address.
+// NoticeClinic opens a clinic that sends notices: emails are written to files in the folder, and webhooks can go to any
+// address.
 func NoticeClinic(t *testing.T, change ...func(*engine.Options)) (c *TestClinic, folder string) {
 	t.Helper()
 	return NoticeClinicOn(t, func(db store.Store) store.Store { return db }, change...)
@@ -199,7 +200,7 @@ func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	return c, folder
 }
 
-// Mails returns the decoded emails of an appointment by notice.
+// Mails returns an appointment's decoded emails by notice.
 func (c *TestClinic) Mails(folder, appointmentID string) map[string]string {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -210,7 +211,7 @@ func (c *TestClinic) Mails(folder, appointmentID string) map[string]string {
 	for _, d := range list {
 		raw, err := os.ReadFile(filepath.Join(folder, d.OperationID+".eml"))
 		if err == nil {
-			// The random boundaries are no quoted-printable text: boundary=7b would become a brace.
+			// The random boundaries must not be decoded as quoted-printable text: boundary=7b would become a brace.
 			masked := strings.ReplaceAll(string(raw), "boundary=", "boundary: ")
 			text, _ := io.ReadAll(quotedprintable.NewReader(strings.NewReader(masked)))
 			texts[d.Notice] = string(text)
@@ -231,7 +232,7 @@ func BySMTP(t *testing.T) func(*engine.Options) {
 	}
 }
 
-// Operations returns the notices of the outbox rows for an appointment or a request.
+// Operations returns the notices in the outbox rows for an appointment or a request.
 func (c *TestClinic) Operations(id string) (kinds string) {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), id)
@@ -244,5 +245,5 @@ func (c *TestClinic) Operations(id string) (kinds string) {
 	return kinds
 }
 
-// OffersToFiles makes an engine offer freed times although its emails are only written to files.
+// OffersToFiles makes an engine offer freed times even though its emails are only written to files.
 func OffersToFiles(o *engine.Options) { o.OffersToFiles = true }

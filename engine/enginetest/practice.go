@@ -36,10 +36,10 @@ func AlwaysOpen() []upstreamtest.Column {
 		Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}}
 }
 
-// LookUp is the procedure that looks up the appointments of a patient.
+// LookUp is the procedure that looks up a patient's appointments.
 const LookUp = "GetAppointmentListByPatient"
 
-// Asked returns the instants at which a procedure was called.
+// Asked returns the times at which a procedure was called.
 func (p *TestPractice) Asked(procedure string) (at []time.Time) {
 	for _, c := range p.Upstream.Calls() {
 		if c.Procedure == procedure {
@@ -53,8 +53,8 @@ func (p *TestPractice) Asked(procedure string) (at []time.Time) {
 var Jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100",
 	UUI: "call-1"}
 
-// OpenPractice is a practice with an upstream that lists its openings. The engine fetches them every 5 minutes and
-// uses them for at most an hour.
+// OpenPractice is a practice whose upstream lists its openings. The engine fetches them every 5 minutes and uses them
+// for at most an hour.
 func OpenPractice(t *testing.T, columns []upstreamtest.Column) *TestPractice {
 	return NewPractice(t, PracticeOptions{
 		Upstream: &upstreamtest.Options{Columns: columns},
@@ -66,9 +66,9 @@ func OpenPractice(t *testing.T, columns []upstreamtest.Column) *TestPractice {
 	})
 }
 
-// TestPractice is a practice for the tests of agents and the queue: the real engine with a real database, a real
-// queue file and the real table of holds, in front of the fake upstream. It can be stopped and started again on the
-// same files, as a restart does.
+// TestPractice is a practice for the tests of agents and the queue: the real engine with a real database, a real queue
+// file and the real table of holds, in front of the fake upstream. It can be stopped and started again on the same
+// files, as in a restart.
 type TestPractice struct {
 	*engine.Engine
 	T        testing.TB
@@ -95,7 +95,7 @@ type PracticeOptions struct {
 	File        func(*clinic.File)
 }
 
-// The GUIDs of a practice's chairs and its type. They are invented.
+// The GUIDs of a practice's chairs and its type. They are made up.
 const (
 	ViewGUID = "11111111-2222-4333-8444-555555555555"
 	TypeGUID = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
@@ -118,7 +118,7 @@ func mustZone(name string) *time.Location {
 	return zone
 }
 
-// NewPractice opens a practice. An upstream has every chair and the type "cleaning" of 30 minutes.
+// NewPractice opens a practice. If there is an upstream, it has every chair and the 30-minute type "cleaning".
 func NewPractice(t testing.TB, o PracticeOptions) *TestPractice {
 	t.Helper()
 	p := &TestPractice{T: t, Dir: t.TempDir(), Keys: token.Generate(time.Now()), Change: o.Change}
@@ -237,7 +237,7 @@ func (p *TestPractice) Restart() {
 	p.Open()
 }
 
-// RestartOften is restart without checking the whole database each time, for long stories.
+// RestartOften is Restart without checking the whole database each time, for long tests.
 func (p *TestPractice) RestartOften() {
 	p.T.Helper()
 	p.Stop()
@@ -248,16 +248,16 @@ func (p *TestPractice) RestartOften() {
 // AgentKey is the principal of an agent.
 var AgentKey = record.Principal{KeyID: "agent-key", Scope: store.ScopeAgent}
 
-// SlotAt returns the start n half hours after tomorrow's midnight in the practice's zone.
+// SlotAt returns the start time n half hours after the start of tomorrow in the practice's zone.
 func (p *TestPractice) SlotAt(n int) time.Time {
 	y, m, d := time.Now().In(PracticeZone).Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, PracticeZone).Add(time.Duration(n) * 30 * time.Minute).UTC()
 }
 
-// Wish returns a booking of slot n in the first chair for patient n, with its own token.
+// Wish returns a booking request for slot n in the first chair, for patient n with the patient's own token.
 func (p *TestPractice) Wish(n int) agent.BookRequest { return p.WishFor(n, 0, p.SlotAt(n)) }
 
-// WishFor returns a booking of a start in a chair for a patient, with its own token.
+// WishFor returns a booking request for a start time in a chair, for a patient with the patient's own token.
 func (p *TestPractice) WishFor(patient, chair int, start time.Time) agent.BookRequest {
 	p.T.Helper()
 	signed, _, err := p.Keys.IssueBookingAuth("session", PatientGUID(patient), time.Now())
@@ -275,7 +275,7 @@ func (p *TestPractice) WishFor(patient, chair int, start time.Time) agent.BookRe
 	}
 }
 
-// Ask books as an agent does and returns the answer.
+// Ask books the way an agent does and returns the answer.
 func (p *TestPractice) Ask(b agent.BookRequest) agent.Answer {
 	p.T.Helper()
 	a, err := p.Agent.Book(context.Background(), AgentKey, b)
@@ -345,7 +345,7 @@ func (p *TestPractice) Settled() bool {
 	return n.Pending+n.Processing == 0
 }
 
-// Buffer is a log that several goroutines write.
+// Buffer is a log to which several goroutines write.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -363,7 +363,8 @@ func (l *Buffer) String() string {
 	return l.b.String()
 }
 
-// Line is the connection to the upstream. It can be cut, so that nothing is sent, or dead, so that no answer returns.
+// Line is the connection to the upstream. It can be cut, so that nothing is sent, or dead, so that no response comes
+// back.
 type Line struct {
 	to http.RoundTripper
 
@@ -372,14 +373,14 @@ type Line struct {
 	calls     []time.Time // the calls that were made while it was cut or dead
 }
 
-// Set cuts or restores the line, or makes it dead.
+// Set cuts, restores or kills the line.
 func (l *Line) Set(cut, dead bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut, l.dead = cut, dead
 }
 
-// Tried returns the instants of the calls while the line was cut or dead.
+// Tried returns the times of the calls made while the line was cut or dead.
 func (l *Line) Tried() []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ func Visitor(n int) request.Visitor {
 	return request.Visitor{Network: netip.AddrFrom4([4]byte{203, 0, byte(n >> 8), byte(n)})}
 }
 
-// PublicBooking returns a booking of client n at its own time, with its own address and number.
+// PublicBooking returns a booking request from client n with its own time, email address and phone number.
 func (c *TestClinic) PublicBooking(n int) booking.Request {
 	r := BookingOf(n, "checkup")
 	r.SlotStart = c.Start.Add(time.Duration(n) * 30 * time.Minute)
@@ -28,7 +28,7 @@ func (c *TestClinic) PublicBooking(n int) booking.Request {
 	return r
 }
 
-// Restarted opens another engine on the same database, with its own live state.
+// Restarted opens a second engine on the same database, with its own live state.
 func Restarted(t *testing.T, c *TestClinic, keys *token.Keyring) *engine.Engine {
 	t.Helper()
 	live := memory.New(memory.Options{})

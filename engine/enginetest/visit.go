@@ -20,7 +20,7 @@ func Family(start time.Time, types ...string) group.VisitRequest {
 	return r
 }
 
-// MustVisit books a visit; it fails the test if the visit is refused.
+// MustVisit books a visit and fails the test if the visit is refused.
 func (c *TestClinic) MustVisit(r group.VisitRequest) []store.Appointment {
 	c.T.Helper()
 	list, err := c.Group.Visit.Book(context.Background(), r)

@@ -1,10 +1,10 @@
-// Package feed serves a specialist's appointments to the calendar program on the specialist's phone, and one
-// appointment to that of its patient. The program polls an address that cannot be guessed. The address of a patient's
-// calendar is signed and shows one appointment; package booking decides when it stops working.
+// Package feed serves a specialist's appointments to the calendar program on the specialist's phone, and a single
+// appointment to its patient's calendar program. The program polls an address that cannot be guessed. The address of a
+// patient's calendar is signed and shows one appointment. Package booking decides when it stops working.
 //
-// Anyone who has the address can read the calendar. So the address of a specialist's calendar is shown once and can
-// be revoked at any time, and only the hash of its secret is stored. It contains the names of patients only if its
-// creator chooses so, because calendars are copied to places outside the clinic's control.
+// Anyone who has the address can read the calendar. So the address of a specialist's calendar is shown once and can be
+// revoked at any time, and only the hash of its secret is stored. The calendar contains patients' names only if its
+// creator chooses this, because calendars are copied to places outside the clinic's control.
 package feed
 
 import (
@@ -23,14 +23,14 @@ import (
 	"holdfast/store"
 )
 
-// The range and size of a specialist's calendar. Calendar programs poll often, and show mostly near dates.
+// The range and size of a specialist's calendar. Calendar programs poll often and mostly show dates in the near future.
 const (
 	past   = 30 * 24 * time.Hour
 	coming = 366 * 24 * time.Hour
 	most   = 5000 // appointments
 )
 
-// ofSpecialist is the length of the secret in the address of a specialist's calendar. A signed secret is longer.
+// ofSpecialist is the length of the secret in the address of a specialist's calendar. Signed secrets are longer.
 const ofSpecialist = 26
 
 // Feeds creates, revokes and serves calendar subscriptions. It is safe for concurrent use.
@@ -46,8 +46,8 @@ func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Message
 	return &Feeds{s, c, b, m}
 }
 
-// Create creates the address of a specialist's calendar and revokes an earlier one. The secret is the last part of
-// the path and cannot be read again. With names the calendar contains the patients' names and phone numbers. Errors:
+// Create creates the address of a specialist's calendar and revokes any earlier one. The secret is the last part of the
+// path and cannot be read again. If names is set, the calendar contains the patients' names and phone numbers. Errors:
 // store.ErrNotFound.
 func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID string,
 	names bool) (secret string, made store.CalendarFeed, err error) {
@@ -57,7 +57,8 @@ func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID st
 	return secret, made, err
 }
 
-// Revoke revokes the address of a specialist's calendar. If there is none, it returns nil. Errors: store.ErrNotFound.
+// Revoke revokes the address of a specialist's calendar. If there is no address, it returns nil. Errors:
+// store.ErrNotFound.
 func (ca *Feeds) Revoke(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.clinic.PutCalendarFeed(ctx, actor, specialistID, store.CalendarFeed{})
 }
@@ -69,8 +70,8 @@ func hashOf(secret string) string {
 
 // Read returns the calendar that a secret opens, as an iCalendar object. For a specialist it has the confirmed
 // appointments from 30 days ago to 366 days ahead. For a patient, it contains the one appointment, even if it was
-// cancelled. The same appointments result in the same bytes. It returns store.ErrNotFound if the secret opens no
-// calendar, or the specialist is no longer active.
+// cancelled. The same appointments always produce the same bytes. Read returns store.ErrNotFound if the secret does not
+// open a calendar or the specialist is no longer active.
 func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte, error) {
 	if len(secret) != ofSpecialist {
 		a, err := ca.booking.InCalendar(ctx, secret, now)

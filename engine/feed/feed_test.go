@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// feedsOf returns a clinic of ada and ben, and a function that reads the calendar of a secret.
+// feedsOf returns a clinic with ada and ben, and a function that reads the calendar for a secret.
 func feedsOf(t *testing.T) (*enginetest.TestClinic, func(secret string) string) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})
 	return c, func(secret string) string {
@@ -25,7 +25,7 @@ func feedsOf(t *testing.T) (*enginetest.TestClinic, func(secret string) string) 
 	}
 }
 
-// wantClosed checks that a secret opens no calendar.
+// wantClosed checks that a secret does not open a calendar.
 func wantClosed(t *testing.T, c *enginetest.TestClinic, what, secret string) {
 	t.Helper()
 	if text, err := c.Feed.Read(t.Context(), secret, time.Now()); !errors.Is(err, store.ErrNotFound) {
@@ -33,8 +33,8 @@ func wantClosed(t *testing.T, c *enginetest.TestClinic, what, secret string) {
 	}
 }
 
-// TestFeedShowsConfirmedAppointments: a specialist's calendar has the confirmed appointments of that specialist, and
-// no name unless its creator chose so. The same appointments give the same bytes.
+// TestFeedShowsConfirmedAppointments: a specialist's calendar contains that specialist's confirmed appointments, and no
+// names unless its creator chose this. The same appointments produce the same bytes.
 func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	t.Parallel()
 	c, read := feedsOf(t)
@@ -77,8 +77,8 @@ func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	}
 }
 
-// TestFeedEndsWhenRevoked: an address stops working when it is revoked and when its specialist is deactivated. An
-// unknown secret, and an empty one, opens no calendar.
+// TestFeedEndsWhenRevoked: an address stops working when it is revoked and when its specialist is deactivated. Neither
+// an unknown secret nor an empty one opens a calendar.
 func TestFeedEndsWhenRevoked(t *testing.T) {
 	t.Parallel()
 	c, read := feedsOf(t)
@@ -146,8 +146,7 @@ func TestFeedHasYearAhead(t *testing.T) {
 	}
 }
 
-// TestRoomFeedShowsItsAppointments: the calendar of a room has the appointments that take the room, of all
-// specialists.
+// TestRoomFeedShowsItsAppointments: a room's calendar contains the appointments that use the room, with any specialist.
 func TestRoomFeedShowsItsAppointments(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -171,8 +170,8 @@ func TestRoomFeedShowsItsAppointments(t *testing.T) {
 	}
 }
 
-// TestPatientFeedFollowsAppointment: the address of one appointment shows it after a move and after a cancellation.
-// It shows no name and no link, and ends when it is revoked or the person is erased.
+// TestPatientFeedFollowsAppointment: an appointment's address still shows it after a move or a cancellation. It does
+// not show a name or a link, and it stops working when it is revoked or the person is erased.
 func TestPatientFeedFollowsAppointment(t *testing.T) {
 	t.Parallel()
 	c, read := feedsOf(t)

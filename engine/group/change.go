@@ -13,22 +13,22 @@ import (
 	"holdfast/store"
 )
 
-// Which names the members to which a change applies, by one of them: this appointment and all later ones of
-// its series, or all of its visit. Only confirmed appointments change.
+// Which selects the members to which a change applies by naming one of them: this appointment and all later ones in its
+// series, or all appointments in its visit. Only confirmed appointments change.
 type Which struct {
 	ID      string
 	Version int64 // the version of the named appointment that the caller has seen; 0 = any
-	// Reaches reports whether the caller may change a specialist's calendar. If one member is outside those
-	// calendars, no member changes. Nil means the caller may change all calendars.
+	// Reaches reports whether the caller is allowed to change a specialist's calendar. If one member is in a calendar
+	// that the caller is not allowed to change, no member changes. Nil means the caller may change all calendars.
 	Reaches func(specialistID string) bool
 	Actor   record.Actor
 	Silent  bool // no email, no webhook
-	// Undoable is for staff: they can undo the change for booking.UndoTime. Until then no email is sent.
+	// Undoable is for staff: they can undo the change for booking.UndoTime. No email is sent until then.
 	Undoable bool
 	Once     *record.Once // its result is []store.Appointment
 }
 
-// named reads the appointment that w names. Errors: store.ErrNotFound, store.ErrVersion.
+// named reads the appointment named by w. Errors: store.ErrNotFound, store.ErrVersion.
 func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, error) {
 	if !record.ValidID(w.ID) {
 		return store.Appointment{}, store.ErrNotFound
@@ -40,7 +40,7 @@ func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, e
 	return a, err
 }
 
-// mayChange returns record.ErrForbidden if the caller may not change one of the appointments.
+// mayChange returns record.ErrForbidden if the caller is not allowed to change one of the appointments.
 func (w *Which) mayChange(list []store.Appointment) error {
 	for i := range list {
 		if w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
@@ -55,7 +55,7 @@ func (w *Which) change(kind, reason string, at time.Time) booking.Change {
 		Undoable: w.Undoable && w.Actor.AtDesk(), At: at}
 }
 
-// rest lists the confirmed appointments of a series from the named one onward, that one first.
+// rest lists the confirmed appointments of a series, starting with the named one.
 func (w *Which) rest(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
 	a, err := w.named(ctx, r)
 	switch {
@@ -74,7 +74,8 @@ func (w *Which) rest(ctx context.Context, r store.Reader) ([]store.Appointment, 
 	return list, w.mayChange(list)
 }
 
-// visitors lists the confirmed appointments of the named one's visit by start. It is empty if all are cancelled.
+// visitors lists the confirmed appointments in the same visit as the named one, by start. The list is empty if all are
+// cancelled.
 func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
 	a, err := w.named(ctx, r)
 	if err != nil {
@@ -87,14 +88,14 @@ func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointme
 	return list, w.mayChange(list)
 }
 
-// Cancel asks to cancel a group.
+// Cancel is a request to cancel a group.
 type Cancel struct {
 	Which
 	Reason string
 	CutOff bool // the patient cancels: the clinic's cut-off for changes applies to the first member
 }
 
-// Cancel cancels one appointment and all later confirmed ones of its series, all or none. The patient gets one email.
+// Cancel cancels one appointment and all later confirmed ones in its series, all or none. The patient gets one email.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrCutOff,
 // record.ErrForbidden, *ValidationError.
@@ -151,8 +152,8 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move writes the members to their new places, whose time held reserves, and settles the holds. If all members are
-// already there, it changes nothing.
+// move writes the members to their new places, whose times are reserved by held, and settles the holds. If all members
+// are already there, it changes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
@@ -192,8 +193,8 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 	return done, nil
 }
 
-// SeriesMove is the new time of a series, from one appointment on. Each member moves by the same number of days, and
-// by the same amount on the wall clock, as the named one.
+// SeriesMove is a series' new time, starting with one appointment. Each member moves by the same number of days, and by
+// the same amount of wall-clock time, as the named one.
 type SeriesMove struct {
 	Which
 	SlotStart    time.Time // the new start of the named appointment
@@ -202,7 +203,7 @@ type SeriesMove struct {
 	Displace     bool      // displaces other clients' holds
 }
 
-// PlanMove lists where the appointments would go, and the conflicts. It writes and holds nothing.
+// PlanMove lists where the appointments would go, and the conflicts. It does not write or hold anything.
 //
 // Errors: those of Move except *ConflictError.
 func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, error) {
@@ -210,11 +211,11 @@ func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, err
 	return plan, err
 }
 
-// planMove is PlanMove for the owner of the holds of a move. The owner's own holds do not conflict.
+// planMove is PlanMove for the owner of a move's holds. The owner's own holds do not conflict.
 func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner) ([]store.Appointment, []Occurrence,
 	[]wanted, error) {
 	if r.SlotStart.IsZero() || r.SlotStart.Year() < 2000 || r.SlotStart.Year() > 2200 {
-		return nil, nil, nil, record.Invalid("slotStartDate", "must be an instant like 2026-11-23T09:00:00Z")
+		return nil, nil, nil, record.Invalid("slotStartDate", "must be a time such as 2026-11-23T09:00:00Z")
 	}
 	list, err := r.rest(ctx, se.store)
 	if err != nil {
@@ -274,11 +275,11 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 	return list, plan, all, nil
 }
 
-// Move moves one appointment and all later ones of its series, all or none. It holds each new time first, and writes
-// all moves in one transaction. The patient gets one email with new manage links; the old links expire.
+// Move moves one appointment and all later ones in its series, all or none. It first holds each new time and then
+// writes all moves in one transaction. The patient gets one email with new manage links; the old links expire.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden,
-// *NotBookableError, *ConflictError (places are those of PlanMove), *ValidationError.
+// *NotBookableError, *ConflictError (with the same places as PlanMove), *ValidationError.
 func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, error) {
 	owner := booking.ClaimOwner(holds.Owner{}, r.Once)
 	list, _, all, err := se.planMove(ctx, &r, owner)
@@ -299,7 +300,7 @@ func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, 
 	})
 }
 
-// VisitMove is the new time of a visit.
+// VisitMove is a visit's new time.
 type VisitMove struct {
 	Which
 	SlotStart    time.Time // the new start of the first member
@@ -308,8 +309,9 @@ type VisitMove struct {
 	IgnoreHours  bool      // outside opening times
 }
 
-// Move moves all confirmed appointments of a visit, or none. They keep their order, one after the other. Move holds
-// the whole new time first, by one hold, and writes all moves in one transaction. The old manage links expire.
+// Move moves all confirmed appointments of a visit, or none. They stay in the same order, one after the other. Move
+// first holds the whole new time with a single hold and then writes all moves in one transaction. The old manage links
+// expire.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden,
 // *NotBookableError, store.ErrSlotTaken, *holds.HeldError, *ValidationError.

@@ -12,9 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// claim holds the slot at a start with the first of these specialists whose claim is not lost. It removes the
-// specialists that it tried from ids. c needs no span, seats and rooms. A claim of zero TTL is pinned for the time
-// that it takes to write the appointments.
+// claim holds the slot at a start time with the first of these specialists whose claim succeeds. It removes the
+// specialists that it tried from ids. c does not need a span, seats or rooms. A claim with a zero TTL is pinned for as
+// long as it takes to write the appointments.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of booking.Claim and
 // booking.ClaimPinned.
@@ -49,7 +49,7 @@ func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start ti
 	return holds.Hold{}, lost
 }
 
-// secure claims like claim and pins the hold for the time that it takes to write the appointments.
+// secure is like claim, but pins the hold for as long as it takes to write the appointments.
 func (m *mechanism) secure(ctx context.Context, k *known, ids *[]string, start time.Time, owner holds.Owner,
 	displace bool) (holds.Hold, error) {
 	return m.claim(ctx, k, ids, start, holds.Claim{Owner: owner, Displace: displace})
@@ -64,10 +64,11 @@ type wanted struct {
 	free  bool                // the member is outside the guarantee and needs no hold
 }
 
-// secureAll holds the times of all members, or none. The holds are in the order of all; a member that needs none has
-// an empty hold. secureAll claims no time, and displaces no client, until it has read that all times are free.
+// secureAll holds the times of all members, or none. The holds are in the order of all. A member that does not need a
+// hold has an empty one. secureAll claims times and displaces clients only after it has checked that all times are
+// free.
 //
-// Errors: *ConflictError, and the errors of the backend of holds.
+// Errors: *ConflictError, and the errors of the hold backend.
 func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Owner, displace bool) ([]holds.Hold,
 	error) {
 	var conflicts []Conflict
@@ -113,7 +114,7 @@ func reasonOf(err error) availability.Reason {
 	return ""
 }
 
-// confirm ends the holds of members that are durable. A visit's hold starts with its first member.
+// confirm ends the holds of members that have been stored durably. A visit's hold starts with its first member.
 func (m *mechanism) confirm(ctx context.Context, held []holds.Hold, done []store.Appointment) {
 	for i := range held {
 		if h := &held[i]; h.ID != "" {

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// lostAnswers is a live state whose answers are lost after some claims. The next claim takes effect, but its caller
-// receives holds.ErrUnavailable. No later call of that caller arrives.
+// lostAnswers is a live state whose responses are lost after a number of claims. The next claim takes effect, but its
+// caller receives holds.ErrUnavailable. Later calls from that caller do not arrive.
 type lostAnswers struct {
 	holds.Backend
 	lost bool
@@ -45,8 +45,8 @@ func (l *lostAnswers) Release(ctx context.Context, id string, o holds.Owner, why
 	return l.Backend.Release(ctx, id, o, why)
 }
 
-// A request without a client claims its holds, but the answers are lost, and so is the release. Its repeat with the
-// same Idempotency-Key takes its own holds. Another key is refused.
+// A request without a client claims its holds, but the responses are lost, and so is the release. A retry with the same
+// Idempotency-Key takes over its own holds. A request with another key is refused.
 func TestRepeatTakesItsOwnHolds(t *testing.T) {
 	undoable := func(list []store.Appointment, once *record.Once) group.Which {
 		return group.Which{ID: list[0].ID, Actor: jo, Undoable: true, Once: once}
@@ -140,7 +140,7 @@ func TestRepeatTakesItsOwnHolds(t *testing.T) {
 	}
 }
 
-// prepare books one appointment, a series or a visit, and cancels it if asked to.
+// prepare books one appointment, a series or a visit, and cancels it if requested.
 func prepare(t *testing.T, e *engine.Engine, start time.Time, what string, cancel bool) (list []store.Appointment) {
 	t.Helper()
 	var err error

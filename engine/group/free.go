@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// rules select the obstacles that matter. The desk books groups, so notice, horizon and the grid of starts
-// never matter.
+// rules select the obstacles that matter. Groups are booked by the desk, so the minimum notice, the booking horizon and
+// the grid of start times never matter.
 type rules struct {
 	ignoreHours  bool            // outside opening times and blocks
 	ignoreHolds  bool            // ignore the holds of other clients; the claim decides
@@ -26,13 +26,13 @@ type rules struct {
 	specialistID string          // empty means any specialist who serves all types
 }
 
-// known is the taken and held time around the wanted starts of a slot.
+// known is the taken and held time around a slot's wanted start times.
 type known struct {
 	*slot
 	snapshot *booking.Snapshot
 }
 
-// look reads the time of these specialists, and of the rooms, around the slots with from ≤ start ≤ to.
+// look reads the taken and held time of these specialists and of the rooms around the slots with from ≤ start ≤ to.
 func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []string, from, to time.Time,
 	r *rules) (*known, error) {
 	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: true,
@@ -48,14 +48,15 @@ func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids [
 	return &known{w, snapshot}, err
 }
 
-// at returns why the desk cannot book the slot with one specialist at a start. An empty reason means that it can.
+// at returns the reason why the desk cannot book the slot with one specialist at a start time. An empty reason means
+// that it can.
 func (k *known) at(specialistID string, start time.Time) availability.Reason {
 	_, refusal := k.snapshot.Offer(k.AppointmentType, specialistID, start)
 	return refusal.Reason
 }
 
-// among returns the specialists among these who are free at a start, in the same order. If none is free, it
-// returns the refusal that came closest.
+// among returns those of these specialists who are free at a start time, in the same order. If none is free, it returns
+// the refusal that came closest.
 func (k *known) among(ids []string, start time.Time) (free []string, refusal booking.Refusal) {
 	for _, id := range ids {
 		_, why := k.snapshot.Offer(k.AppointmentType, id, start)
@@ -72,8 +73,8 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 	return nil, refusal
 }
 
-// find reads the time around one start and lists the specialists who can take the slot then: the assigned one first,
-// then those to try if a claim is lost. Holds of other clients count only if the slot replaces a hold, so that the
+// find reads the time around one start time and lists the specialists who can take the slot then: the assigned one
+// first, then those to try if a claim fails. Holds of other clients count only if the slot replaces a hold, so that the
 // replaced hold is not released for nothing.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.

@@ -1,9 +1,9 @@
 // Package group books several appointments as one: a series or a visit.
 //
-// A series is several appointments of one patient ("six times, Tuesdays at nine"). They have the same SeriesID; each
-// can also be changed on its own. A visit is the appointments of several patients, one after the other with one
-// specialist ("a parent and two children"). They have the same VisitID, and only the buffers of their types are
-// between them. The desk can cancel one of them alone. If the desk moves one alone, that one leaves the visit.
+// A series is several appointments for one patient ("six times, Tuesdays at nine"). They have the same SeriesID, but
+// each can also be changed on its own. A visit is several patients' appointments, one after the other, with one
+// specialist ("a parent and two children"). They have the same VisitID and are separated only by their types' buffers.
+// The desk can cancel one of them alone. If the desk moves one alone, it leaves the visit.
 //
 // # The contract
 //
@@ -20,9 +20,9 @@
 //     transaction (write.go).
 //  4. Settle. After the commit the holds are confirmed. If the write failed, they are released.
 //
-// An undo takes the same four steps. It claims the previous times of the members, and writes them back with their old
-// manage links. A member of staff can undo their own cancellation or move within booking.UndoTime, for all members
-// that were changed together. No email has been sent to the patient by then.
+// An undo takes the same four steps. It claims the members' previous times and restores the members with their old
+// manage links. Staff can undo their own cancellation or move within booking.UndoTime, for all members that were
+// changed together. By then, no email has been sent to the patient.
 //
 //	series.go   plan and book a series              visit.go    hold and book a visit
 //	slot.go     a visit as one slot                 listing.go  the starts at which a whole visit fits
@@ -49,13 +49,13 @@ var (
 	ErrNoVisit  = errors.New("this appointment is not part of a visit")
 )
 
-// Conflict is one time of a series that is not free.
+// Conflict is one time in a series that is not free.
 type Conflict struct {
 	Place  int // in the list of the request
 	Reason availability.Reason
 }
 
-// ConflictError names every time of a series that is not free, as far as the engine can detect before it writes.
+// ConflictError lists every time in a series that is not free, as far as the engine can detect this before it writes.
 // Nothing was written.
 type ConflictError struct{ Conflicts []Conflict }
 
@@ -73,13 +73,13 @@ type Group struct {
 	Visit  *Visit
 }
 
-// Series is the part of Group for several appointments of one patient.
+// Series is the part of Group for one patient's appointments.
 type Series struct{ *mechanism }
 
-// Visit is the part of Group for the appointments of several patients, one after the other.
+// Visit is the part of Group for several patients' appointments, one after the other.
 type Visit struct{ *mechanism }
 
-// mechanism claims, writes, changes and undoes the members of a group of either kind.
+// mechanism claims, writes, changes and undoes the members of both kinds of group.
 type mechanism struct {
 	store   store.Store
 	holds   holds.Table
@@ -93,7 +93,7 @@ func New(s store.Store, live holds.Table, c *clinic.Clinic, b *booking.Booking) 
 	return &Group{&Series{m}, &Visit{m}}
 }
 
-// Of lists all appointments of a series by start, cancelled ones included. Errors: store.ErrNotFound, ErrNoSeries.
+// Of lists all appointments in a series by start, including cancelled ones. Errors: store.ErrNotFound, ErrNoSeries.
 func (se *Series) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
 	a, err := se.booking.Appointment(ctx, appointmentID)
 	if err != nil {
@@ -102,7 +102,7 @@ func (se *Series) Of(ctx context.Context, appointmentID string) ([]store.Appoint
 	return seriesOf(ctx, se.store, &a, store.AppointmentFilter{})
 }
 
-// Of lists all appointments of a visit by start, cancelled ones included. Errors: store.ErrNotFound, ErrNoVisit.
+// Of lists all appointments in a visit by start, including cancelled ones. Errors: store.ErrNotFound, ErrNoVisit.
 func (v *Visit) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
 	a, err := v.booking.Appointment(ctx, appointmentID)
 	if err != nil {
@@ -111,7 +111,7 @@ func (v *Visit) Of(ctx context.Context, appointmentID string) ([]store.Appointme
 	return visitOf(ctx, v.store, &a, "")
 }
 
-// seriesOf lists the series of an appointment, narrowed by f.
+// seriesOf lists the appointments in an appointment's series, narrowed down by f.
 func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment,
 	f store.AppointmentFilter) ([]store.Appointment, error) {
 	if a.SeriesID == "" {
@@ -122,7 +122,7 @@ func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment,
 	return list, err
 }
 
-// visitOf lists the visit of an appointment. With a status it lists only the appointments that have it.
+// visitOf lists the appointments in an appointment's visit. With a status, it lists only the appointments that have it.
 func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status store.Status) ([]store.Appointment,
 	error) {
 	if a.VisitID == "" {
@@ -132,5 +132,5 @@ func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status s
 	return list, err
 }
 
-// now returns the instant of a change with the precision of the database.
+// now returns the instant of a change with the database's precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -36,7 +36,7 @@ func clinicWith(t *testing.T, priorities map[string]int, wrap func(holds.Backend
 	if _, err := e.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(priorities)); err != nil {
 		t.Fatal(err)
 	}
-	// When a test ends, no hold is left, and the memory agrees with the database.
+	// When a test ends, no hold is left, and the state in memory matches the database.
 	t.Cleanup(func() {
 		if held, err := e.Booking.Holds(context.Background()); err != nil || len(held) > 0 {
 			t.Errorf("%d holds remain, %v", len(held), err)
@@ -82,8 +82,7 @@ func specialistsOf(list []store.Appointment) (ids []string) {
 	return ids
 }
 
-// A type lists its specialists by priority, and taken time is listed by id. The two orders are the reverse of each
-// other here.
+// A type lists its specialists by priority, but taken time is listed by id. Here, the two orders are reversed.
 func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 10, "ben": 20, "cem": 30})
 	second := start.AddDate(0, 0, 7)
@@ -169,7 +168,7 @@ func TestMoveToSameTimeChangesNothing(t *testing.T) {
 	same("visit", list, visit, err)
 }
 
-// Each member takes the time that the next one leaves, across specialists, in both directions and back.
+// Each member takes the time that the next one leaves, across specialists, in both directions, and then back again.
 func TestMembersSwapTimes(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 30, "ben": 20})
 	book(t, e, "ada", start.AddDate(0, 0, 7))
@@ -179,7 +178,7 @@ func TestMembersSwapTimes(t *testing.T) {
 	}
 	which := group.Which{ID: list[0].ID, Actor: jo, Undoable: true}
 	for _, days := range []int{7, 14, 7, 0} {
-		// changes of one millisecond have no order in the audit log
+		// changes made in the same millisecond have no order in the audit log
 		for at := time.Now().UnixMilli(); at == time.Now().UnixMilli(); {
 		}
 		moved, err := e.Group.Series.Move(t.Context(), group.SeriesMove{Which: which,

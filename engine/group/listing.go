@@ -12,11 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// MaxPublicDays is the longest range of a visit's starts for the public. The server computes such a list for each
-// request and does not cache it.
+// MaxPublicDays is the longest range for which the public can list a visit's start times. The server computes such a
+// list for each request and does not cache it.
 const MaxPublicDays = 14
 
-// SlotsRequest asks for the starts at which a whole visit fits.
+// SlotsRequest is a request for the start times at which a whole visit fits.
 type SlotsRequest struct {
 	AppointmentTypeIDs []string // one for each person
 	SpecialistID       string   // empty means all specialists who serve all types
@@ -25,8 +25,8 @@ type SlotsRequest struct {
 	Desk               bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays
 }
 
-// Slots lists the starts at which a visit fits as a whole: on the grid of the first type, within opening hours, and
-// free for its whole duration. A start of which another client holds a part is listed as held.
+// Slots lists the start times at which a whole visit fits: on the first type's grid, within opening hours, and free for
+// the visit's whole duration. A start time is listed as held if another client holds part of the visit's time.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
 func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, error) {
@@ -97,7 +97,7 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	return answer, nil
 }
 
-// heldTime is the held time, grouped once for all starts of a listing.
+// heldTime is the held time, grouped once for all start times in a listing.
 type heldTime struct {
 	bySpecialist map[string][]holds.Hold
 	withRooms    []holds.Hold // the holds that take a room or a device
@@ -126,7 +126,7 @@ func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 	return l.near
 }
 
-// timeslot returns one start with its holds. any is false if it is neither free nor held.
+// timeslot returns one start time with its holds. any is false if it is neither free nor held.
 func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string, needs *availability.Needs,
 	held *heldTime, owner holds.Owner) (one booking.Timeslot, any bool) {
 	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(w.DurationMinutes)),

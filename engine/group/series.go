@@ -16,18 +16,17 @@ import (
 	"holdfast/store"
 )
 
-// Limits of a series.
+// Limits on a series.
 const (
 	MaxTimes = 52 // appointments
 	maxEvery = 12 // weeks from one to the next
 	// maxAhead is how far ahead the last one can be.
 	maxAhead = 2 * 366 * 24 * time.Hour
-	// nearestDays is how far from a time that is not free Plan searches for other times, and maxNearest is how many
-	// it lists.
+	// If a time is not free, Plan searches for other times up to nearestDays away and lists at most maxNearest of them.
 	nearestDays, maxNearest = 3, 4
 )
 
-// Rule describes the wanted times, on the clinic's wall clock.
+// Rule describes the wanted times, in the clinic's local time.
 type Rule struct {
 	AppointmentTypeID string
 	SpecialistIDs     []string   // any of them; empty means any specialist of the type
@@ -39,7 +38,7 @@ type Rule struct {
 	Client            holds.ClientID  // its own holds do not conflict
 }
 
-// Occurrence is one time of a series.
+// Occurrence is one time in a series.
 type Occurrence struct {
 	AppointmentID string // of the appointment to move
 	Start, End    time.Time
@@ -50,9 +49,9 @@ type Occurrence struct {
 	Nearest []booking.Timeslot
 }
 
-// Plan lists the times of a rule and whether they are free. It writes and holds nothing. It is meant for the desk:
-// hours, blocks, and taken and held time matter; notice, horizon and the grid of starts, which are for patients, do
-// not.
+// Plan lists the times of a rule and whether they are free. It does not write or hold anything. It is meant for the
+// desk: hours, blocks, and taken and held time matter. The minimum notice, the booking horizon and the grid of start
+// times do not, because they apply only to patients.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
 func (se *Series) Plan(ctx context.Context, r Rule) ([]Occurrence, error) {
@@ -140,7 +139,7 @@ func (r *Rule) starts(s *clinic.Schedule, t *store.AppointmentType, now time.Tim
 	return starts, nil
 }
 
-// specialistsOf lists the wanted specialists of a type, or all if none is named, by priority, then id.
+// specialistsOf lists the wanted specialists for a type, or all if none are named, by priority, then id.
 func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string) []string {
 	all := slices.Clone(t.Specialists)
 	sort.SliceStable(all, func(i, j int) bool {
@@ -156,8 +155,7 @@ func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string
 	return ids
 }
 
-// nearest lists free times near one that is not free, those on its own day first. It leaves out the times of the
-// series itself.
+// nearest lists free times near one that is not free, those on its own day first. It leaves out the series' own times.
 func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, ids []string,
 	wanted time.Time, planned []time.Time, client holds.ClientID, now time.Time) ([]booking.Timeslot, error) {
 	day := store.DateOf(wanted.In(s.Zone))
@@ -193,13 +191,13 @@ func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.Appo
 	return found[:min(len(found), maxNearest)], nil
 }
 
-// Time is one chosen time of a series.
+// Time is one chosen time in a series.
 type Time struct {
 	Start        time.Time
 	SpecialistID string // empty means any free specialist, by priority
 }
 
-// SeriesRequest asks for a series.
+// SeriesRequest is a request for a series.
 type SeriesRequest struct {
 	AppointmentTypeID string
 	Times             []Time // 2 to MaxTimes
@@ -248,7 +246,7 @@ func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointmen
 	return done, conflictOf(err, func(id string) int { return placeOf[id] })
 }
 
-// check validates the request. It also returns the part of the patient's answers that is stored.
+// check validates the request. It also returns the part of the patient's answers to be stored.
 func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store.Intake, error) {
 	var m record.Mistakes
 	var intake store.Intake
@@ -267,7 +265,7 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 		at := fmt.Sprintf("times[%d]", i)
 		switch {
 		case x.Start.IsZero(), x.Start.Year() < 2000, x.Start.Year() > 2200:
-			m.Add(at+".slotStartDate", "must be an instant like 2026-11-23T09:00:00Z, between the years 2000 and 2200")
+			m.Add(at+".slotStartDate", "must be a time such as 2026-11-23T09:00:00Z, between the years 2000 and 2200")
 		case slices.ContainsFunc(r.Times[:i], func(o Time) bool { return o.Start.Equal(x.Start) }):
 			m.Add(at+".slotStartDate", "is in the list twice")
 		}
@@ -284,8 +282,8 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 	return t, intake, nil
 }
 
-// wanted lists the times of a request in its order, each with the specialists who can take it, or the reason why none
-// can. The owner's own holds do not conflict.
+// wanted lists the times in a request, in the same order, each with the specialists who can take it or the reason why
+// none can. The owner's own holds do not conflict.
 func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	r *SeriesRequest, owner holds.Owner) ([]wanted, error) {
 	first, last := r.Times[0].Start, r.Times[0].Start

@@ -20,7 +20,7 @@ import (
 	"holdfast/store"
 )
 
-// weeklyFor returns a request for n times, a week apart, from the test's start on.
+// weeklyFor returns a request for n times, a week apart, starting at the test's start.
 func weeklyFor(c *enginetest.TestClinic, n int) group.SeriesRequest {
 	r := group.SeriesRequest{
 		AppointmentTypeID: "checkup", Source: store.SourceStaff, Actor: "user:jo",
@@ -41,8 +41,8 @@ func mustBookSeries(c *enginetest.TestClinic, r group.SeriesRequest) []store.App
 	return list
 }
 
-// TestSeriesKeepsWallClock: a series on Tuesdays at nine is at nine before and after the clocks change. Every second
-// week counts weeks from Monday to Sunday.
+// TestSeriesKeepsWallClock: a series on Tuesdays at nine is at nine before and after the clocks change. "Every second
+// week" counts weeks from Monday to Sunday.
 func TestSeriesKeepsWallClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
@@ -97,7 +97,7 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Ben is assigned first but cannot take the last time. All are with Ada as far as she is free.
+	// Ben would be assigned first but cannot take the last time. Ada gets all times at which she is free.
 	c.MustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4),
 		Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
 	rule := group.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.Start), Time: 12 * 60, Count: 5,
@@ -170,7 +170,7 @@ func TestSeriesBooksAllOrNone(t *testing.T) {
 		}
 	}
 	c.WantNoHolds()
-	// The last two of these times are taken. The error lists all conflicts, and nothing is booked.
+	// The last two times are taken. The error lists all conflicts, and nothing is booked.
 	r := weeklyFor(c, 4)
 	for i := range r.Times {
 		r.Times[i].Start = c.Start.AddDate(0, 0, 7*(7-i))
@@ -220,14 +220,14 @@ func TestSeriesRaceHasOneWinner(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// Two requests that begin at opposite ends may refuse each other, but a series is never half booked.
+	// Two requests that start from opposite ends can cause each other to be refused, but a series is never half booked.
 	if got := len(c.Confirmed()); won > 1 || won+lost != 20 || got != 5*won {
 		t.Errorf("%d succeeded, %d failed, and there are %d appointments", won, lost, got)
 	}
 	c.WantNoHolds()
 }
 
-// blindStore returns no taken time, like a node that has not received it yet. Only the database refuses.
+// blindStore returns no taken time, like a node that has not received it yet. Only the database refuses the booking.
 type blindStore struct{ store.Store }
 
 func (blindStore) Taken(context.Context, []string, time.Time, time.Time) ([]store.Taken, error) {
@@ -313,7 +313,7 @@ func TestSeriesMovesLaterAppointments(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := mustBookSeries(c, weeklyFor(c, 5))
-	// A week later: each moves to the present time of the next one.
+	// A week later: each appointment moves to the current time of the next one.
 	move := group.SeriesMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: "user:jo"},
 		SlotStart: list[2].SlotStart}
 	moved, err := c.Group.Series.Move(t.Context(), move)
@@ -361,8 +361,8 @@ func TestSeriesMovesLaterAppointments(t *testing.T) {
 	}
 }
 
-// TestSeriesSendsOneEmail: six appointments send one email with six links, and a reminder each. Three cancelled
-// appointments send one email, too.
+// TestSeriesSendsOneEmail: six appointments send one email with six links, and a reminder each. Cancelling three
+// appointments also sends one email.
 func TestSeriesSendsOneEmail(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// seriesChanges are changes that the desk can undo, from the second appointment of a series on.
+// seriesChanges are changes that the desk can undo, starting with the second appointment in a series.
 var seriesChanges = map[string]func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error){
 	"a cancellation": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
 		return c.Group.Series.Cancel(context.Background(),
@@ -26,13 +26,13 @@ var seriesChanges = map[string]func(c *enginetest.TestClinic, list []store.Appoi
 			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true},
 				SlotStart: list[1].SlotStart.Add(time.Hour)})
 	},
-	// Each is at the old time of the next one, so the undo moves them in the other order.
+	// Each appointment is now at the old time of the next one, so the undo moves them in the opposite order.
 	"a move a week later": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
 		return c.Group.Series.Move(context.Background(),
 			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true},
 				SlotStart: list[2].SlotStart})
 	},
-	// Each is at the old time of the previous one, so the undo again moves them in the other order.
+	// Each appointment is now at the old time of the previous one, so the undo again moves them in the opposite order.
 	"a move a week earlier": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
 		if _, err := c.Booking.Cancel(context.Background(),
 			booking.CancelRequest{ID: list[0].ID, Actor: enginetest.Jo, Silent: true}); err != nil {
@@ -52,7 +52,7 @@ var seriesChanges = map[string]func(c *enginetest.TestClinic, list []store.Appoi
 }
 
 // TestSeriesUndoRestoresAll: every appointment is as before, the links in the patient's email open them, and no email
-// about the change was sent.
+// about the change has been sent.
 func TestSeriesUndoRestoresAll(t *testing.T) {
 	t.Parallel()
 	for name, change := range seriesChanges {
@@ -102,8 +102,8 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 	}
 }
 
-// TestUndoRefusesOneOfSeries: an undo refuses one of two appointments that were cancelled together, even if the other
-// one has changed since.
+// TestUndoRefusesOneOfSeries: one of two appointments that were cancelled together cannot be undone alone, even if the
+// other one has changed since.
 func TestUndoRefusesOneOfSeries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,21 +12,21 @@ import (
 	"holdfast/store"
 )
 
-// slot is the time that one hold of a group covers: one appointment of a series, or all of a visit. To holds and to
-// the listing, a visit is one slot of one type, as long as all of its appointments together. To the database, it is
-// its separate appointments.
+// slot is the time that one of a group's holds covers: one appointment in a series, or a whole visit. For holds and the
+// listing, a visit is one slot of one type that is as long as all of its appointments together. For the database, it is
+// separate appointments.
 type slot struct {
 	*store.AppointmentType                          // the first type, with the duration and the needs of all
 	types                  []*store.AppointmentType // by person
 	offsets                []time.Duration          // of each appointment, from the start of the first
 }
 
-// slotOfOne returns the slot of one appointment of a series.
+// slotOfOne returns the slot of one appointment in a series.
 func slotOfOne(t *store.AppointmentType) *slot {
 	return &slot{t, []*store.AppointmentType{t}, []time.Duration{0}}
 }
 
-// slotOf joins the types of a visit, one for each person. The gap between two is the larger of their buffers, as in
+// slotOf joins the types in a visit, one per person. The gap between two types is the larger of their buffers, as in
 // the database.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
@@ -37,7 +37,7 @@ func slotOf(s *clinic.Schedule, ids []string) (*slot, error) {
 	return slotOfAny(s, ids)
 }
 
-// slotOfAny is slotOf for the remaining part of a visit, which can be one person.
+// slotOfAny is slotOf for the rest of a visit, which can be a single person.
 func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 	w := &slot{}
 	var m record.Mistakes
@@ -89,9 +89,8 @@ func serves(t *store.AppointmentType, specialistID string) bool {
 	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
 }
 
-// needsOf adds the room groups of a type to those of the previous people. A room that both need is taken once, for the
-// whole time. Two groups that share only some of their rooms are refused, because a choice in one would limit the
-// other.
+// needsOf adds a type's room groups to those of the previous people. A room that both need is taken once, for the whole
+// time. Two groups that share only some of their rooms are refused, because choosing in one would limit the other.
 func needsOf(groups, more []store.Need) ([]store.Need, error) {
 	groups = slices.Clone(groups)
 	for _, need := range more {
@@ -109,7 +108,7 @@ func needsOf(groups, more []store.Need) ([]store.Need, error) {
 	return groups, nil
 }
 
-// places returns where each member of a visit is, by the hold of the whole.
+// places returns the time and the rooms of each member of a visit, given the hold for the whole visit.
 func (w *slot) places(h *holds.Hold) []place {
 	to := make([]place, len(w.types))
 	for i, t := range w.types {
@@ -119,7 +118,7 @@ func (w *slot) places(h *holds.Hold) []place {
 	return to
 }
 
-// resourcesOf lists the rooms of the visit that one person's type needs, in the order of its groups.
+// resourcesOf lists those of the visit's rooms that one person's type needs, in the order of the type's groups.
 func (w *slot) resourcesOf(i int, of holds.IDs) []string {
 	var ids []string
 	for _, need := range w.types[i].Needs {

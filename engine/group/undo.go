@@ -20,8 +20,8 @@ type undone struct {
 	before store.UndoState
 }
 
-// lastChange lists the appointments that were changed together with the named one, that one among them, by start. It
-// returns booking.ErrUndoLate if one of them was changed since: a group is undone as a whole.
+// lastChange lists the appointments that were changed together with the named one, including that one, by start. It
+// returns booking.ErrUndoLate if one of them has been changed since, because a group is undone as a whole.
 func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
 	last, err := m.booking.UndoState(ctx, named, actor)
 	if err != nil {
@@ -46,8 +46,8 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 	return list, nil
 }
 
-// undo writes the state of list before the change. to contains the place of each appointment before it; held reserves
-// that time.
+// undo restores list to its state before the change. to contains each appointment's place before the change. held
+// reserves that time.
 func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold,
 	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
 	at := now()
@@ -71,13 +71,13 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 	return done, nil
 }
 
-// Undo undoes the last change that the same member of staff made to a series: a cancellation or a move that was
-// marked as undoable. It applies to all appointments that were changed together, whichever of them w names, or to
-// none. It claims their old times like any other time.
+// Undo undoes the last change that the same member of staff made to a series: a cancellation or a move that was marked
+// as undoable. It applies to all appointments that were changed together, whichever of them w names, or to none. It
+// claims their old times like any other times.
 //
-// Errors: booking.ErrUndoLate (also if one of them was changed since), store.ErrNotFound, store.ErrVersion,
-// ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the current
-// starts).
+// Errors: booking.ErrUndoLate (including if one of them has been changed since), store.ErrNotFound, store.ErrVersion,
+// ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the current start
+// times).
 func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error) {
 	a, err := w.named(ctx, se.store)
 	if err != nil {
@@ -106,6 +106,7 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 		if t == nil {
 			return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 		}
+		t = booking.WithLength(t, before.SlotEnd.Sub(before.SlotStart))
 		to[i] = place{Span: availability.SpanOf(t, before.SpecialistID, before.SlotStart)}
 		times = append(times, booking.UndoTimes(before, to[i].Span)...)
 		x := &all[i]
@@ -139,8 +140,8 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 	})
 }
 
-// Undo undoes the last change of an appointment and of all members of its visit that were changed with it, all or
-// none. If the appointment was changed alone, or is not part of a visit, Undo undoes it alone. It returns the named
+// Undo undoes the last change to an appointment and to all members of its visit that were changed with it, all or none.
+// If the appointment was changed alone, or is not part of a visit, Undo undoes it alone. It returns the named
 // appointment.
 //
 // Errors: those of booking.Undo.
@@ -169,8 +170,8 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		return a, err
 	}
 	first, last := &list[0].before, &list[len(list)-1].before
-	// If one member was cancelled alone before, it left a gap. So the time has its previous length, not the sum of
-	// the types' lengths.
+	// If one member was cancelled alone earlier, it left a gap. So the time keeps its previous length, which is not the
+	// sum of the types' lengths.
 	stretched := *w0.AppointmentType
 	stretched.DurationMinutes = int(last.SlotEnd.Sub(first.SlotStart) / time.Minute)
 	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStart, rule)
@@ -180,7 +181,8 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 	spans, times := make([]holds.Span, len(list)), []holds.Span(nil)
 	for i := range list {
 		before := &list[i].before
-		spans[i] = availability.SpanOf(w0.types[i], before.SpecialistID, before.SlotStart)
+		t := booking.WithLength(w0.types[i], before.SlotEnd.Sub(before.SlotStart))
+		spans[i] = availability.SpanOf(t, before.SpecialistID, before.SlotStart)
 		times = append(times, booking.UndoTimes(before, spans[i])...)
 	}
 	defer v.booking.BeforeUndo(ctx, times...)()

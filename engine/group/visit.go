@@ -15,10 +15,10 @@ import (
 	"holdfast/store"
 )
 
-// MaxPeople is the maximum number of people of one visit.
+// MaxPeople is the maximum number of people in a visit.
 const MaxPeople = 6
 
-// HoldRequest asks for a hold on the time of a visit.
+// HoldRequest is a request to hold the time for a visit.
 type HoldRequest struct {
 	AppointmentTypeIDs []string // one for each person, in the order in which they come
 	SlotStart          time.Time
@@ -27,15 +27,15 @@ type HoldRequest struct {
 	TTL                time.Duration // 0 means the TTL of the first type
 	Displace           bool
 	IgnoreHours        bool
-	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If
-	// the visit's time is not free, the client keeps that hold.
+	// Replaces is one of the same client's holds that this one replaces, such as the hold for the first person alone.
+	// If the visit's time is not free, the client keeps that hold.
 	Replaces string
 }
 
-// Hold claims the whole time of a visit in one step: one hold, with one id, that counts once against the quota.
+// Hold claims a visit's whole time in one step: a single hold, with one id, that counts once against the quota.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
-// holds.ErrQuota, holds.ErrNotOwner (of Replaces).
+// holds.ErrQuota, holds.ErrNotOwner (for Replaces).
 func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, r.Client)
@@ -82,7 +82,7 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	return h, err
 }
 
-// replace releases the hold that a visit's hold replaces. The result has no id if that hold has expired.
+// replace releases the hold that a visit's hold replaces. If that hold has expired, the result has no id.
 func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error) {
 	h, err := v.holds.Hold(ctx, r.Replaces)
 	if errors.Is(err, holds.ErrNotFound) {
@@ -98,8 +98,8 @@ func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error)
 	return h, nil
 }
 
-// restore claims again the hold that was released for a visit whose claim was lost, for its owner and its remaining
-// time. It gets a new id. A request that names the old id and the start still books.
+// restore reclaims a hold that was released for a visit whose claim then failed, for the same owner and the remaining
+// time. The hold gets a new id. A request that names the old id and the start time can still book it.
 func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt),
 		MaxLife: time.Until(h.MaxExpiresAt)}
@@ -111,15 +111,15 @@ func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 	}
 }
 
-// Person is one person of a visit.
+// Person is one of the people in a visit.
 type Person struct {
 	AppointmentTypeID string
 	Patient           store.Patient // without Email and Phone: the visit has those
 	Said              clinic.Said
 }
 
-// VisitRequest asks for a visit. It has either HoldID, or SlotStart with or without a specialist, or both. With both,
-// Book claims the time again if the hold has expired.
+// VisitRequest is a request for a visit. It has either HoldID, or SlotStart with or without a specialist, or both. With
+// both, Book claims the time again if the hold has expired.
 type VisitRequest struct {
 	HoldID       string
 	SlotStart    time.Time
@@ -186,7 +186,7 @@ func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, 
 	}
 }
 
-// check validates the request and returns the part of each person's answers that is stored.
+// check validates the request and returns the part of each person's answers to be stored.
 func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 	var m record.Mistakes
 	if r.HoldID != "" {
@@ -228,7 +228,7 @@ func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 	return intakes, m.Err()
 }
 
-// bookHeld writes the visit of a pinned hold.
+// bookHeld writes the visit for a pinned hold.
 func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *VisitRequest, h *holds.Hold,
 	intakes []store.Intake) ([]store.Appointment, error) {
 	whole := availability.SpanOf(w.AppointmentType, h.SpecialistID, h.SlotStart)
@@ -249,6 +249,12 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	case !r.IgnoreHours:
 		err = w.stillOpen(s.Calendars[h.SpecialistID], h.SlotStart)
 	}
+	if err == nil {
+		if reason := booking.HeldRooms(s, w.AppointmentType, h, r.IgnoreHours); reason != "" {
+			v.booking.Release(ctx, *h, holds.ReasonConflict)
+			return nil, &availability.NotBookableError{Reason: reason}
+		}
+	}
 	var made []store.Appointment
 	if err == nil {
 		made, err = v.insert(ctx, w, r, h, intakes)
@@ -264,8 +270,9 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	return nil, err
 }
 
-// isFor reports whether a hold of the same time was made for these types: its specialist serves all of them, and it
-// has every room that one of them needs. Other types can have the same total length.
+// isFor reports whether a hold on the same time was made for these types: its specialist serves all of them, and it
+// includes every room that any of them needs. The check is necessary because other types can have the same total
+// length.
 func (w *slot) isFor(h *holds.Hold) bool {
 	for i, t := range w.types {
 		if len(w.resourcesOf(i, h.Resources)) != len(t.Needs) {
@@ -286,7 +293,7 @@ func (w *slot) stillOpen(calendar *availability.Calendar, start time.Time) error
 	return booking.Refusal{Reason: reason}.Err()
 }
 
-// insert commits the appointments of a visit and ends their hold. On an error it leaves the hold to the caller.
+// insert commits a visit's appointments and ends their hold. If it fails, it leaves the hold to the caller.
 func (v *Visit) insert(ctx context.Context, w *slot, r *VisitRequest, h *holds.Hold,
 	intakes []store.Intake) ([]store.Appointment, error) {
 	id := record.NewID()

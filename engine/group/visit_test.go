@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// at returns the starts of some appointments in minutes after the test's start, in order.
+// at returns the start times of some appointments, in order, as minutes after the test's start.
 func at(c *enginetest.TestClinic, list []store.Appointment) (minutes []int) {
 	for _, a := range list {
 		minutes = append(minutes, int(a.SlotStart.Sub(c.Start)/time.Minute))
@@ -82,8 +82,8 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	}
 }
 
-// TestVisitSlotsFitWholeVisit: the gap between two appointments is the larger buffer, as in the guarantee. A start is
-// listed if all appointments fit.
+// TestVisitSlotsFitWholeVisit: the gap between two appointments is the larger buffer, as in the guarantee. A start time
+// is listed if all appointments fit.
 func TestVisitSlotsFitWholeVisit(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 2})
@@ -186,7 +186,8 @@ func TestVisitTakesRoomForWholeTime(t *testing.T) {
 	c.WantNoHolds()
 }
 
-// TestVisitRefusedByDatabaseReleasesHold: if only the database refuses one appointment, it refuses the whole visit.
+// TestVisitRefusedByDatabaseReleasesHold: if the database refuses one appointment that the engine did not, the whole
+// visit is refused.
 func TestVisitRefusedByDatabaseReleasesHold(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -274,8 +275,8 @@ func TestVisitHoldReplacesOwnHold(t *testing.T) {
 	}
 }
 
-// TestRefusedVisitHoldKeepsReplacedHold: the first person's hold stays if other clients hold every room that another
-// person needs. If the visit's claim is refused, the hold is claimed again.
+// TestRefusedVisitHoldKeepsReplacedHold: the first person's hold is kept if other clients hold every room that another
+// person needs. If the visit's claim is refused, the hold is reclaimed.
 func TestRefusedVisitHoldKeepsReplacedHold(t *testing.T) {
 	t.Parallel()
 	var held *holds.HeldError

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
@@ -48,7 +49,7 @@ func TestVisitMovesAsOne(t *testing.T) {
 	if err != nil || stay[0].Version != c.Confirmed()[0].Version || stay[0].ManageEpoch != 4 {
 		t.Errorf("to their current time: %v, %+v", err, stay)
 	}
-	// One of them would not fit, so none is moved.
+	// One of the appointments would not fit, so none is moved.
 	other := enginetest.BookingOf(1, "checkup")
 	other.SlotStart, other.SpecialistID = c.Start.Add(5*time.Hour), "ben"
 	c.MustBook(other)
@@ -107,8 +108,8 @@ func TestVisitMemberChangesAlone(t *testing.T) {
 	}
 }
 
-// TestVisitUndoRestoresAll: after a cancellation or a move by the desk, an undo restores the whole visit, and no
-// email about the change was sent.
+// TestVisitUndoRestoresAll: after a cancellation or a move by the desk, an undo restores the whole visit, and no email
+// about the change has been sent.
 func TestVisitUndoRestoresAll(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *enginetest.TestClinic, id string) ([]store.Appointment, error){
@@ -165,8 +166,8 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 	}
 }
 
-// TestVisitUndoRefusesPart: if one appointment of a visit has changed since, an undo refuses all of them, whichever
-// appointment it names.
+// TestVisitUndoRefusesPart: if one appointment in a visit has changed since, none of them can be undone, whichever
+// appointment the request names.
 func TestVisitUndoRefusesPart(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(c *enginetest.TestClinic, a store.Appointment){
@@ -255,8 +256,8 @@ func TestVisitSendsOneEmail(t *testing.T) {
 	})
 }
 
-// TestVisitChangeReachesEveryAddress: a cancellation of the whole visit is sent to the contact although the first
-// person was erased, and to a person whose email address was corrected.
+// TestVisitChangeReachesEveryAddress: a cancellation of the whole visit is sent to the contact even if the first person
+// was erased, and to a person whose email address was corrected.
 func TestVisitChangeReachesEveryAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -288,7 +289,7 @@ func TestVisitChangeReachesEveryAddress(t *testing.T) {
 	})
 }
 
-// TestEraseOneOfVisitKeepsOthers: erasing one person keeps the data of the others, and the times of all.
+// TestEraseOneOfVisitKeepsOthers: erasing one person preserves the others' data, and everyone's times.
 func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -302,5 +303,99 @@ func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 		if there[i].Patient != want || there[i].VisitID != list[0].VisitID {
 			t.Errorf("%d is of %+v now, want %+v", i, there[i].Patient, want)
 		}
+	}
+}
+
+// TestUndoRestoresLengths: appointments that were booked before their types got other lengths have their own lengths
+// again after an undo.
+func TestUndoRestoresLengths(t *testing.T) {
+	t.Parallel()
+	for _, minutes := range []int{20, 45} {
+		for name, x := range map[string]struct {
+			book func(c *enginetest.TestClinic) []store.Appointment
+			undo func(c *enginetest.TestClinic, w group.Which) error
+		}{
+			"a series": {func(c *enginetest.TestClinic) []store.Appointment { return mustBookSeries(c, weeklyFor(c, 3)) },
+				func(c *enginetest.TestClinic, w group.Which) error {
+					if _, err := c.Group.Series.Cancel(c.T.Context(), group.Cancel{Which: w}); err != nil {
+						return err
+					}
+					_, err := c.Group.Series.Undo(c.T.Context(), w)
+					return err
+				}},
+			"a visit": {func(c *enginetest.TestClinic) []store.Appointment {
+				return c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "surgery"))
+			},
+				func(c *enginetest.TestClinic, w group.Which) error {
+					if _, err := c.Group.Visit.Cancel(c.T.Context(), group.Cancel{Which: w}); err != nil {
+						return err
+					}
+					_, err := c.Group.Visit.Undo(c.T.Context(), booking.UndoRequest{ID: w.ID, Actor: w.Actor})
+					return err
+				}},
+		} {
+			t.Run(fmt.Sprintf("%s, %d minutes", name, minutes), func(t *testing.T) {
+				t.Parallel()
+				c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+				list := x.book(c)
+				if _, err := c.Clinic.UpdateAppointmentType(t.Context(), enginetest.Jo, "checkup",
+					func(x *store.AppointmentType) { x.DurationMinutes = minutes }); err != nil {
+					t.Fatal(err)
+				}
+				if err := x.undo(c, group.Which{ID: list[0].ID, Actor: enginetest.Jo, Undoable: true}); err != nil {
+					t.Fatal(err)
+				}
+				for _, was := range list {
+					is, err := c.Booking.Appointment(t.Context(), was.ID)
+					if err != nil || is.Status != store.Confirmed || !is.SlotStart.Equal(was.SlotStart) ||
+						!is.SlotEnd.Equal(was.SlotEnd) {
+						t.Errorf("%s from %v to %v, %v; want confirmed from %v to %v", is.Status, is.SlotStart, is.SlotEnd,
+							err, was.SlotStart, was.SlotEnd)
+					}
+				}
+				c.WantNoHolds()
+			})
+		}
+	}
+}
+
+// TestVisitLeavesClosedRoom: a room is blocked or deactivated while a client holds it for a visit. The booking is
+// refused, and the next hold takes the other room.
+func TestVisitLeavesClosedRoom(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(c *enginetest.TestClinic) error{
+		"blocked": func(c *enginetest.TestClinic) error {
+			_, err := c.Clinic.CreateBlock(c.T.Context(), enginetest.Jo, store.Block{SpecialistID: "room-1",
+				Start: c.Start, End: c.Start.Add(time.Hour)}, nil)
+			return err
+		},
+		"deactivated": func(c *enginetest.TestClinic) error {
+			_, err := c.Clinic.UpdateSpecialist(c.T.Context(), enginetest.Jo, "room-1",
+				func(p *store.Specialist) { p.Active = false })
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := enginetest.WithRooms(t)
+			h, err := c.HoldVisit(1, c.Start, "ada", "peel", "peel")
+			if err != nil || h.Resources != "room-1" {
+				t.Fatalf("the hold has %q, %v; want room-1", h.Resources, err)
+			}
+			if err := change(c); err != nil {
+				t.Fatal(err)
+			}
+			r := enginetest.Family(time.Time{}, "peel", "peel")
+			r.HoldID, r.Client = h.ID, enginetest.Client(1)
+			if list, err := c.Group.Visit.Book(t.Context(), r); !errors.As(err, new(*availability.NotBookableError)) {
+				t.Errorf("booked %d appointments, %v; want the room closed", len(list), err)
+			}
+			if h, err = c.HoldVisit(1, c.Start, "ada", "peel", "peel"); err != nil || h.Resources != "room-2" {
+				t.Fatalf("the second hold has %q, %v; want room-2", h.Resources, err)
+			}
+			r.HoldID = h.ID
+			c.MustVisit(r)
+			c.WantNoHolds()
+		})
 	}
 }

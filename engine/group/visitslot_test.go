@@ -18,7 +18,7 @@ import (
 	"holdfast/store"
 )
 
-// TestVisitSlotsLeaveOutTakenTime: a visit, too, tries the specialists of its types in the order of their priorities.
+// TestVisitSlotsLeaveOutTakenTime: visits, too, try the specialists of their types in order of priority.
 func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {
@@ -37,7 +37,7 @@ func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 	}
 }
 
-// crowdedClinic opens a clinic with twenty specialists and twenty holds of each.
+// crowdedClinic opens a clinic with twenty specialists and twenty holds for each.
 func crowdedClinic(t testing.TB) *enginetest.TestClinic {
 	t.Helper()
 	who := make(map[string]int)
@@ -61,8 +61,8 @@ func twoFor(c *enginetest.TestClinic, days int, desk bool) group.SlotsRequest {
 		Desk: desk}
 }
 
-// TestVisitSlotsLimitPublicRange: any visitor may list the starts of a visit, and each list is computed. Callers
-// other than the desk may list only a few days.
+// TestVisitSlotsLimitPublicRange: any visitor may list a visit's start times, and each list has to be computed. So
+// callers other than the desk may list only a few days.
 func TestVisitSlotsLimitPublicRange(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -97,7 +97,7 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// TestVisitSlotsStopForCancelledRequest: the engine stops computing when the caller's context ends.
+// TestVisitSlotsStopForCancelledRequest: the engine stops computing when the caller's context is cancelled.
 func TestVisitSlotsStopForCancelledRequest(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -111,8 +111,8 @@ func TestVisitSlotsStopForCancelledRequest(t *testing.T) {
 	}
 }
 
-// TestVisitSlotsGroupHoldsOnce: the holds of all clients are grouped once. A list of many starts allocates few values
-// per start. It is not parallel, because the allocations of other tests would count.
+// TestVisitSlotsGroupHoldsOnce: the holds of all clients are grouped once. A list of many start times needs few
+// allocations per start time. The test is not parallel, because the allocations of other tests would count.
 func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	c := crowdedClinic(t)
 	var list booking.Timeslots
@@ -134,8 +134,8 @@ func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	t.Logf("%d starts: %s, %d bytes", len(list.Slots), time.Duration(measured.NsPerOp()), measured.AllocedBytesPerOp())
 }
 
-// TestVisitSlotsShowOwnHold: a start is held if another client holds a part of it, and own if the requesting client
-// does.
+// TestVisitSlotsShowOwnHold: a start time is marked held if another client holds part of the visit's time, and own if
+// the requesting client does.
 func TestVisitSlotsShowOwnHold(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -165,8 +165,8 @@ func TestVisitSlotsShowOwnHold(t *testing.T) {
 	}
 }
 
-// TestVisitHoldBooksOnlyItsTypes: a hold books only the types for which it was created, although others take as
-// long, and follows the current schedule.
+// TestVisitHoldBooksOnlyItsTypes: a hold books only the types for which it was created, even if others take equally
+// long, and respects the current schedule.
 func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -238,8 +238,8 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	}
 }
 
-// TestVisitMovesWithinUpstreamOpenings: a visit can move to times that the upstream lists as open. Its own time there
-// counts as open.
+// TestVisitMovesWithinUpstreamOpenings: a visit can move to times that the upstream lists as open. The visit's own time
+// there counts as open.
 func TestVisitMovesWithinUpstreamOpenings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

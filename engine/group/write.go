@@ -37,13 +37,13 @@ func moved(a store.Appointment, to *place) member {
 	return x
 }
 
-// stays reports whether the time of an appointment does not change.
+// stays reports whether an appointment's time does not change.
 func (x *member) stays() bool {
 	b, a := x.before, &x.after
 	return b != nil && b.SpecialistID == a.SpecialistID && b.SlotStart.Equal(a.SlotStart) && b.SlotEnd.Equal(a.SlotEnd)
 }
 
-// refusal is the database's refusal of one member.
+// refusal is the database's refusal to write one member.
 type refusal struct {
 	error
 	id string
@@ -51,9 +51,9 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// commit writes the members that read returns in one transaction, with their records, and enqueues their operations
-// afterwards. It may call read more than once. c holds what all of them have in common. once stores the result of
-// remembered, or without it all members. commit returns the members as they are now, by start. If the database
+// commit writes the members returned by read, with their records, in one transaction and enqueues their operations
+// afterwards. It may call read more than once. c contains what they all have in common. once stores the result of
+// remembered or, if that is nil, all members. commit returns the members as they are now, by start. If the database
 // refuses one member, the error is a *refusal.
 func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.Once,
 	read func(store.Tx) ([]member, error),
@@ -120,9 +120,9 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 	return calls, nil
 }
 
-// inTurn orders members so that the members before each one have already left its new time, because the database
-// checks one row after the other. The members stay in their order of time, so there is always one whose new time is
-// free.
+// inTurn orders members so that no member moves to a time before its current occupant has left it, because the database
+// checks one row after the other. A move preserves the chronological order, so there is always a member whose new time
+// is free.
 func inTurn(all []member) []*member {
 	var turn, left []*member
 	for i := range all {
@@ -151,12 +151,12 @@ func (x *member) needsTimeOf(other *member) bool {
 		a.BusyStart.Before(b.SlotEnd)
 }
 
-// sortByStart uses sort.Slice, because slices.SortFunc adds 10 KB of code for each large struct.
+// sortByStart uses sort.Slice because slices.SortFunc adds 10 KB of code for each large struct.
 func sortByStart(list []store.Appointment) {
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 }
 
-// create writes new appointments and ends their holds. On an error it leaves the holds to the caller.
+// create writes new appointments and ends their holds. If it fails, it leaves the holds to the caller.
 func (m *mechanism) create(ctx context.Context, made []store.Appointment, held []holds.Hold, c booking.Change,
 	once *record.Once) ([]store.Appointment, error) {
 	c.Kind, c.At = booking.ChangeCreated, made[0].CreatedAt
@@ -180,7 +180,7 @@ func (m *mechanism) create(ctx context.Context, made []store.Appointment, held [
 	return done, nil
 }
 
-// conflictOf converts the refusal of one member to a *ConflictError with its place in the request.
+// conflictOf converts one member's refusal to a *ConflictError with its place in the request.
 func conflictOf(err error, placeOf func(id string) int) error {
 	var refused *refusal
 	if errors.Is(err, store.ErrSlotTaken) && errors.As(err, &refused) {

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a person's calendar. A calendar of ten years with five appointments a day is within
-// them.
+// The limits for a person's calendar. A calendar that covers ten years with five appointments a day is within them.
 const (
 	MaxBytes  = 5 << 20
 	maxEvents = 20000
@@ -20,8 +19,8 @@ const (
 	maxZones  = 100       // zones that a calendar defines, and turns of one zone
 )
 
-// ErrNoCalendar means that the text is not a calendar, or it is incomplete. ErrTooMuch means that the calendar
-// exceeds one of the limits.
+// ErrNoCalendar means that the text is not a calendar or is incomplete. ErrTooMuch means that the calendar exceeds one
+// of the limits.
 var (
 	ErrNoCalendar = errors.New("the text is not a complete calendar")
 	ErrTooMuch    = errors.New("the calendar has too many events")
@@ -32,7 +31,8 @@ var errEvent = errors.New("unsupported event")
 // Span is busy time: [Start, End).
 type Span struct{ Start, End time.Time }
 
-// UIDSuffix ends the UID of every event that a Holdfast server publishes. The text before it is the appointment's id.
+// UIDSuffix is the end of the UID of every event that a Holdfast server publishes. The text before it is the
+// appointment's id.
 const UIDSuffix = "@holdfast"
 
 // Query selects what Busy returns.
@@ -40,18 +40,18 @@ type Query struct {
 	Home     *time.Location // the zone of whole days and of times without a zone
 	From, To time.Time      // Busy returns busy time in [From, To)
 
-	// Zone finds a location by the name that a calendar uses, such as "Europe/Berlin" or "W. Europe Standard Time".
+	// Zone finds a location by the zone name used in a calendar, such as "Europe/Berlin" or "W. Europe Standard Time".
 	// The default is time.LoadLocation.
 	Zone func(name string) (*time.Location, error)
 
-	// IsOwn reports whether the clinic itself has an appointment with this id. Busy ignores its events. Nil means
-	// none.
+	// IsOwn reports whether this clinic itself has an appointment with this id. Busy ignores events of such
+	// appointments. If IsOwn is nil, there are none.
 	IsOwn func(id string) bool
 }
 
-// Busy lists the busy times in a calendar, in order, with overlapping and adjacent times joined. It expands
-// repetitions and ignores events that are free or cancelled. It never reads the subject of an event. unread counts
-// the events that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
+// Busy lists the busy times in a calendar, in order, with overlapping and adjacent times joined. It expands recurring
+// events and ignores events that are marked as free or cancelled. It never reads an event's subject. unread counts the
+// events that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
 func Busy(text string, q Query) (busy []Span, unread int, err error) {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "?")
@@ -121,13 +121,13 @@ type worker struct {
 	load     func(name string) (*time.Location, error)
 }
 
-// replaced names one repetition of an event that another event replaces.
+// replaced identifies one repetition of an event that another event replaces.
 type replaced struct {
 	uid string
 	at  int64
 }
 
-// zoneOf returns the zone of that name, the person's own if the name is empty, or nil if the zone is unknown.
+// zoneOf returns the zone with that name, the person's own zone if the name is empty, or nil if the zone is unknown.
 func (w *worker) zoneOf(name string) *zone {
 	if name == "" {
 		return w.home
@@ -142,7 +142,7 @@ func (w *worker) zoneOf(name string) *zone {
 	return z
 }
 
-// instant returns the instant of a moment. A date is the beginning of the day in the person's own zone.
+// instant returns the instant of a moment. A date means the beginning of that day in the person's own zone.
 func (w *worker) instant(m *moment) (time.Time, error) {
 	if m.isUTC {
 		return m.wall, nil
@@ -246,8 +246,8 @@ func (w *worker) event(e *event) error {
 	return nil
 }
 
-// instants returns the excluded starts of an event as Unix seconds. An excluded date excludes its whole day: its
-// midnight is negated, so that it differs from every instant of our time.
+// instants returns the excluded starts of an event as Unix seconds. An excluded date excludes the whole day. Its
+// midnight is negated so that it differs from every instant in modern times.
 func (w *worker) instants(list []moment) (map[int64]bool, error) {
 	out := map[int64]bool{}
 	for i := range list {
@@ -263,7 +263,7 @@ func (w *worker) instants(list []moment) (map[int64]bool, error) {
 	return out, nil
 }
 
-// length returns the duration of an event as days on the wall clock plus a length.
+// length returns an event's duration as a number of wall-clock days plus a length.
 func (w *worker) length(e *event, start time.Time) (days int, length time.Duration, err error) {
 	switch {
 	case !e.end.wall.IsZero() && e.start.isDate:
@@ -290,7 +290,7 @@ func (w *worker) length(e *event, start time.Time) (days int, length time.Durati
 	return days, length, err
 }
 
-// duration reads P1DT2H30M or P2W (section 3.3.6).
+// duration parses P1DT2H30M or P2W (section 3.3.6).
 func duration(s string) (days int, length time.Duration, err error) {
 	s, ok := strings.CutPrefix(strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(s)), "+"), "P")
 	if !ok {

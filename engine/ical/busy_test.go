@@ -104,8 +104,8 @@ func TestBusyRefusesOtherText(t *testing.T) {
 	}
 }
 
-// Our result is compared with that of a library that has been tested on many calendars. The server does not use the
-// library: a rule that never matches would keep it busy for seconds.
+// Our result is compared with that of a library that has been tested on many calendars. The server does not use that
+// library because a rule that never matches would keep it busy for seconds.
 func TestRulesMatchReferenceLibrary(t *testing.T) {
 	from, to := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	checked := 0
@@ -152,7 +152,7 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 	}
 }
 
-// The name of a zone is looked up part by part, and it may come from an untrusted source.
+// The name of a zone is looked up part by part, and might come from an untrusted source.
 func TestLongZoneNameIsCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	text := calendar(vevent(`DTSTART;TZID="`+strings.Repeat("/", 200_000)+`":20261007T090000`, "DURATION:PT1H"))
@@ -162,7 +162,7 @@ func TestLongZoneNameIsCheap(t *testing.T) {
 	}
 }
 
-// Reading a calendar that is designed to keep the server busy is aborted.
+// The server stops reading a calendar that is designed to keep it busy.
 func TestImpossibleRulesAreCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	rules := strings.Repeat(vevent("DTSTART:19700101T090000Z", "DURATION:PT1H",

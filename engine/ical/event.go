@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// moment is a time as the calendar writes it: a date, an instant, or a wall time with the name of its zone if it has
-// one.
+// moment is a time as written in the calendar: a date, an instant, or a wall time with the name of its zone, if any.
 type moment struct {
 	wall   time.Time
 	isDate bool
@@ -14,7 +13,7 @@ type moment struct {
 	zone   string
 }
 
-// event is one VEVENT as the calendar writes it.
+// event is one VEVENT as written in the calendar.
 type event struct {
 	uid         string
 	start, end  moment
@@ -187,7 +186,7 @@ func (p *parser) turnLine(name, value string) {
 	o.broken = o.broken || !ok
 }
 
-// wallTime reads 20261123T090000 or 20261123, without a zone.
+// wallTime parses 20261123T090000 or 20261123, without a zone.
 func wallTime(s string) (t time.Time, isDate, ok bool) {
 	layout := "20060102T150405"
 	if isDate = len(s) == 8; isDate {
@@ -200,7 +199,7 @@ func wallTime(s string) (t time.Time, isDate, ok bool) {
 	return t, isDate, err == nil && t.Year() >= 1600 && t.Year() <= 2200 // the zones of some programs begin in 1601
 }
 
-// offset reads +0100 or -053000.
+// offset parses +0100 or -053000.
 func offset(s string) (time.Duration, bool) {
 	if len(s) != 5 && len(s) != 7 || s[0] != '+' && s[0] != '-' {
 		return 0, false

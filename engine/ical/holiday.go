@@ -14,8 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// The limits of a calendar of holidays. The holidays of a country for ten years are a hundredth of
-// them.
+// The limits for a holiday calendar. A country's holidays for ten years amount to a hundredth of them.
 const (
 	maxHolidayBytes = 512 << 10
 	maxHolidays     = 2000
@@ -24,13 +23,13 @@ const (
 	maxHolidayDays  = 366     // of one event
 )
 
-// Holiday is one event of whole days, From to To, both included.
+// Holiday is one all-day event, From to To, both inclusive.
 type Holiday struct {
 	From, To store.Date
 	Title    string
 }
 
-// HolidayError describes what is wrong with a calendar of holidays. Line 0 means the file as a whole.
+// HolidayError describes what is wrong with a holiday calendar. Line 0 means the file as a whole.
 type HolidayError struct {
 	Line   int
 	Detail string
@@ -43,9 +42,9 @@ func (e *HolidayError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Detail)
 }
 
-// Holidays lists the events of a public calendar of holidays by their first day, each once. It accepts whole days
-// with a summary, and refuses events with a recurrence rule or a time of day, because it would have to interpret
-// them. It ignores time zones, alarms and properties of other programs. The error is a *HolidayError.
+// Holidays lists the events in a public holiday calendar by their first day, without duplicates. It accepts all-day
+// events with a summary. It refuses events with a recurrence rule or a time of day, because it would have to interpret
+// them. It ignores time zones, alarms and program-specific properties. The error is a *HolidayError.
 func Holidays(file string) ([]Holiday, error) {
 	switch {
 	case len(file) > maxHolidayBytes:
@@ -77,7 +76,7 @@ func Holidays(file string) ([]Holiday, error) {
 
 func compareDates(a, b store.Date) int { return cmp.Compare(a.String(), b.String()) }
 
-// holidayParser collects the events of a calendar of holidays. open lists the components around the current line.
+// holidayParser collects the events in a holiday calendar. open lists the components around the current line.
 type holidayParser struct {
 	begun bool
 	open  []string
@@ -179,7 +178,7 @@ func (p *holidayParser) end(n int, what string) error {
 	return nil
 }
 
-// holidayDate reads VALUE=DATE (section 3.3.4).
+// holidayDate parses VALUE=DATE (section 3.3.4).
 func holidayDate(params []string, value string) (store.Date, error) {
 	if kind := Param(params, "VALUE"); kind != "" && !strings.EqualFold(kind, "DATE") || len(value) > 8 {
 		return store.Date{}, errors.New("the event has a time of day: only whole days are supported")

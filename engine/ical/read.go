@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// Lines yields the content lines of a text with the number of the line on which each begins, from 1. It joins folded
-// lines (section 3.1: a line that begins with a space or a tab continues the line before it) and skips empty lines.
+// Lines yields the content lines of a text, each with the number of the line on which it begins, counted from 1. It
+// joins folded lines (section 3.1: a line that begins with a space or a tab continues the line before it) and skips
+// empty lines.
 func Lines(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n, begun := 0, 0
@@ -41,9 +42,9 @@ func Lines(text string) iter.Seq2[int, string] {
 	}
 }
 
-// Property splits a content line (section 3.1) into its name in capitals, its parameters as written, such as
-// TZID="Europe/Berlin", and its value. A colon or semicolon inside quotes belongs to a parameter. The name is empty
-// if the line is not a property.
+// Property splits a content line (section 3.1) into its name in capitals, its parameters as they are written, such as
+// TZID="Europe/Berlin", and its value. A colon or semicolon inside quotes belongs to a parameter. The name is empty if
+// the line is not a property.
 func Property(line string) (name string, params []string, value string) {
 	quoted, from := false, 0
 	for i := 0; i < len(line); i++ {

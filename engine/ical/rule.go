@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// rule is a recurrence rule (section 3.3.10), applied to the wall clock: a time.Time in this file is in UTC and
-// stands for what a clock shows. The rule tests each day of a range, so its cost is that number of days, whatever
-// it contains. Only a rule with a COUNT is applied from its beginning.
+// rule is a recurrence rule (section 3.3.10), applied to wall-clock times: in this file, a time.Time in UTC stands for
+// what a clock shows. Each day in a range is tested against the rule, so the cost depends only on the number of days,
+// not on the rule. Only a rule with a COUNT has to be applied from its beginning.
 type rule struct {
 	every    frequency
 	interval int
@@ -50,8 +50,8 @@ var (
 
 var weekdays = map[string]time.Weekday{"SU": 0, "MO": 1, "TU": 2, "WE": 3, "TH": 4, "FR": 5, "SA": 6}
 
-// parseRule reads an RRULE of an event that starts at start. It returns errRule for a rule that repeats more often
-// than daily or by the number of the week.
+// parseRule reads an RRULE of an event that starts at start. It returns errRule for a rule that repeats more often than
+// daily or by week number.
 func parseRule(text string, start time.Time) (*rule, error) {
 	r := &rule{interval: 1, weekStart: time.Monday}
 	for part := range strings.SplitSeq(text, ";") {
@@ -102,7 +102,7 @@ func parseRule(text string, start time.Time) (*rule, error) {
 	return r, nil
 }
 
-// complete fills in the parts that a rule omits from its start.
+// complete fills in the parts that a rule omits, taking them from its start.
 func (r *rule) complete(start time.Time) {
 	if len(r.monthDays) > 0 || len(r.yearDays) > 0 || len(r.days) > 0 {
 		return
@@ -160,12 +160,12 @@ func daysOf(s string) (all []weekday, ok bool) {
 
 const day = 24 * time.Hour
 
-// midnight returns the beginning of the day of a wall time.
+// midnight returns the beginning of a wall time's day.
 func midnight(t time.Time) time.Time { return t.Truncate(day) }
 
-// between lists the wall times of a repetition that begins at start, in [from, to). The caller has converted until to
-// a wall time. steps is the number of days that may still be tested; between reduces it and returns errSteps when
-// none is left.
+// between lists the wall times of a repetition that begins at start, in [from, to). The caller has converted until to a
+// wall time. steps is the number of days that may still be tested. between reduces it and returns errSteps when none
+// are left.
 func (r *rule) between(start, from, to time.Time, steps *int) (all []time.Time, err error) {
 	clock := start.Sub(midnight(start))
 	counted := 0

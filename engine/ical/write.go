@@ -17,7 +17,7 @@ const (
 	Cancel  Method = "CANCEL"  // removes the event
 )
 
-// Event is one appointment as a calendar shows it. Every text may be empty and may contain any characters: Writer
+// Event is one appointment as a calendar shows it. Every text can be empty and can contain any characters: Writer
 // escapes it.
 type Event struct {
 	ID         string    // of the appointment; the UID is the ID with UIDSuffix
@@ -40,7 +40,7 @@ type Event struct {
 // The zero value is ready for use. Call Begin or BeginFeed first and End last.
 type Writer struct{ text []byte }
 
-// Begin writes the head of an object.
+// Begin writes the header of an object.
 func (w *Writer) Begin(method Method) {
 	w.line("BEGIN", "VCALENDAR")
 	w.line("VERSION", "2.0")
@@ -49,7 +49,7 @@ func (w *Writer) Begin(method Method) {
 	w.line("METHOD", string(method))
 }
 
-// BeginFeed writes the head of an object with this name that a calendar program fetches again every 15 minutes.
+// BeginFeed writes the header of an object with this name that calendar programs refetch every 15 minutes.
 func (w *Writer) BeginFeed(name string) {
 	w.Begin(Publish)
 	for _, property := range []string{"NAME", "X-WR-CALNAME"} {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzWriter: no typed text leaves its own content line, and no line is longer than 75 octets.
+// FuzzWriter: typed text never escapes from its own content line, and no line is longer than 75 octets.
 func FuzzWriter(f *testing.F) {
 	for _, seed := range []string{"", "Harbour Clinic", "a\r\nMETHOD:CANCEL", `say "hello"`, "Zoë; Müller, \\ 💉",
 		"a@b.example?subject=x&bcc=c", "\x00\x7f\u2028", strings.Repeat("ü", 80)} {

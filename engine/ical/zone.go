@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// zone is the time zone of an event: a location of the time zone database, or a VTIMEZONE of the calendar itself.
+// zone is an event's time zone: a location in the time zone database, or a VTIMEZONE in the calendar itself.
 type zone struct {
 	place *time.Location
 	turns []turn // in order, where place is nil
 }
 
-// turn is the instant from which a VTIMEZONE has a new offset: ahead is its lead over UTC.
+// turn is the instant from which a VTIMEZONE has a new offset. ahead is how far it is ahead of UTC.
 type turn struct {
 	at    time.Time
 	ahead time.Duration
@@ -31,8 +31,8 @@ func (z *zone) ahead(at time.Time) time.Duration {
 	return z.turns[i].ahead
 }
 
-// instant returns the instant at which the zone's clocks show a wall time. A skipped wall time moves forward; a
-// repeated one is the first.
+// instant returns the instant at which the zone's clocks show a wall time. A skipped wall time moves forward. A
+// repeated one means its first occurrence.
 func (z *zone) instant(wall time.Time) time.Time {
 	shows := func(at time.Time) bool { return at.Add(z.ahead(at)).Equal(wall) }
 	before, after := wall.Add(-z.ahead(wall.Add(-day))), wall.Add(-z.ahead(wall.Add(day)))
@@ -45,7 +45,7 @@ func (z *zone) instant(wall time.Time) time.Time {
 // wall returns what the zone's clocks show at an instant.
 func (z *zone) wall(at time.Time) time.Time { return at.UTC().Add(z.ahead(at)) }
 
-// observance is one STANDARD or DAYLIGHT of a VTIMEZONE.
+// observance is one STANDARD or DAYLIGHT component of a VTIMEZONE.
 type observance struct {
 	start    time.Time
 	from, to time.Duration
@@ -54,7 +54,7 @@ type observance struct {
 	broken   bool
 }
 
-// define returns the zone of a VTIMEZONE in [from, to), or nil if the zone is invalid.
+// define returns the zone that a VTIMEZONE defines in [from, to), or nil if it is invalid.
 func define(all []observance, from, to time.Time, steps *int) *zone {
 	z := &zone{}
 	for i := range all {
@@ -88,12 +88,12 @@ func define(all []observance, from, to time.Time, steps *int) *zone {
 	return z
 }
 
-// maxZoneName limits the length of a zone's name. The longest of the database has 32 characters, and some programs
-// write a path before it.
+// maxZoneName limits the length of a zone's name. The longest name in the database is 32 characters, and some programs
+// put a path in front of it.
 const maxZoneName = 200
 
-// namedZone finds a zone by its name, or by the end of a path that some programs write before the name. It returns
-// nil if there is none.
+// namedZone finds a zone by its name, ignoring the path that some programs put in front of the name. It returns nil if
+// there is none.
 func namedZone(name string, load func(string) (*time.Location, error)) *zone {
 	if len(name) > maxZoneName {
 		return nil // the loop below would look up each part of the path

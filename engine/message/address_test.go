@@ -13,9 +13,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAddressChangeNotifiesOldAddress: if the desk corrects an email address, both addresses get an email, the old
-// one even without notifications. Links that were sent to the old address stop working, and the address is deleted
-// after its email.
+// TestAddressChangeNotifiesOldAddress: if the desk corrects an email address, both addresses get an email, the old one
+// even if notifications are off. Links that were sent to the old address stop working, and the address is deleted after
+// its email.
 func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

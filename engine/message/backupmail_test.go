@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMissingBackupsNotifyClinic: missing backups send the clinic an email. If the email cannot be sent, the caller
-// gets the reason.
+// TestMissingBackupsNotifyClinic: if backups are missing, the clinic gets an email. If the email cannot be sent, the
+// caller gets the reason.
 func TestMissingBackupsNotifyClinic(t *testing.T) {
 	t.Parallel()
 	var to string

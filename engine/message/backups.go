@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// NotifyOfBackups sends the clinic an email directly, past the queue: there has been no good backup since an instant,
-// with the reason. It returns an error if no mail server is set or the clinic has no email address.
+// NotifyOfBackups sends the clinic an email directly, bypassing the queue. The email says since when there has been no
+// good backup, and why. It returns an error if no mail server is set or the clinic has no email address.
 func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason string) error {
 	clinic := &ms.clinic.Schedule().Clinic
 	switch {
 	case !ms.SendsMail():
-		return errors.New("no mail server is set, with --smtp-url")
+		return errors.New("no mail server is set up with --smtp-url")
 	case clinic.Email == "":
 		return errors.New("the clinic has no email address in its settings")
 	}

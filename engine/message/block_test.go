@@ -35,7 +35,7 @@ func TestBlockNotifiesPatient(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		text := c.Mails(folder, a.ID)["must_move"]
-		if !strings.Contains(text, "cannot take place at this time") ||
+		if !strings.Contains(text, "cannot take place as planned") ||
 			!strings.Contains(text, "manage#"+c.Booking.ManageToken(&a)) {
 			t.Errorf("the mail is %q", text)
 		}
@@ -52,7 +52,7 @@ func TestBlockNotifiesPatient(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		if text := c.Mails(folder, late.ID)["must_move"]; !strings.Contains(text,
-			"We will call you to find another one") || strings.Contains(text, "manage#") {
+			"We will call you to find another time") || strings.Contains(text, "manage#") {
 			t.Errorf("where the link does not allow changes, the email is %q", text)
 		}
 		if told, err := c.Message.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] ||

@@ -20,9 +20,9 @@ type Invitation struct {
 	ManageURL string       // may be empty
 }
 
-// CalendarFile returns an appointment as an iCalendar object (RFC 5545). Its UID stays the same and its SEQUENCE grows
-// with every change of the appointment, so a calendar program that has the event takes a newer version and ignores an
-// older one.
+// CalendarFile returns an appointment as an iCalendar object (RFC 5545). Its UID stays the same and its SEQUENCE
+// increases with every change to the appointment. So a calendar program that already has the event accepts newer
+// versions and ignores older ones.
 func (ms *Messages) CalendarFile(a *store.Appointment, to Invitation) []byte {
 	return ms.calendar(to, []store.Appointment{*a}, func(*store.Appointment) string { return to.ManageURL })
 }
@@ -39,7 +39,7 @@ func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo fun
 }
 
 // SpecialistCalendar returns a specialist's appointments for the calendar program on the specialist's phone, which
-// fetches them again every 15 minutes. If names is set, it contains the patients' names and phone numbers, and no other
+// refetches them every 15 minutes. If names is set, it contains the patients' names and phone numbers, and no other
 // personal data.
 func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
 	about := &ms.clinic.Schedule().Clinic
@@ -62,8 +62,9 @@ func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appoint
 	return w.End()
 }
 
-// PatientCalendar returns one appointment for the patient's own calendar program. It omits the link that changes the
-// appointment, so a reader of the calendar can only see it. A cancelled appointment is marked as cancelled.
+// PatientCalendar returns one appointment for the patient's own calendar program. It omits the link for changing the
+// appointment, so anyone who reads the calendar can only see the appointment. A cancelled appointment is marked as
+// cancelled.
 func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
 	var w ical.Writer
 	w.BeginFeed(ms.clinic.Schedule().Clinic.Name)
@@ -79,8 +80,8 @@ func eventOf(a *store.Appointment) ical.Event {
 	}
 }
 
-// alarms returns how long before an appointment the patient's calendar program reminds the patient, the longest first:
-// at the clinic's reminders by email and, if this server sends text messages, by text message.
+// alarms returns how long before an appointment the patient's calendar program reminds the patient, longest first. The
+// alarms match the clinic's email reminders and, if this server sends text messages, its text message reminders.
 func (ms *Messages) alarms() []time.Duration {
 	settings := ms.clinic.Settings()
 	hours := []int{settings.ReminderHours}

@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// chosen is what MailServer and SMSGateway have in common: a choice by which this node sends one kind of message.
+// chosen is what MailServer and SMSGateway have in common: a choice that determines how this node sends one kind of
+// message.
 type chosen[T comparable] struct {
 	choice   *clinic.Choice[T]
 	outbound *outbound.Outbound
@@ -25,7 +26,7 @@ func newChosen[T comparable](c *clinic.Choice[T], out *outbound.Outbound, kind s
 		changed: make(chan struct{}, 1), used: new(atomic.Pointer[T])}
 }
 
-// follow calls use with the current choice and its secret if the choice has changed. nil means none.
+// follow calls use with the current choice and its secret if the choice has changed. Nil means no choice.
 func (x *chosen[T]) follow(use func(choice *T, secret string, isReadable bool)) {
 	stored, before := x.choice.Stored(), x.used.Load()
 	if stored == before || stored != nil && before != nil && *stored == *before {
@@ -44,7 +45,7 @@ func (x *chosen[T]) follow(use func(choice *T, secret string, isReadable bool)) 
 	}
 }
 
-// Run retries the waiting messages immediately whenever the choice changes, until ctx ends.
+// Run retries the waiting messages immediately whenever the choice changes, until ctx is done.
 func (x *chosen[T]) Run(ctx context.Context) {
 	for {
 		select {
@@ -61,10 +62,10 @@ func (x *chosen[T]) Remove(ctx context.Context, actor record.Actor) error {
 	return x.choice.Remove(ctx, actor)
 }
 
-// Seal seals the secret again with the current signing key. Call it before that key is replaced.
+// Seal reseals the secret with the current signing key. Call it before that key is replaced.
 func (x *chosen[T]) Seal(ctx context.Context) error { return x.choice.Seal(ctx) }
 
-// try starts a trial, which done ends. At most two trials run at a time. Errors: store.ErrOverloaded.
+// try starts a trial; done ends it. At most two trials run at a time. Errors: store.ErrOverloaded.
 func (x *chosen[T]) try(ctx context.Context) (done func(), _ error) {
 	if err := store.Trial(ctx); err != nil {
 		return nil, err

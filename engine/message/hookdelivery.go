@@ -13,14 +13,14 @@ import (
 	"holdfast/store"
 )
 
-// The limits of HookDeliveries, and of the stored part of an answer in bytes. docs/guide.md states them.
+// The limits for HookDeliveries, and for the stored part of a response, in bytes. They are documented in docs/guide.md.
 const (
 	maxHookDeliveries = 100
 	hookDeliveryAge   = 7 * 24 * time.Hour
 	maxHookAnswer     = 1000
 )
 
-// HookAttempt is the result of one attempt at a webhook.
+// HookAttempt is the result of one attempt to deliver a webhook.
 type HookAttempt struct {
 	At     time.Time `json:"at"`
 	Millis int64     `json:"millis"`           // how long it took
@@ -32,7 +32,7 @@ func newHookAttempt(at time.Time, took time.Duration, a notice.Answer) *HookAtte
 	text := string(a.Body[:min(len(a.Body), maxHookAnswer)])
 	return &HookAttempt{
 		At: at, Millis: took.Milliseconds(), Status: a.Status,
-		// PostgreSQL stores no zero bytes in JSON
+		// PostgreSQL cannot store zero bytes in JSON
 		Body: strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", ""),
 	}
 }
@@ -46,8 +46,8 @@ type HookDelivery struct {
 }
 
 // HookDeliveries lists the messages to a webhook, newest first: at most 100, created within the last 7 days. The list
-// omits messages that the queue has deleted, and those of erased persons. It returns store.ErrNotFound if no webhook
-// has this id.
+// omits messages that the queue has deleted and messages about erased persons. It returns store.ErrNotFound if no
+// webhook has this id.
 func (ms *Messages) HookDeliveries(ctx context.Context, endpointID string) (list []HookDelivery, err error) {
 	if !slices.ContainsFunc(ms.clinic.Settings().Webhooks,
 		func(w clinic.WebhookEndpoint) bool { return w.ID == endpointID }) {

@@ -17,8 +17,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestWebhookSecretRotates: for a day after a change both secrets are valid, however often the settings are saved in
-// that time. A previous secret that a change sends is ignored.
+// TestWebhookSecretRotates: for a day after a rotation, both secrets are valid, however often the settings are saved
+// during that time. If a settings change contains a previous secret, it is ignored.
 func TestWebhookSecretRotates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestWebhookSecretRotates(t *testing.T) {
 	})
 }
 
-// TestWebhookIsSignedWithBothSecrets: a webhook has signatures with both secrets, so that a receiver with either
-// secret accepts it.
+// TestWebhookIsSignedWithBothSecrets: a webhook carries signatures made with both secrets, so that a receiver with
+// either secret accepts it.
 func TestWebhookIsSignedWithBothSecrets(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t)

@@ -10,12 +10,12 @@ import (
 	"holdfast/store"
 )
 
-// testEvent is the type of a message that reports no event.
+// testEvent is the type of a message that does not report an event.
 const testEvent = "test"
 
-// TestHook sends one signed message of the type "test" to a webhook directly, past the queue, so that the caller sees
-// the result. It also sends to an inactive webhook. id is the id of the message. detail is the reason why it was not
-// accepted; empty if it was. It returns store.ErrNotFound if no webhook has this id.
+// TestHook sends one signed message of the type "test" to a webhook directly, bypassing the queue, so that the caller
+// sees the result. It also sends to inactive webhooks. id is the id of the message. detail is the reason why it was not
+// accepted, or empty if it was. It returns store.ErrNotFound if no webhook has this id.
 func (ms *Messages) TestHook(ctx context.Context, endpointID string) (id, detail string, err error) {
 	endpoints := ms.clinic.Settings().Webhooks
 	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == endpointID })

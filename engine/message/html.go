@@ -27,8 +27,9 @@ func (ms *Messages) asHTML(language, title, text string, links ...string) string
 	return ms.newLook().html(language, title, text, links...)
 }
 
-// html returns a text as an HTML page with the same content. The page loads nothing from other servers. Only the links
-// become markup; everything else in the text is escaped. Styles are inline, because mail programs drop style sheets.
+// html returns a text as an HTML page with the same content. The page does not load anything from other servers. Only
+// links become markup; everything else in the text is escaped. Styles are inline because mail programs drop style
+// sheets.
 func (l look) html(language, title, text string, links ...string) string {
 	anchors := anchorsOf(links, l.accent)
 	var b strings.Builder
@@ -76,16 +77,16 @@ func (l look) card(lines string) string {
 		date + `<p dir="auto" style="margin:0;color:#46534F">` + lines + `</p></div>`
 }
 
-// button returns the primary action. Its address is below it as text, for mail programs that show no links.
+// button returns the primary action. Its address appears below it as text, for mail programs that do not show links.
 func (l look) button() string {
 	return `<p style="margin:0 0 12px"><a href="` + html.EscapeString(l.to) + `" style="display:inline-block;` +
 		`padding:14px 24px;border-radius:10px;background:` + l.accent +
 		`;color:#FFFFFF;font-weight:600;text-decoration:none">` + html.EscapeString(l.action) + `</a></p>`
 }
 
-// anchorsOf returns a replacer that makes anchors of links in an escaped text.
+// anchorsOf returns a replacer that turns the links in an escaped text into anchors.
 func anchorsOf(links []string, colour string) *strings.Replacer {
-	// All in one pass, the longest first: one link can be a prefix of another.
+	// All in one pass, longest first, because one link can be a prefix of another.
 	slices.SortFunc(links, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, link := range links {

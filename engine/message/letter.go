@@ -21,14 +21,14 @@ type letters struct{ *words.Language }
 func (w letters) subject(notice string) string { return w.Text("mail.subject." + notice) }
 func (w letters) opening(notice string) string { return w.Text("mail.opening." + notice) }
 
-// link returns the line that asks the reader to open a link, empty if there is no link.
+// link returns the line that asks the reader to open a link, or an empty string if there is no link.
 func (w letters) link(kind string, values map[string]string) string {
 	return fill(w.Text("mail.link."+kind)+"\n", values)
 }
 
-// letter returns the text of an email: a greeting if the recipient's name is known, and paragraphs. The texts of a
-// language are written as they follow the greeting, in German in lower case. Without a greeting, the first letter
-// becomes a capital.
+// letter returns the text of an email: a greeting if the recipient's name is known, and paragraphs. The texts are
+// written the way they continue after the greeting, which in German is in lower case. Without a greeting, the first
+// letter is capitalized.
 func (w letters) letter(to, text string) string {
 	if to == "" {
 		first, size := utf8.DecodeRuneInString(text)
@@ -37,25 +37,25 @@ func (w letters) letter(to, text string) string {
 	return w.Fill("mail.greeting", "name", to) + "\n\n" + text
 }
 
-// writeMail fills in subject, text and HTML, in the patient's language if it exists, or else in the clinic's. Times
-// are wall-clock times in the specialist's zone.
+// writeMail fills in subject, text and HTML, in the patient's language if there are texts in it, or else in the
+// clinic's. Times are wall-clock times in the specialist's zone.
 func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
 	ms.writeMailAt(m, name, a, link, mailTimes{})
 }
 
-// writeMailAt is writeMail with the instants of an offer.
+// writeMailAt is writeMail with the instants for an offer.
 func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointment, link string, at mailTimes) {
 	language := ms.lettersFor(a.Locale, ms.clinic.Schedule().Clinic.Locale).Tag
 	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], at)
 }
 
-// mailTimes are the instants of an email about an offer.
+// mailTimes contains the instants in an email about an offer.
 type mailTimes struct {
 	until time.Time // the offered time is held until then
 	was   time.Time // the start of the appointment that cannot take place; zero means none
 }
 
-// write is writeMail with the clinic's own texts, which can be empty, and the instants of an offer.
+// write is writeMail with the clinic's own texts, which can be empty, and the instants for an offer.
 func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText,
 	at mailTimes) {
 	s := ms.clinic.Current()
@@ -75,7 +75,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	invitation := "manage"
 	switch name {
 	case MailRequest, MailReceived, mailAsking:
-		// only a booked appointment has a video call
+		// only booked appointments have a video call
 		if invitation, values["video"] = "confirm", ""; name == MailReceived {
 			invitation = "seen"
 		}
@@ -130,13 +130,13 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	m.HTML = look.html(m.Language, m.Subject, m.Text, values["link"], values["video"])
 }
 
-// lettersFor returns the texts in the first of these languages that exists, or else in English.
+// lettersFor returns the texts in the first of these languages that has texts, or else in English.
 func (ms *Messages) lettersFor(tags ...string) letters {
 	return letters{ms.clinic.Words().Find(tags...)}
 }
 
-// when returns the day, the start and the end of an appointment on the wall clock of a zone. It adds the name of the
-// zone if that is not the usual one, the clinic's.
+// when returns an appointment's day, start and end in a zone's local time. It adds the name of the zone if it is not
+// the clinic's.
 func (w letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	start, end := a.SlotStart.In(zone), a.SlotEnd.In(zone)
 	when := w.Fill("date.time", "date", w.Day(start), "start", clinic.Clock(start), "end", clinic.Clock(end))
@@ -146,12 +146,12 @@ func (w letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	return when
 }
 
-// instant returns a day and a time of day on the wall clock of a zone.
+// instant returns a day and a time of day in a zone's local time.
 func (w letters) instant(t time.Time, zone *time.Location) string {
 	return w.Day(t.In(zone)) + ", " + clinic.Clock(t.In(zone))
 }
 
-// filled replaces the placeholders of a text and leaves out no line.
+// filled replaces the placeholders in a text and keeps every line.
 func filled(text string, values map[string]string) string {
 	for name, value := range values {
 		text = strings.ReplaceAll(text, "{"+name+"}", strings.ReplaceAll(value, "\n", ", "))
@@ -159,7 +159,7 @@ func filled(text string, values map[string]string) string {
 	return text
 }
 
-// fill replaces the placeholders of lines and leaves out each line with an empty value.
+// fill replaces the placeholders in lines and leaves out each line whose value is empty.
 func fill(text string, values map[string]string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -34,18 +34,20 @@ var calendarMethods = map[string]ical.Method{
 	mailCancellation: ical.Cancel,
 }
 
-// mailPayload is the complete stored payload of an email operation.
+// mailPayload is the complete payload that is stored for an email operation.
 type mailPayload struct {
 	Notice string `json:"notice"`
-	// To is the recipient of an email that goes to an earlier address of its appointment or account. It is removed
-	// when the email is delivered or not needed, and erased with the person.
+	// To is the recipient of an email that goes to its appointment's or account's earlier address. It is removed when
+	// the email has been delivered or is not needed, and erased with the person.
 	To string `json:"to,omitempty"`
-	// Appointments are the ids of all appointments of an email about several of them.
+	// Appointments are the ids of all appointments that an email covers, if there are several.
 	Appointments []string `json:"appointments,omitempty"`
 	// User is the id of the member of staff who gets an email about their account or about a webhook.
 	User string `json:"user,omitempty"`
-	// Due is when a reminder was due at first.
+	// Due is when a reminder was originally due.
 	Due time.Time `json:"due,omitzero"`
+	// Specialist is the specialist of an appointment that must move. The operation contains its start.
+	Specialist string `json:"specialist,omitempty"`
 	// Webhook is the id and the host of the webhook that an email is about.
 	Webhook string `json:"webhook,omitempty"`
 }
@@ -56,7 +58,7 @@ func isReminder(op *store.Operation) bool {
 	return json.Unmarshal(op.Payload, &p) == nil && p.Notice == mailReminder
 }
 
-// mailCalls returns the emails that a change requires.
+// mailCalls returns the emails required by a change.
 func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	var calls []booking.Promise
 	add := func(name string, due time.Time) {
@@ -85,7 +87,8 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	}
 	if c.Kind == booking.ChangeUpstreamFailed || c.Kind == booking.ChangeUpstreamReview {
 		add(mailStaff, c.At)
-		if c.Kind == booking.ChangeUpstreamFailed && c.After.Patient.Email != "" && c.After.Status == store.Confirmed {
+		if c.Kind == booking.ChangeUpstreamFailed && !c.Leftover && c.After.Patient.Email != "" &&
+			c.After.Status == store.Confirmed {
 			add(mailFailed, c.At)
 		}
 		return calls
@@ -110,8 +113,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	return append(calls, ms.mailReminders(c)...)
 }
 
-// mailReminders returns the reminder by email of the appointment after a change; none if it would be due within an
-// hour.
+// mailReminders returns an appointment's email reminder after a change, or none if it would be due within an hour.
 func (ms *Messages) mailReminders(c *booking.Change) []booking.Promise {
 	lead := time.Duration(ms.clinic.Settings().ReminderHours) * time.Hour
 	due := c.After.SlotStart.Add(-lead)
@@ -124,7 +126,7 @@ func (ms *Messages) mailReminders(c *booking.Change) []booking.Promise {
 	return []booking.Promise{{Operation: op, Notice: mailReminder}}
 }
 
-// together returns the ids of the appointments of a change whose messages go to the same recipient, by start.
+// together returns the ids of a change's appointments whose messages go to the same recipient, by start.
 func together(c *booking.Change, isSame func(*store.Appointment) bool) (ids []string) {
 	for i := range c.Together {
 		if isSame(&c.Together[i]) {
@@ -151,22 +153,23 @@ func (ms *Messages) mailTo(op *store.Operation, to *store.Patient) notice.Mail {
 		ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender()}
 }
 
-// notNeeded is the outcome of a message that must not be sent any more.
+// notNeeded is the outcome for a message that must no longer be sent.
 func notNeeded(why string) outbound.Outcome {
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: why}
 }
 
-// unread is the outcome of a message whose subject could not be read from the database.
+// unread is the outcome for a message whose subject could not be read from the database.
 func unread(ctx context.Context) outbound.Outcome {
 	return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 }
 
-// senderless is the outcome of an email without a sender. It is not a failed attempt: the email waits until one is set.
+// senderless is the outcome for an email without a sender. It is not a failed attempt: the email waits until a sender
+// has been set.
 func senderless(err error) outbound.Outcome {
 	return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
 }
 
-// deliverMail writes one email from the current state of its appointment, and sends it.
+// deliverMail writes one email based on the current state of its appointment, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
 		return notNeeded("the recipient was erased")
@@ -217,6 +220,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		m.To, m.ToName = p.To, ""
 	case a.Patient.Email == "":
 		return notNeeded("the patient no longer has an email address")
+	case p.hasMoved(op, &a):
+		return notNeeded("the appointment was moved")
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
 		return notNeeded("the appointment was moved or cancelled")
 	case p.Notice == mailReminder && ms.isDisplaced(ctx, &a):
@@ -256,13 +261,13 @@ func (ms *Messages) SendsMail() bool {
 	return mailer != nil && !mailer.ToFiles()
 }
 
-// MailsLinks reports whether the server can ask a patient for something by email: a mail server and the public
-// address for links are set.
+// MailsLinks reports whether the server can ask a patient for something by email, that is, whether a mail server and
+// the public address for links are set.
 func (ms *Messages) MailsLinks() bool { return ms.SendsMail() && ms.clinic.LinkURL() != "" }
 
-// MailSent reports whether a mail server has accepted the email with the current time of an appointment: the one
-// about its booking or about its last move. An email that is only a file does not count. If no email was sent about
-// the last move, MailSent returns false. It only serves as information, so it also returns false if the deliveries
+// MailSent reports whether a mail server has accepted the email with the current time of an appointment: the one about
+// its booking or about its last move. An email that was only written to a file does not count. If no email was sent
+// about the last move, MailSent returns false. The result is only informational, so it is also false if the deliveries
 // cannot be read.
 func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	if !ms.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
@@ -285,8 +290,8 @@ func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	return sent && moves == a.ManageEpoch
 }
 
-// dropErasedMail deletes the file of an email if its person was erased while the file was written: the erasure ran
-// too early to delete it.
+// dropErasedMail deletes an email's file if its person was erased while the file was being written, because the erasure
+// came too early to delete it.
 func (ms *Messages) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
 	now, err := ms.store.Appointment(context.WithoutCancel(ctx), written.ID)
 	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {

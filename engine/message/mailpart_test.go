@@ -30,8 +30,8 @@ func property(calendar, name string) string {
 }
 
 // TestEmailHasInvitation: a mail program receives an invitation, treats a move as the same event with a higher
-// sequence, and removes the event when it is cancelled (RFC 5546). The email is in the patient's language, and its
-// ids are in the clinic's own domain.
+// sequence, and removes the event when it is cancelled (RFC 5546). The email is in the patient's language, and its ids
+// use the clinic's own domain.
 func TestEmailHasInvitation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestEmailHasInvitation(t *testing.T) {
 	})
 }
 
-// TestEmailUsesBookingLanguage: without emails in that language, or without a known language, the clinic's language
-// is used.
+// TestEmailUsesBookingLanguage: if there are no emails in that language, or the language is unknown, the clinic's
+// language is used.
 func TestEmailUsesBookingLanguage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestEmailEscapesTypedText(t *testing.T) {
 	})
 }
 
-// TestEmailHasDateAndOneAction: the HTML part shows the date and the time in large type, the same facts as the text, and
-// one button.
+// TestEmailHasDateAndOneAction: the HTML part shows the date and time in large type, the same facts as the text part,
+// and one button.
 func TestEmailHasDateAndOneAction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

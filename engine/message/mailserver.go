@@ -13,11 +13,10 @@ import (
 	"holdfast/store"
 )
 
-// MailServer is the mail server that an owner chooses in the browser. It is safe for concurrent use. Each node sends
-// its next email with the choice.
+// MailServer is the mail server that an owner chooses in the browser. It is safe for concurrent use. Each node uses the
+// choice from its next email on.
 //
-// A mail server that was configured at the start of Holdfast takes precedence: the choice is then stored, but not
-// used.
+// A mail server configured at startup takes precedence: the choice is then stored but not used.
 type MailServer struct {
 	chosen[notice.Server]
 	clinic   *clinic.Clinic
@@ -27,12 +26,12 @@ type MailServer struct {
 	trials   *notice.Mailer // only for trials
 }
 
-// newMailServer returns a MailServer that sends by mailer until Follow reads the choice. Without a mailer no email is
+// newMailServer returns a MailServer that uses mailer until Follow reads the choice. Without a mailer, no email is
 // sent.
 func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailServer {
 	trials := mailer
 	if trials == nil {
-		// it returns an error for wrong addresses only, and gets none
+		// it returns an error only for invalid addresses, and none is passed to it
 		trials, _ = notice.NewMailer(notice.MailOptions{})
 	}
 	return &MailServer{
@@ -41,7 +40,7 @@ func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailS
 	}
 }
 
-// MailServerSetup describes how emails leave the clinic. It contains no password.
+// MailServerSetup describes how the clinic's emails are sent. It does not contain a password.
 type MailServerSetup struct {
 	Given *notice.Server // configured at the start, so it takes precedence
 	clinic.ChoiceSetup[notice.Server]
@@ -49,7 +48,7 @@ type MailServerSetup struct {
 	SenderFrom string // the source of Sender: start, choice or clinic
 }
 
-// Current returns how emails leave the clinic now.
+// Current returns how the clinic's emails are currently sent.
 func (ch *MailServer) Current() MailServerSetup {
 	s := MailServerSetup{ChoiceSetup: ch.choice.Setup()}
 	if ch.mailer != nil {
@@ -66,7 +65,7 @@ func (ch *MailServer) Follow() {
 	}
 	ch.follow(func(s *notice.Server, password string, isReadable bool) {
 		if !isReadable {
-			ch.log.Warn("mail server password unreadable with this secret.key; emails wait", "host", s.Host)
+			ch.log.Warn("mail server password unreadable with this secret.key; emails stay queued", "host", s.Host)
 		}
 		ch.mailer.Use(s, password, isReadable)
 	})
@@ -79,8 +78,8 @@ func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerW
 	})
 }
 
-// Try sends one email with a server that is not chosen yet, to a member of staff, and returns the result. The current
-// choice does not change. Errors: *record.ValidationError, store.ErrOverloaded.
+// Try sends one email to a member of staff through a server that has not been chosen yet, and returns the result. The
+// current choice does not change. Errors: *record.ValidationError, store.ErrOverloaded.
 func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish) (notice.Trial, error) {
 	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMailServerChangesWhileRunning: an owner configures a mail server. A trial does not select it, a selection
-// applies immediately, and the password cannot be read anywhere.
+// TestMailServerChangesWhileRunning: an owner configures a mail server. A trial does not select it, a selection takes
+// effect immediately, and the password cannot be read anywhere.
 func TestMailServerChangesWhileRunning(t *testing.T) {
 	t.Parallel()
 	p := enginetest.NewMailProvider(t)
@@ -39,8 +39,7 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	}
 	p.Wants(t, "the first mail", `"Harbour" <post@clinic.example>`)
 
-	// Changes of other settings leave the mail server unchanged, and no response or stored data contains the
-	// password.
+	// Changes to other settings leave the mail server unchanged, and no response or stored data contains the password.
 	if _, err := c.Clinic.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) {
 		*s = clinic.Settings{ReminderHours: 24}
 	}); err != nil {
@@ -86,7 +85,7 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 }
 
 // TestStoredPasswordStaysWithServer: a stored password is sent only to the server and user for which it was entered.
-// A person who may change the settings cannot find it out.
+// Someone who is allowed to change the settings cannot find it out.
 func TestStoredPasswordStaysWithServer(t *testing.T) {
 	t.Parallel()
 	p := enginetest.NewMailProvider(t)
@@ -131,8 +130,8 @@ func TestStoredPasswordStaysWithServer(t *testing.T) {
 	}
 }
 
-// TestMailPasswordSurvivesKeyRotation: the password survives every rotation of the keys. Without its key, emails wait
-// until the password is entered again.
+// TestMailPasswordSurvivesKeyRotation: the password survives every key rotation. If its key is lost, emails wait until
+// the password is entered again.
 func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	t.Parallel()
 	p := enginetest.NewMailProvider(t)

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/record"
 )
 
-// MailServerWish is a mail server as an owner enters it.
+// MailServerWish is a mail server as entered by an owner.
 type MailServerWish struct {
 	Host       string
 	Port       int
@@ -20,12 +20,12 @@ type MailServerWish struct {
 	From       string // empty means the clinic's own address
 }
 
-// ports are the ports on which mail servers take mail. No others are allowed, so that the page cannot be used to scan
+// ports are the ports on which mail servers accept mail. No others are allowed, so that the page cannot be used to scan
 // the clinic's network.
 var ports = []int{25, 465, 587, 2525}
 
-// complete checks a mail server and finds its password: the entered one, or otherwise the stored one for the same
-// server and user. Errors: *record.ValidationError.
+// complete checks a mail server and finds its password: the one that was entered or, if none was, the stored one for
+// the same server and user. Errors: *record.ValidationError.
 func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{
@@ -52,12 +52,13 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 	ch.checkFrom(&m, s.From)
 	if s.User != "" {
 		password = ch.choice.SecretFor(&m, s, before, "password", w.Password,
-			"is missing: the stored password belongs to another server or user")
+			"is missing: the stored password belongs to a different server or user")
 	}
 	return s, password, m.Err()
 }
 
-// checkFrom refuses a sender that is not an address. It refuses an empty sender if the clinic has no email address.
+// checkFrom refuses a sender that is not an address. It also refuses an empty sender if the clinic has no email
+// address.
 func (ch *MailServer) checkFrom(m *record.Mistakes, from string) {
 	if from == "" {
 		if ch.messages.SenderFromStart() == "" && ch.clinic.Schedule().Clinic.Email == "" {

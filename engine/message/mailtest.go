@@ -19,8 +19,8 @@ const (
 	MailNone   MailDelivery = "none"   // this server sends no email
 )
 
-// TestMail sends one message to a member of staff directly, past the queue, so that the caller sees the result. The
-// second result is the reason of a failure; empty otherwise.
+// TestMail sends one message to a member of staff directly, bypassing the queue, so that the caller sees the result.
+// The second result is the reason for a failure, or empty.
 func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
 	mailer := ms.transport.Mailer
 	if mailer == nil {
@@ -39,7 +39,7 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 	return MailSent, ""
 }
 
-// TestLetter returns a test email to a member of staff from this sender; empty means from the usual sender.
+// TestLetter returns a test email to a member of staff from this sender. An empty sender means the usual one.
 func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	clinic := &ms.clinic.Schedule().Clinic
 	words := ms.lettersFor(clinic.Locale)
@@ -51,7 +51,7 @@ func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	return m
 }
 
-// sendNow sends one email that is not about an appointment, past the queue. Errors: those of notice.Mailer.Send.
+// sendNow sends one email that is not about an appointment, bypassing the queue. Errors: those of notice.Mailer.Send.
 func (ms *Messages) sendNow(ctx context.Context, to mail.Address, language, subject, text string) error {
 	return ms.transport.Mailer.Send(ctx, ms.letterNow(to, language, subject, text))
 }

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/enginetest"
 )
 
-// TestEmailUsesClinicTexts: emails have the clinic's texts in the patient's language with the placeholders filled in.
-// The details and the link are kept.
+// TestEmailUsesClinicTexts: emails use the clinic's texts in the patient's language, with the placeholders filled in.
+// The details and the link are preserved.
 func TestEmailUsesClinicTexts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,18 +3,18 @@
 //
 // # Who gets which notice
 //
-// The transaction that changes an appointment also writes its notices to the outbox, as operations next to the
+// The transaction that changes an appointment also writes its notices to the outbox, as operations alongside the
 // upstream write. Package outbound runs the operations and calls back here to deliver them. An email is written at
-// delivery from the current state of its appointment, so the queue contains no personal data but an earlier address
+// delivery time, from its appointment's current state, so the only personal data in the queue is an earlier address
 // (mailPayload.To). A webhook contains what was decided, without personal data.
 //
 // # Order
 //
-// Notices are delivered in the order of the decisions: a notice waits behind an earlier one of the same appointment
-// to the same receiver (order.go). Otherwise a patient could read of the cancellation before the booking. A notice
-// whose receiver was unreachable does not count as tried: it is deferred, and only its age ends it. All emails go to
-// one mail server, so the email lane rests as a whole. Webhooks go to many servers, and each address rests
-// separately.
+// Notices are delivered in the order of the decisions: a notice waits behind an earlier one about the same appointment
+// to the same receiver (order.go). Otherwise, a patient could read about the cancellation before the booking. A notice
+// whose receiver was unreachable does not count as attempted: it is deferred, and is given up only when it is too old.
+// All emails go to one mail server, so the email lane pauses as a whole. Webhooks go to many servers, so each address
+// pauses separately.
 //
 // # Where to read
 //
@@ -74,7 +74,7 @@ type Options struct {
 	Keys      *token.Keys // they seal the password of the mail server and the secret of the SMS gateway
 }
 
-// New returns a Messages. Without a queue it sends no notices.
+// New returns a Messages. Without a queue, it sends no notices.
 func New(o Options) *Messages {
 	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound,
 		transport: o.Transport}
@@ -86,7 +86,7 @@ func New(o Options) *Messages {
 	return ms
 }
 
-// Delivery returns how package outbound delivers emails, text messages and webhooks. It has no Attempt if this clinic
+// Delivery returns how package outbound delivers emails, text messages and webhooks. Attempt is nil if this clinic
 // sends none of that kind.
 func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	switch {
@@ -100,7 +100,7 @@ func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	return outbound.Delivery{}
 }
 
-// Operations returns the emails, text messages and webhooks that a change requires.
+// Operations returns the emails, text messages and webhooks required by a change.
 func (ms *Messages) Operations(c *booking.Change) (calls []booking.Promise) {
 	if ms.transport.Mailer != nil {
 		calls = ms.mailCalls(c)

@@ -42,7 +42,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 			t.Errorf("after the booking, the emails are %v, want a confirmation with a link and a calendar file", got)
 		}
 
-		// The reminder is for later: it does not count as waiting and is not listed.
+		// The reminder is due later: it does not count as waiting and is not listed.
 		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 ||
 			q.Completed != len(q.Operations) {
 			t.Errorf("the queue is %+v, %v; want a scheduled reminder and no waiting operation", q, err)
@@ -68,7 +68,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 			if d.Notice == "reminder" && strings.HasPrefix(d.Detail, "written to a file") {
 				reminders++
 			}
-			// The reminder of the old time is the only notice that is no longer needed.
+			// The reminder for the old time is the only notice that is no longer needed.
 			moved := d.Notice == "reminder" && d.Detail == "the appointment was moved or cancelled"
 			if want := map[bool]string{true: "not_needed", false: "delivered"}[moved]; d.State != want {
 				t.Errorf("the delivery of %s is %s (%s)", d.Notice, d.State, d.Detail)
@@ -169,15 +169,15 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 	if s := again[2].Secret; s == "" || s == first[0].Secret || s == first[1].Secret {
 		t.Errorf("a new webhook: got %q, want a generated secret", s)
 	}
-	// A webhook that was removed and added again is a new one.
+	// A webhook that is removed and added again counts as a new one.
 	put()
 	if s := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
 		t.Error("a webhook that was removed got its old secret again")
 	}
 }
 
-// TestEmailOmitsVisitorText: text that a visitor types as a name cannot carry a message: it is neither in the
-// recipient's name nor anywhere else in the email.
+// TestEmailOmitsVisitorText: a visitor cannot use the name field to send a message: the typed name appears neither in
+// the recipient's name nor anywhere else in the email.
 func TestEmailOmitsVisitorText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

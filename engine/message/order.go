@@ -12,17 +12,17 @@ import (
 	"holdfast/store"
 )
 
-// rests are the addresses that were unreachable, and how long each one rests.
+// rests contains the addresses that were unreachable, and how long each one is paused.
 type rests struct {
 	mu sync.Mutex
 	of map[string]*outbound.Rest
 }
 
-// maxRests limits the memory for addresses that have since been changed.
+// maxRests limits the memory used for addresses that have since been changed.
 const maxRests = 1000
 
-// left returns how long the address still rests, plus 1 ms; 0 if it can be tried. The queue stores whole
-// milliseconds: without the extra millisecond, a waiting notice would be due before the rest is over, and the queue
+// left returns how much longer the address is paused, plus 1 ms, or 0 if it can be tried. The queue stores whole
+// milliseconds. Without the extra millisecond, a waiting notice would be due before the pause is over, and the queue
 // would take it out and put it back as fast as the disk allows.
 func (r *rests) left(address string, now time.Time) time.Duration {
 	r.mu.Lock()
@@ -35,7 +35,7 @@ func (r *rests) left(address string, now time.Time) time.Duration {
 	return 0
 }
 
-// rest makes the address rest and returns for how long. The time grows with each call until wake.
+// rest pauses the address and returns for how long. The pause gets longer with each call until wake is called.
 func (r *rests) rest(address string, now time.Time, base time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,18 +64,18 @@ func (r *rests) wakeAll() {
 }
 
 // posting is the set of webhook addresses with a call in progress, and since when. A slow address delays only its own
-// webhooks, and the other places in the lane stay free for other addresses.
+// webhooks. The rest of the lane stays free for other addresses.
 type posting struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// maxPostingWait is the longest time that a webhook waits behind another before it checks again.
+// maxPostingWait is how long a webhook waits behind another, at most, before it checks again.
 const maxPostingWait = 5 * time.Second
 
-// begin takes the address and returns 0. If a call to it is in progress, begin returns how long to wait: as long as
-// that call has already taken, within limits. So the queue does not repeatedly take out the webhooks behind a hung
-// call. begin uses the system clock, because the clinic's clock can be set.
+// begin claims the address and returns 0. If a call to it is in progress, begin returns how long to wait: as long as
+// that call has already taken, within limits. This keeps the queue from repeatedly taking out the webhooks behind a
+// hung call. begin uses the system clock because the clinic's clock can be changed.
 func (p *posting) begin(address string) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *posting) end(address string) {
 	delete(p.since, address)
 }
 
-// behindNotice reports whether an email or a webhook must wait behind an earlier one of the same appointment to the
+// behindNotice reports whether an email or a webhook must wait behind an earlier one about the same appointment to the
 // same receiver, and until when. So notices arrive in the order of the decisions.
 func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	if op.AppointmentID == "" {
@@ -121,9 +121,9 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	return time.Time{}, false
 }
 
-// undoableUntil returns when the last change of each of these appointments can no longer be undone, if one of them
-// still can. A message about an earlier change waits until then: it would name the new time, and no other message would
-// correct that after an undo.
+// undoableUntil returns until when one of the last changes to these appointments can still be undone. A message about
+// an earlier change waits until then: it would state the new time, and no other message would correct that after an
+// undo.
 func (ms *Messages) undoableUntil(ctx context.Context, list ...store.Appointment) (until time.Time, is bool) {
 	now := ms.outbound.Now()
 	for i := range list {
@@ -135,13 +135,13 @@ func (ms *Messages) undoableUntil(ctx context.Context, list ...store.Appointment
 	return until.Add(time.Second), is
 }
 
-// waitsForUndo is the reason for people why a message waits.
+// waitsForUndo is the user-facing reason why a message waits.
 const waitsForUndo = "the last change can still be undone"
 
-// alreadyReminded is the reason for people why a reminder is not sent.
+// alreadyReminded is the user-facing reason why a reminder is not sent.
 const alreadyReminded = "the patient already got this reminder"
 
-// isReminded reports whether another reminder of the same appointment was sent, or may have been sent, since op was
+// isReminded reports whether another reminder for the same appointment was sent, or might have been sent, since op was
 // due. An appointment that was moved away and back has two reminders for the same time. It returns false if the
 // deliveries cannot be read.
 func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mailPayload) bool {
@@ -156,9 +156,9 @@ func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mail
 	})
 }
 
-// receiverOf returns a key for the receiver of a notice. Notices with the same key wait for each other. A reminder
-// that waits for its day delays no notice but another reminder that is due at the same instant. Emails to the clinic
-// and to an old address do not go to the patient. So each of these gets its own key.
+// receiverOf returns a key for a notice's receiver. Notices with the same key wait for each other. A reminder that is
+// waiting for its day must delay only other reminders that are due at the same instant, and emails to the clinic and to
+// an old address do not go to the patient. So each of these gets its own key.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload

@@ -15,8 +15,8 @@ type Preview struct {
 	Own           clinic.MailText // the built-in texts that the clinic's own replace, with unfilled placeholders
 }
 
-// PreviewMail writes an email about an invented appointment with the clinic's own texts. It sends nothing. Errors:
-// *ValidationError.
+// PreviewMail writes an email about a made-up appointment with the clinic's own texts. It does not send anything.
+// Errors: *ValidationError.
 func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Preview, error) {
 	var wrong record.Mistakes
 	clinic.CheckMailText(&wrong, "", name, language, &text)
@@ -33,7 +33,7 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject(name), Text: words.opening(name)}}, nil
 }
 
-// inventedAppointment returns an appointment tomorrow at 10:00 for a preview.
+// inventedAppointment returns a made-up appointment tomorrow at 10:00, for a preview.
 func (ms *Messages) inventedAppointment(language string) store.Appointment {
 	s := ms.clinic.Current()
 	today := time.Now().In(s.Zone)

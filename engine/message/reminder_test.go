@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine/absence"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
@@ -16,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// reminding is smsClinic with a reminder by email 24 hours before the start, next to those by text message.
+// reminding is smsClinic with an email reminder 24 hours before the start, in addition to the text message reminders.
 func reminding(t *testing.T, fake *noticetest.Gateway) *enginetest.TestClinic {
 	t.Helper()
 	c := smsClinic(t, fake)
@@ -74,8 +75,8 @@ func TestReminderIsSentOnceAfterMoveBack(t *testing.T) {
 	})
 }
 
-// The desk enters an email address and the consent to text messages after the booking. The patient is reminded like one
-// who gave both while booking, and once, even if the consent is withdrawn and given again.
+// The desk enters an email address and the consent to text messages after the booking. The patient is reminded like a
+// patient who gave both when booking, and only once, even if the consent is withdrawn and given again.
 func TestLaterContactIsReminded(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -94,5 +95,28 @@ func TestLaterContactIsReminded(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		wantEachReminderOnce(c, fake, a.ID)
+	})
+}
+
+// TestVisitIsRemindedWithoutDisplacedAppointment: an absence displaces the first appointment of a group visit. The
+// reminder for the second one is sent, because no reminder for the first one covers it.
+func TestVisitIsRemindedWithoutDisplacedAppointment(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, ctx := reminding(t, fake), context.Background()
+		visit := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup"))
+		time.Sleep(time.Minute)
+		if _, err := c.Absence.Create(ctx, absence.Request{Away: absence.Away{SpecialistID: "ada",
+			Start: c.Start.Add(-time.Hour), End: visit[0].SlotEnd}, Actor: enginetest.Jo,
+			Choices: []absence.Choice{{AppointmentID: visit[0].ID, By: store.DisplacedCall}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(c.Start))
+		first, second := c.States(visit[0].ID)["reminder"], c.States(visit[1].ID)["reminder"]
+		if first != outbound.DeliveryNotNeeded || second != outbound.DeliveryDelivered {
+			t.Errorf("the reminders are %q and %q, want only the second one delivered", first, second)
+		}
 	})
 }

@@ -12,21 +12,21 @@ import (
 	"holdfast/store"
 )
 
-// Emails about a booking request: the one with the link to confirm it, that it was received, and that it was
-// declined.
+// Emails about a booking request: one with the link to confirm it, one saying that it was received, and one saying that
+// it was declined.
 const (
 	MailRequest  = "confirmation_request"
 	MailReceived = "request_received" // the desk decides on it
 	MailDeclined = "request_declined"
 	MailProposed = "request_proposed" // the desk proposes another time
 	mailAsking   = "staff_request"    // to the clinic: a request waits for a decision
-	// MailLapsed goes to the clinic: a request expired undecided. The patient gets MailDeclined at the same time.
+	// MailLapsed notifies the clinic that a request expired undecided. The patient gets MailDeclined at the same time.
 	MailLapsed = "staff_request_lapsed"
 )
 
-// RequestMail returns the emails that a booking request requires; none if this server sends no email or there is no
-// recipient. For MailReceived and MailLapsed, the clinic gets an email too. For MailProposed, the patient also gets a
-// text message if they agreed to them.
+// RequestMail returns the emails that a booking request requires, or none if this server sends no email or there is no
+// recipient. For MailReceived and MailLapsed, the clinic also gets an email. For MailProposed, the patient also gets a
+// text message if they agreed to text messages.
 func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Time) (calls []booking.Promise) {
 	add := func(name string) {
 		op := ms.outbound.NewOperation(store.Email, ms.asAppointment(r), at)
@@ -107,7 +107,7 @@ func (ms *Messages) deliverRequestSMS(ctx context.Context, op *store.Operation, 
 	return sent(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(letter)))
 }
 
-// deliverRequestMail writes one email from the current state of its request, and sends it.
+// deliverRequestMail writes one email based on the current state of its request, and sends it.
 func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
 	r, err := ms.store.BookingRequest(ctx, op.AppointmentID)
 	switch {

@@ -11,12 +11,12 @@ import (
 // should accept it.
 const noSender = "no-reply@holdfast.invalid"
 
-// errNoSender: a mail server would get emails from an address that does not exist.
+// errNoSender means that a mail server would get emails from a sender address that does not exist.
 var errNoSender = errors.New(
 	"emails have no sender: set --mail-from, or enter the clinic's email address in the settings")
 
-// sender returns the sender of emails: the one set at the start, or else the owner's choice with the mail server, or
-// else the clinic's address.
+// sender returns the sender of emails: the one set at startup, or else the one that the owner chose with the mail
+// server, or else the clinic's address.
 func (ms *Messages) sender() mail.Address {
 	if chosen := ms.clinic.Settings().Mail; chosen != nil && ms.transport.Mailer != nil &&
 		ms.transport.Mailer.Given() == nil {
@@ -25,7 +25,7 @@ func (ms *Messages) sender() mail.Address {
 	return ms.senderOr(ms.transport.From)
 }
 
-// senderOr returns this sender; if it is empty, the clinic's.
+// senderOr returns this sender or, if it is empty, the clinic's.
 func (ms *Messages) senderOr(said string) mail.Address {
 	clinic := &ms.clinic.Schedule().Clinic
 	from := mail.Address{Name: clinic.Name, Address: said}
@@ -37,7 +37,7 @@ func (ms *Messages) senderOr(said string) mail.Address {
 	return from
 }
 
-// SenderFromStart returns the sender that was set at the start; empty means none.
+// SenderFromStart returns the sender set at startup. An empty string means none.
 func (ms *Messages) SenderFromStart() string { return ms.transport.From }
 
 // Sender returns the sender of emails as mail programs write it, and its source: start, choice or clinic. Both are
@@ -59,7 +59,7 @@ func (ms *Messages) Sender() (address, from string) {
 // isNobody reports whether an address is below .invalid (RFC 2606).
 func isNobody(address string) bool { return strings.HasSuffix(strings.ToLower(address), ".invalid") }
 
-// CheckSender returns an error that describes the remedy if a mail server is set and there is no usable sender. An
+// CheckSender returns an error that describes the remedy if a mail server is set but there is no usable sender. An
 // address below .invalid (RFC 2606) is not usable.
 func (ms *Messages) CheckSender() error {
 	if ms.SendsMail() && isNobody(ms.sender().Address) {

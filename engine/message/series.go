@@ -3,7 +3,6 @@ package message
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sort"
 	"strconv"
@@ -29,10 +28,10 @@ var seriesMails = map[string]string{
 	mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved,
 }
 
-// visitOpenings are the openings for a group visit. Its appointments can only be cancelled together.
+// visitOpenings contains the opening lines for a group visit. Its appointments can only be cancelled together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
-// seriesMail returns the one email about several appointments of a change, which is queued with the first of them.
+// seriesMail returns the single email about a change's several appointments, which is queued with the first of them.
 func (ms *Messages) seriesMail(c *booking.Change, name string, ids []string) booking.Promise {
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
@@ -40,23 +39,25 @@ func (ms *Messages) seriesMail(c *booking.Change, name string, ids []string) boo
 	return booking.Promise{Operation: op, Notice: name}
 }
 
-// deliverSeriesMail writes one email from the current state of its appointments, and sends it. It leaves out
-// appointments that have been changed back or changed again since then: another email covers them.
+// deliverSeriesMail writes one email based on the current state of its appointments, and sends it. It leaves out
+// appointments whose change has since been undone or followed by another, because another email covers them.
 func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
 	wanted := store.Confirmed
 	if p.Notice == mailSeriesCancelled {
 		wanted = store.Cancelled
 	}
+	all, isUnread := ms.appointmentsOf(ctx, op, p)
+	if isUnread {
+		return unread(ctx)
+	}
+	if at, is := ms.undoableUntil(ctx, all...); is {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
+	}
 	var list []store.Appointment
-	for _, id := range p.Appointments {
-		a, err := ms.store.Appointment(ctx, id)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-		case err != nil:
-			return unread(ctx)
-		case a.Status == wanted && a.Patient.Email != "" &&
-			(len(list) == 0 || booking.SameAddress(a.Patient.Email, list[0].Patient.Email)):
-			list = append(list, a)
+	for i := range all {
+		if a := &all[i]; a.Status == wanted && a.Patient.Email != "" &&
+			(len(list) == 0 || booking.SameAddress(a.Patient.Email, list[0].Patient.Email)) {
+			list = append(list, *a)
 		}
 	}
 	if len(list) == 0 {
@@ -64,9 +65,6 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
-	}
-	if at, is := ms.undoableUntil(ctx, list...); is {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
 	}
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)
@@ -82,7 +80,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	}
 	ms.writeSeriesMail(&m, p.Notice, list, linkTo)
 	if wanted == store.Confirmed {
-		// An invitation has one event (RFC 5546), so several appointments are published.
+		// An invitation can have only one event (RFC 5546), so several appointments are published instead.
 		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(ical.Publish)
 	}
 	o := ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
@@ -157,7 +155,8 @@ func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool
 	})
 }
 
-// visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test.
+// visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test. It ignores an
+// appointment that an absence displaces, because no reminder is sent for it.
 func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment,
 	passes func(*store.Appointment) bool) bool {
 	if a.VisitID == "" {
@@ -165,6 +164,6 @@ func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment,
 	}
 	list, _, err := ms.store.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed})
 	return err == nil && slices.ContainsFunc(list, func(x store.Appointment) bool {
-		return x.SlotStart.Before(a.SlotStart) && passes(&x)
+		return x.SlotStart.Before(a.SlotStart) && passes(&x) && !ms.isDisplaced(ctx, &x)
 	})
 }

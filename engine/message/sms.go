@@ -14,17 +14,18 @@ import (
 	"holdfast/store"
 )
 
-// Text messages go to patients who agreed to them (store.Intake.SMS), in addition to emails. They have the names of the
-// emails in the delivery log, and the same payload. A text message is sent at most once: most gateways cannot recognize
-// a repeated request, and a patient who gets the same message twice at night is worse off than one whose message the
-// desk repeats. So an attempt of unknown outcome waits for a person's decision (outbound.Undecided).
+// Text messages go to patients who agreed to them (store.Intake.SMS), in addition to emails. In the delivery log they
+// have the same names as the emails, and their payload is the same. A text message is sent at most once: most gateways
+// cannot recognize a repeated request, and a patient who gets the same message twice at night is worse off than one
+// whose message the desk repeats. So an attempt with an unknown outcome waits for a person's decision
+// (outbound.Undecided).
 
-// quietFrom and quietTo are the hours of the clinic's day between which no reminder is sent.
+// quietFrom and quietTo are the hours, in the clinic's local time, between which no reminder is sent.
 const (
 	quietFrom = 21
 	quietTo   = 8
-	// quietGrace is how long after the start of the quiet hours a reminder is still sent: the reminders of the night are
-	// due at their start.
+	// quietGrace is how long after the start of the quiet hours a reminder is still sent, because reminders for the
+	// night are due when the quiet hours start.
 	quietGrace = 15 * time.Minute
 )
 
@@ -33,7 +34,7 @@ func (ms *Messages) SendsSMS() bool {
 	return ms.transport.Texter != nil && ms.transport.Texter.IsSet()
 }
 
-// smsNumber returns the number to which the text messages about an appointment go; empty means none are sent.
+// smsNumber returns the number to which the text messages about an appointment are sent. If it is empty, none are sent.
 func (ms *Messages) smsNumber(a *store.Appointment) string {
 	if !ms.SendsSMS() {
 		return ""
@@ -42,7 +43,7 @@ func (ms *Messages) smsNumber(a *store.Appointment) string {
 	return s.TextNumber(&a.Patient, &a.Intake)
 }
 
-// smsCalls returns the text messages that a change requires.
+// smsCalls returns the text messages required by a change.
 func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	kind, ok := c.Told()
 	number := ms.smsNumber(c.After)
@@ -71,8 +72,8 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	return append(calls, ms.smsReminders(c)...)
 }
 
-// smsReminders returns the reminders by text message of the appointment after a change, without those that would be due
-// within an hour.
+// smsReminders returns an appointment's text message reminders after a change, without those that would be due within
+// an hour.
 func (ms *Messages) smsReminders(c *booking.Change) (calls []booking.Promise) {
 	var dues []time.Time
 	for _, hours := range ms.clinic.Settings().SMS.Reminders() {
@@ -87,7 +88,7 @@ func (ms *Messages) smsReminders(c *booking.Change) (calls []booking.Promise) {
 	return calls
 }
 
-// smsCall returns one text message that is sent at due, and never after until.
+// smsCall returns one text message to be sent at due, and never after until.
 func (ms *Messages) smsCall(a *store.Appointment, p mailPayload, at, due, until time.Time) booking.Promise {
 	op := ms.outbound.NewOperation(store.SMS, a, at)
 	op.NextAttemptAt, op.Deadline = due, until
@@ -95,8 +96,8 @@ func (ms *Messages) smsCall(a *store.Appointment, p mailPayload, at, due, until 
 	return booking.Promise{Operation: op, Notice: p.Notice}
 }
 
-// reminderDue returns when a reminder is sent: some hours before the start, or, if that is in the quiet hours, when
-// they begin.
+// reminderDue returns when a reminder is sent: a number of hours before the start or, if that falls within the quiet
+// hours, when they begin.
 func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	due := start.Add(-time.Duration(hours) * time.Hour).In(zone)
 	day := due.Day()
@@ -109,8 +110,8 @@ func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	return time.Date(due.Year(), due.Month(), day, quietFrom, 0, 0, 0, zone)
 }
 
-// quietUntil returns the end of the quiet hours that an instant is in. It returns the zero time if a reminder can be
-// sent at that instant.
+// quietUntil returns the end of the quiet hours if an instant falls within them. It returns the zero time if a reminder
+// can be sent at that instant.
 func quietUntil(now time.Time, zone *time.Location) time.Time {
 	local := now.In(zone)
 	day, begins := local.Day(), time.Date(local.Year(), local.Month(), local.Day(), quietFrom, 0, 0, 0, zone)
@@ -124,12 +125,13 @@ func quietUntil(now time.Time, zone *time.Location) time.Time {
 	return time.Date(local.Year(), local.Month(), day, quietTo, 0, 0, 0, zone)
 }
 
-// forgottenSMS changes a text message whose copy in the queue was lost: if it was due, it may have been sent.
+// forgottenSMS marks a text message whose copy in the queue was lost as having an unknown outcome if it was due,
+// because it might have been sent.
 func forgottenSMS(op *store.Operation) {
 	op.Unknown = op.Unknown || !op.NextAttemptAt.After(time.Now())
 }
 
-// deliverSMS writes one text message from the current state of its appointment, and sends it.
+// deliverSMS writes one text message based on the current state of its appointment, and sends it.
 func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
 		return notNeeded("the recipient was erased")
@@ -148,18 +150,19 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == MailProposed {
 		return ms.deliverRequestSMS(ctx, op, p.Notice)
 	}
-	list, isUnread := ms.smsAbout(ctx, op, &p)
-	switch {
-	case isUnread:
+	all, isUnread := ms.appointmentsOf(ctx, op, &p)
+	if isUnread {
 		return unread(ctx)
-	case len(list) == 0:
+	}
+	if at, is := ms.undoableUntil(ctx, all...); is {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
+	}
+	list := ms.smsAbout(ctx, op, &p, all)
+	if len(list) == 0 {
 		return notNeeded("the appointment has changed since, or the patient no longer receives text messages")
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
-	}
-	if at, is := ms.undoableUntil(ctx, list...); is {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
 	}
 	if p.Notice == mailReminder && ms.isReminded(ctx, op, &p) {
 		return notNeeded(alreadyReminded)
@@ -175,34 +178,47 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	return sent(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
 }
 
-// smsAbout reads the appointments of a text message that it still applies to, the earliest first. unread: the database
-// could not be read.
-func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload) (list []store.Appointment,
-	unread bool) {
-	wanted, ids := store.Confirmed, p.Appointments
-	if p.Notice == mailCancellation || p.Notice == mailSeriesCancelled {
-		wanted = store.Cancelled
-	}
+// appointmentsOf reads all appointments that a message covers, including those to which it no longer applies. If unread
+// is true, the database could not be read.
+func (ms *Messages) appointmentsOf(ctx context.Context, op *store.Operation,
+	p *mailPayload) (all []store.Appointment, unread bool) {
+	ids := p.Appointments
 	if len(ids) == 0 {
 		ids = []string{op.AppointmentID}
 	}
-	s := ms.clinic.Settings()
 	for _, id := range ids {
 		a, err := ms.store.Appointment(ctx, id)
+		switch {
+		case err == nil:
+			all = append(all, a)
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, true
+		}
+	}
+	return all, false
+}
+
+// smsAbout returns those of all appointments to which a text message still applies, earliest first.
+func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload,
+	all []store.Appointment) (list []store.Appointment) {
+	wanted := store.Confirmed
+	if p.Notice == mailCancellation || p.Notice == mailSeriesCancelled {
+		wanted = store.Cancelled
+	}
+	s := ms.clinic.Settings()
+	for i := range all {
+		a := &all[i]
 		number := s.TextNumber(&a.Patient, &a.Intake)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
-		case err != nil:
-			return nil, true
-		case a.Status != wanted, number == "":
+		case a.Status != wanted, number == "", p.hasMoved(op, a):
 		case p.Notice == mailReminder && !a.SlotStart.Equal(op.StartTime):
-		case p.Notice == mailReminder && (ms.isDisplaced(ctx, &a) || ms.textedWith(ctx, &a)):
+		case p.Notice == mailReminder && (ms.isDisplaced(ctx, a) || ms.textedWith(ctx, a)):
 		case len(list) == 0 || number == s.TextNumber(&list[0].Patient, &list[0].Intake):
-			list = append(list, a)
+			list = append(list, *a)
 		}
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
-	return list, false
+	return list
 }
 
 // textedWith reports whether an earlier appointment of the same group visit has the same number: one reminder is
@@ -214,7 +230,7 @@ func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
 	})
 }
 
-// offerSMS returns the text message about an offer or a proposal; none if the person does not receive text messages.
+// offerSMS returns the text message about an offer or a proposal, or none if the person does not receive text messages.
 func (ms *Messages) offerSMS(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
 	at, due, until time.Time) []booking.Promise {
 	a := waitingAs(e, o)
@@ -234,6 +250,9 @@ func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, na
 		return unread(ctx)
 	case !e.EndedAt.IsZero() || o.Status != store.OfferOpen:
 		return notNeeded("the offer has ended")
+	}
+	if wait := ms.untilFinal(ctx, &e); wait != nil {
+		return *wait
 	}
 	a, link := waitingAs(&e, o), ""
 	a.Intake = e.Intake

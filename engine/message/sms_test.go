@@ -19,8 +19,8 @@ import (
 	"holdfast/store"
 )
 
-// smsClinic opens a clinic in Germany whose text messages go to a fake gateway. Start the gateway outside of a bubble of
-// synctest: it waits for connections.
+// smsClinic opens a clinic in Germany whose text messages go to a fake gateway. Start the gateway outside the synctest
+// bubble, because it waits for connections.
 func smsClinic(t *testing.T, fake *noticetest.Gateway, change ...func(*engine.Options)) *enginetest.TestClinic {
 	t.Helper()
 	x := enginetest.TexterTo(t, fake)
@@ -31,7 +31,7 @@ func smsClinic(t *testing.T, fake *noticetest.Gateway, change ...func(*engine.Op
 	return c
 }
 
-// texting returns a booking of a patient who agreed to text messages.
+// texting returns a booking request from a patient who agreed to text messages.
 func texting(c *enginetest.TestClinic) booking.Request {
 	r := enginetest.BookingOf(1, "checkup")
 	r.SlotStart, r.Patient.Phone, r.Said.SMS = c.Start, "0170 1234567", true
@@ -102,7 +102,7 @@ func TestPatientsReceiveTextMessages(t *testing.T) {
 	})
 }
 
-// Without consent, without a usable number, or without a gateway, no text message is planned.
+// Without consent, without a usable number, or without a gateway, no text message is scheduled.
 func TestNoTextMessageWithoutConsent(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*booking.Request){
@@ -174,7 +174,7 @@ func TestTextMessageOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 	})
 }
 
-// If a gateway is certainly busy, it gets the message again; if it refuses it, it does not.
+// If the gateway says that it is busy, the message is sent again. If the gateway refuses the message, it is not.
 func TestTextMessageIsRetriedAfterBusyGateway(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -195,7 +195,7 @@ func TestTextMessageIsRetriedAfterBusyGateway(t *testing.T) {
 	})
 }
 
-// A reminder for an early appointment is sent in the evening before, and not at night.
+// A reminder for an early appointment is sent the evening before, not at night.
 func TestTextReminderAvoidsNight(t *testing.T) {
 	t.Parallel()
 	c := smsClinic(t, noticetest.NewGateway(t))
@@ -252,8 +252,8 @@ func TestLateTextReminderWaitsForMorning(t *testing.T) {
 	})
 }
 
-// The gateway is busy when a patient books, and the desk moves the appointment and undoes that before the next attempt
-// would be too late. The message must not name the time of the undone move.
+// The gateway is busy when a patient books, and the desk moves the appointment and undoes the move before it is too
+// late for the next attempt. The message must not state the time of the undone move.
 func TestMessageWaitsWhileChangeCanBeUndone(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -304,7 +304,7 @@ func TestSMSPreviewShowsLength(t *testing.T) {
 	}
 }
 
-// A specialist works in another time zone than the clinic's. The time of the appointment names that zone.
+// A specialist works in a time zone other than the clinic's. The appointment's time names that zone.
 func TestTextWithTimeZoneFitsOneSegment(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"https://book.example.org", "https://book.hafenpraxis.example"} {
@@ -327,8 +327,7 @@ func TestTextWithTimeZoneFitsOneSegment(t *testing.T) {
 	}
 }
 
-// The secret is sealed for one request: with another address it must be entered again, and no audit entry
-// contains it.
+// The secret is sealed for one request: if the address changes, it must be entered again. No audit entry contains it.
 func TestSMSGatewaySecretStaysWithItsGateway(t *testing.T) {
 	t.Parallel()
 	x, _ := notice.NewTexter(notice.TexterOptions{AllowPrivate: true})

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// SMSGateway is the SMS gateway that an owner chooses in the browser. It is safe for concurrent use. A gateway that was
-// configured at the start of Holdfast takes precedence.
+// SMSGateway is the SMS gateway that an owner chooses in the browser. It is safe for concurrent use. A gateway
+// configured at startup takes precedence.
 type SMSGateway struct {
 	chosen[notice.Gateway]
 	messages *Messages
@@ -26,13 +26,13 @@ func newSMSGateway(ms *Messages, texter *notice.Texter, keys *token.Keys) *SMSGa
 	}
 }
 
-// SMSGatewaySetup describes how text messages leave the clinic. It contains no secret.
+// SMSGatewaySetup describes how the clinic's text messages are sent. It does not contain a secret.
 type SMSGatewaySetup struct {
 	Given *notice.Gateway // configured at the start, so it takes precedence
 	clinic.ChoiceSetup[notice.Gateway]
 }
 
-// Current returns how text messages leave the clinic now.
+// Current returns how the clinic's text messages are currently sent.
 func (x *SMSGateway) Current() SMSGatewaySetup {
 	s := SMSGatewaySetup{ChoiceSetup: x.choice.Setup()}
 	if x.texter != nil {
@@ -48,28 +48,28 @@ func (x *SMSGateway) Follow() {
 	}
 	x.follow(func(g *notice.Gateway, secret string, isReadable bool) {
 		if !isReadable {
-			x.messages.log.Warn("SMS gateway secret unreadable with this secret.key; text messages wait",
+			x.messages.log.Warn("SMS gateway secret unreadable with this secret.key; text messages stay queued",
 				"host", g.Host())
 		}
 		x.texter.Use(g, secret, isReadable)
 	})
 }
 
-// Put stores another choice; an empty secret keeps the stored one. Errors: *record.ValidationError.
+// Put stores another choice. If the secret is empty, the stored one is kept. Errors: *record.ValidationError.
 func (x *SMSGateway) Put(ctx context.Context, actor record.Actor, g notice.Gateway, secret string) error {
 	return x.choice.Put(ctx, actor, func(before *notice.Gateway) (*notice.Gateway, string, error) {
 		return x.complete(g, secret, before)
 	})
 }
 
-// SMSTrial is the result of a trial.
+// SMSTrial is the result of trying out an SMS gateway.
 type SMSTrial struct {
 	Error string // why it failed; empty means the gateway accepted the message
 	Said  string // the gateway's answer, at most 300 characters
 }
 
-// Try sends one text message to a number with a gateway that is not chosen yet. The current choice does not change.
-// Errors: *record.ValidationError, store.ErrOverloaded.
+// Try sends one text message to a number through a gateway that has not been chosen yet. The current choice does not
+// change. Errors: *record.ValidationError, store.ErrOverloaded.
 func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone string) (SMSTrial, error) {
 	settings := x.messages.clinic.Settings()
 	to := sms.E164(phone, settings.SMS.CountryCode)
@@ -100,8 +100,8 @@ func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone st
 	return SMSTrial{Said: said}, nil
 }
 
-// complete checks a gateway and finds its secret: the typed one, or else the stored one for the same request. Errors:
-// *record.ValidationError.
+// complete checks a gateway and finds its secret: the one that was entered, or else the stored one for the same
+// request. Errors: *record.ValidationError.
 func (x *SMSGateway) complete(g notice.Gateway, typed string, before *notice.Gateway) (_ *notice.Gateway,
 	secret string, _ error) {
 	var m record.Mistakes
@@ -125,7 +125,7 @@ func (x *SMSGateway) complete(g notice.Gateway, typed string, before *notice.Gat
 	}
 	if g.NeedsSecret() {
 		secret = x.choice.SecretFor(&m, &g, before, "secret", typed,
-			"is missing: the stored secret belongs to another gateway")
+			"is missing: the stored secret belongs to a different gateway")
 	}
 	return &g, secret, m.Err()
 }

@@ -23,13 +23,13 @@ type smsLetter struct {
 	own    *string            // a text in place of the clinic's own; nil means the clinic's own
 }
 
-// minClinicName is the number of characters of the clinic's name that a text message keeps at least.
+// minClinicName is the minimum number of characters of the clinic's name that a text message keeps.
 const minClinicName = 10
 
-// writeSMS returns a text message in the patient's language if it exists, or else in the clinic's. It names neither
-// the type nor the specialist, because it is visible on a locked screen. If the program's text is longer than one
-// segment, writeSMS shortens the clinic's name in it. If that is not enough, the text names only the city of the
-// specialist's time zone, and has the link without an explanation.
+// writeSMS returns a text message in the patient's language if there are texts in it, or else in the clinic's. It names
+// neither the type nor the specialist, because the message is visible on a locked screen. If the built-in text is
+// longer than one segment, writeSMS shortens the clinic's name in it. If that is not enough, the text names only the
+// city of the specialist's time zone and includes the link without an explanation.
 func (ms *Messages) writeSMS(l smsLetter) string {
 	s := ms.clinic.Current()
 	language := ms.clinic.Words().Find(l.about.Locale, s.Clinic.Locale)
@@ -78,11 +78,12 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 	return text
 }
 
-// smsLinks are the texts of the links that do not open an appointment to change or cancel it, by message.
+// smsLinks are the texts, by message, for links that do something other than open an appointment to change or cancel
+// it.
 var smsLinks = map[string]string{MailMustMove: "move", MailOffer: "offer", MailProposal: "proposal"}
 
 // shortened returns the text that write returns for the clinic's name. If it is longer than one segment, shortened
-// cuts the name as far as necessary, to minClinicName characters at the least.
+// truncates the name as far as necessary, but to no fewer than minClinicName characters.
 func shortened(name string, write func(name string) string) string {
 	text := write(name)
 	for runes := []rune(name); len(runes) > minClinicName && sms.Measure(text).Segments > 1; {
@@ -92,21 +93,21 @@ func shortened(name string, write func(name string) string) string {
 	return text
 }
 
-// city returns the last part of a zone's name, such as Sao Paulo.
+// city returns the last part of a zone's name as text, such as Sao Paulo.
 func city(zone *time.Location) string {
 	name := zone.String()
 	return strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
 }
 
-// SMSPreview is a text message as it would be written, its length, and the program's text.
+// SMSPreview is a text message as it would be written, its length, and the built-in text.
 type SMSPreview struct {
 	Text    string
 	Length  sms.Length
 	Builtin string // with unfilled placeholders
 }
 
-// PreviewSMS writes a text message about an invented appointment with the clinic's own text; empty means the
-// program's. It sends nothing. Errors: *ValidationError.
+// PreviewSMS writes a text message about a made-up appointment with the clinic's own text or, if that is empty, the
+// built-in text. It does not send anything. Errors: *ValidationError.
 func (ms *Messages) PreviewSMS(name, language, text string) (SMSPreview, error) {
 	var wrong record.Mistakes
 	clinic.CheckSMSText(&wrong, "", name, language, &text)

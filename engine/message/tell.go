@@ -14,17 +14,18 @@ import (
 // MailMustMove notifies a patient that the appointment must move to another time.
 const MailMustMove = "must_move"
 
-// mailMustCall is the opening of MailMustMove for an appointment that the patient cannot change with the link.
+// mailMustCall is the opening line of MailMustMove for an appointment that the patient cannot change with the link.
 const mailMustCall = "must_call"
 
-// changesOnline reports whether the patient can change the time of an appointment with its link now. It is false if
-// the desk approves the type, for a part of a group visit, and within the clinic's limit before the start.
+// changesOnline reports whether the patient can currently change an appointment's time with its link. It returns false
+// if the type needs the desk's approval, if the appointment is part of a group visit, or if it is past the clinic's
+// cut-off before the start.
 func (ms *Messages) changesOnline(a *store.Appointment) bool {
 	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
 	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
 }
 
-// ErrNoMail means that the patient receives neither email nor text messages, or this server sends none.
+// ErrNoMail means that the patient receives neither emails nor text messages, or that this server does not send any.
 var ErrNoMail = errors.New("the patient cannot be notified by email")
 
 // CanWrite reports whether the patient of an appointment can be notified by email or text message.
@@ -32,7 +33,7 @@ func (ms *Messages) CanWrite(a *store.Appointment) bool {
 	return ms.Channel(a) != ""
 }
 
-// Channel returns how a message about an appointment reaches its patient; empty means that it does not.
+// Channel returns how a message about an appointment reaches its patient. An empty result means that it does not.
 func (ms *Messages) Channel(a *store.Appointment) store.MessageChannel {
 	switch {
 	case ms.canMail(a):
@@ -47,10 +48,10 @@ func (ms *Messages) canMail(a *store.Appointment) bool {
 	return a.Patient.Email != "" && ms.transport.Mailer != nil
 }
 
-// MustMoveMail returns the email and the text message MailMustMove about an appointment, to be sent at due. It returns
-// none if the patient cannot be notified.
+// MustMoveMail returns the MailMustMove email and text message about an appointment, to be sent at due. It returns none
+// if the patient cannot be notified.
 func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls []booking.Promise) {
-	payload := mailPayload{Notice: MailMustMove}
+	payload := mailPayload{Notice: MailMustMove, Specialist: a.SpecialistID}
 	if ms.canMail(a) {
 		op := ms.outbound.NewOperation(store.Email, a, at)
 		op.NextAttemptAt, op.Deadline = due, a.SlotStart
@@ -63,9 +64,15 @@ func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls
 	return calls
 }
 
-// AskToMove notifies the patient of a confirmed appointment by email and text message that it must move: the clinic
-// calls, or the patient chooses another time with the link. The appointment does not change. AskToMove writes an
-// audit entry.
+// hasMoved reports whether an appointment that had to move has been moved since its message was queued.
+func (p *mailPayload) hasMoved(op *store.Operation, a *store.Appointment) bool {
+	return p.Notice == MailMustMove &&
+		(!a.SlotStart.Equal(op.StartTime) || p.Specialist != "" && a.SpecialistID != p.Specialist)
+}
+
+// AskToMove notifies the patient by email and text message that a confirmed appointment must be moved: the clinic will
+// call, or the patient can choose another time with the link. The appointment itself does not change. AskToMove writes
+// an audit entry.
 //
 // Errors: store.ErrNotFound, record.ErrNotConfirmed, ErrNoMail.
 func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor, once *record.Once) error {
@@ -100,7 +107,7 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 	return err
 }
 
-// Told reports for which of these appointments an email or a text message that asks the patient to move is queued or
+// Told reports for which of these appointments an email or a text message asking the patient to move has been queued or
 // delivered.
 func (ms *Messages) Told(ctx context.Context, list []store.Appointment) (map[string]bool, error) {
 	told := make(map[string]bool)

@@ -12,9 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// Emails to people on the waiting list: the one with the link to confirm an entry, that the entry is on the list, an
-// offer, and that an offered time can no longer be held. MailProposal proposes a new time to the patient of a displaced
-// appointment.
+// Emails to people on the waiting list: one with the link to confirm an entry, one saying that the entry is on the
+// list, one with an offer, and one saying that an offered time can no longer be held. MailProposal proposes a new time
+// to the patient of a displaced appointment.
 const (
 	MailWaitlist  = "waitlist_confirm"
 	MailWaiting   = "waitlist_joined"
@@ -24,8 +24,8 @@ const (
 )
 
 // WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns none if this server
-// sends no email or the person has no address. About an offer or a proposal, it also returns a text message if the
-// person receives them. The messages are sent at due, and are useless after until.
+// sends no email or the person has no address. For an offer or a proposal, it also returns a text message if the person
+// receives text messages. The messages are sent at due and are useless after until.
 func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
 	at, due, until time.Time) []booking.Promise {
 	var calls []booking.Promise
@@ -54,10 +54,10 @@ func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment
 	return a
 }
 
-// waitlistLinkLife is how long the link in an entry's email works after the entry was created.
+// waitlistLinkLife is how long after an entry's creation the link in its email works.
 const waitlistLinkLife = 366 * 24 * time.Hour
 
-// WaitlistToken signs the link of an entry, or of its offer if o is not nil.
+// WaitlistToken signs the link for an entry or, if o is not nil, for its offer.
 func (ms *Messages) WaitlistToken(e *store.WaitlistEntry, o *store.WaitlistOffer) string {
 	a := waitingAs(e, o)
 	if o == nil {
@@ -66,7 +66,7 @@ func (ms *Messages) WaitlistToken(e *store.WaitlistEntry, o *store.WaitlistOffer
 	return ms.booking.ManageToken(&a)
 }
 
-// deliverWaitlistMail writes one email from the current state of its entry and its offer, and sends it.
+// deliverWaitlistMail writes one email based on the current state of its entry and its offer, and sends it.
 func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
 	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
 	switch {
@@ -78,6 +78,9 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		return notNeeded("the waiting-list entry is closed")
 	case (name == MailOffer || name == MailProposal) && o.Status != store.OfferOpen:
 		return notNeeded("the offer has ended")
+	}
+	if wait := ms.untilFinal(ctx, &e); wait != nil {
+		return *wait
 	}
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)
@@ -106,8 +109,25 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	return ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
 }
 
+// untilFinal returns the outcome of a message about an entry or its offer while the last change to the appointment of
+// the entry can still be undone. If that change is undone, the entry and the offer stay. It returns nil if the message
+// does not have to wait.
+func (ms *Messages) untilFinal(ctx context.Context, e *store.WaitlistEntry) *outbound.Outcome {
+	if e.AppointmentID == "" {
+		return nil
+	}
+	a, err := ms.store.Appointment(ctx, e.AppointmentID)
+	if err != nil {
+		return nil
+	}
+	if at, is := ms.undoableUntil(ctx, a); is {
+		return &outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
+	}
+	return nil
+}
+
 // displaced returns the appointment that a proposal is about. Its link also lets the patient choose another time or
-// cancel. end is the outcome of a message without that appointment.
+// cancel. end is the outcome if there is no such appointment.
 func (ms *Messages) displaced(ctx context.Context, e *store.WaitlistEntry) (of *store.Appointment,
 	end *outbound.Outcome) {
 	a, err := ms.store.Appointment(ctx, e.AppointmentID)
@@ -116,25 +136,25 @@ func (ms *Messages) displaced(ctx context.Context, e *store.WaitlistEntry) (of *
 		return nil, new(notNeeded("the appointment was moved or cancelled"))
 	case err != nil:
 		return nil, new(unread(ctx))
+	case !ms.clinic.Current().HasBlock(a.SpecialistID, e.AbsenceID):
+		return nil, new(notNeeded("the absence was deleted"))
 	}
 	return &a, nil
 }
 
-// isDisplaced reports whether an absence displaces an appointment from its time, so that a reminder of it would be
+// isDisplaced reports whether an absence displaces an appointment from its time, so that a reminder for it would be
 // wrong. It returns false if the absence was deleted, or if the database cannot be read.
 func (ms *Messages) isDisplaced(ctx context.Context, a *store.Appointment) bool {
 	entries, err := ms.store.DisplacedEntries(ctx, "", a.ID)
 	if err != nil {
 		ms.log.Warn("failed to check whether an appointment is displaced", "appointment", a.ID, "error", err)
 	}
-	blocks := ms.clinic.Current().Blocks[a.SpecialistID]
 	return slices.ContainsFunc(entries, func(e store.WaitlistEntry) bool {
-		return e.Displaced.From(a) &&
-			slices.ContainsFunc(blocks, func(b store.Block) bool { return b.ID == e.AbsenceID })
+		return e.Displaced.From(a) && ms.clinic.Current().HasBlock(a.SpecialistID, e.AbsenceID)
 	})
 }
 
-// waitingOf reads the subject of an email: an entry, or an offer and its entry.
+// waitingOf reads what an email is about: an entry, or an offer and its entry.
 func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry,
 	o *store.WaitlistOffer, err error) {
 	if name == MailOffer || name == MailOfferGone || name == MailProposal {

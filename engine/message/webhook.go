@@ -42,7 +42,7 @@ type hookData struct {
 	PreviousStartDate string `json:"previousSlotStartDate,omitempty"`
 }
 
-// hookCalls returns the webhooks that a change requires.
+// hookCalls returns the webhooks required by a change.
 func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	var events []string
 	switch c.Kind {
@@ -82,7 +82,7 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	return calls
 }
 
-// deliverHook posts one webhook to the current address of its endpoint.
+// deliverHook posts one webhook to its endpoint's current address.
 func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbound.Outcome {
 	var p hookPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
@@ -125,9 +125,9 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	}
 }
 
-// disableHook disables a webhook whose receiver answered 410, as Standard Webhooks requires, and writes an email to
+// disableHook disables a webhook whose receiver responded with 410, as Standard Webhooks requires, and adds an email to
 // each owner to the outbox. The operation has nothing left to do, so it does not count as failed. Neither do the
-// operations that wait for this receiver.
+// operations waiting for this receiver.
 func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) outbound.Outcome {
 	var calls []booking.Promise
 	disabled, err := ms.clinic.DisableWebhook(ctx, w.ID, w.URL, notice.ErrGone.Error(),
@@ -140,14 +140,14 @@ func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) 
 		return outbound.Outcome{End: outbound.Retryable, Detail: notice.ErrGone.Error()}
 	}
 	if disabled {
-		ms.log.Warn("webhook disabled: its receiver answered 410", "webhook", w.ID)
+		ms.log.Warn("webhook disabled: its receiver responded with 410", "webhook", w.ID)
 		ms.outbound.Enqueue(calls...)
 	}
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: notice.ErrGone.Error() + "; the webhook was disabled"}
 }
 
-// promiseHookDisabled writes to the outbox one email to each active owner with an email address: the webhook w was
-// disabled.
+// promiseHookDisabled adds to the outbox, for each active owner with an email address, an email saying that the webhook
+// w has been disabled.
 func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *clinic.WebhookEndpoint,
 	at time.Time) (calls []booking.Promise, err error) {
 	if ms.transport.Mailer == nil {

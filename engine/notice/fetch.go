@@ -11,18 +11,20 @@ import (
 	"time"
 )
 
-// The errors of Fetch, with *FetchStatusError.
+// The errors that Fetch returns, in addition to *FetchStatusError.
 var (
 	ErrFetchPrivate     = errors.New("the address leads to a private network")
 	ErrFetchInsecure    = errors.New("the server's certificate is not valid, or the address is not encrypted")
-	ErrFetchUnreachable = errors.New("the server could not be reached, or did not answer in time")
-	ErrFetchTooLarge    = errors.New("the answer is too large")
+	ErrFetchUnreachable = errors.New("the server could not be reached, or did not respond in time")
+	ErrFetchTooLarge    = errors.New("the response is too large")
 )
 
 // FetchStatusError reports a response whose status is neither 200 nor an expected 304.
 type FetchStatusError struct{ Status int }
 
-func (e *FetchStatusError) Error() string { return fmt.Sprintf("the server answered %d", e.Status) }
+func (e *FetchStatusError) Error() string {
+	return fmt.Sprintf("the server responded with status %d", e.Status)
+}
 
 // Fetched is the result of a Fetch.
 type Fetched struct {
@@ -32,7 +34,7 @@ type Fetched struct {
 	Modified    string // its Last-Modified
 }
 
-// Fetcher reads texts from addresses that users enter. It is safe for concurrent use.
+// Fetcher reads text from addresses that users enter. It is safe for concurrent use.
 type Fetcher struct {
 	client       *http.Client
 	allowPrivate bool
@@ -41,17 +43,17 @@ type Fetcher struct {
 
 // FetchOptions configure a Fetcher.
 type FetchOptions struct {
-	// AllowPrivate allows addresses in loopback, private and link-local networks, and addresses without encryption.
-	// Default: refused when the connection is made, also after a redirect, so that a name that resolves to such an
-	// address is refused as well.
+	// AllowPrivate allows addresses in loopback, private and link-local networks, and unencrypted connections. By
+	// default, they are refused when the connection is made, even after a redirect, so that names that resolve to such
+	// addresses are refused as well.
 	AllowPrivate bool
-	// Timeout of one text. Default 8 s, which is less than the limit of a request that waits for it.
+	// Timeout per fetch. Default: 8 s, which is less than the time limit for a request that waits for it.
 	Timeout time.Duration
-	// Most is the maximum size of a text in bytes, unpacked. Default 5 MiB.
+	// Most is the maximum uncompressed size of a text, in bytes. Default: 5 MiB.
 	Most int64
 }
 
-// maxRedirects is the maximum number of redirects. Shared calendars often have one.
+// maxRedirects is the maximum number of redirects. Shared calendars often use one.
 const maxRedirects = 3
 
 // NewFetcher returns a Fetcher.
@@ -85,11 +87,10 @@ func NewFetcher(o FetchOptions) *Fetcher {
 	return f
 }
 
-// AllowsPrivate reports whether addresses in private networks and addresses without encryption are allowed.
+// AllowsPrivate reports whether addresses in private networks and unencrypted connections are allowed.
 func (f *Fetcher) AllowsPrivate() bool { return f.allowPrivate }
 
-// check refuses an address without a host, and one without encryption unless AllowPrivate is set. Errors:
-// ErrFetchInsecure.
+// check refuses an address without a host, and an unencrypted one unless AllowPrivate is set. Errors: ErrFetchInsecure.
 func (f *Fetcher) check(r *http.Request) error {
 	if r.URL.Scheme != "https" && !(f.allowPrivate && r.URL.Scheme == "http") || r.URL.Host == "" {
 		return ErrFetchInsecure
@@ -97,7 +98,7 @@ func (f *Fetcher) check(r *http.Request) error {
 	return nil
 }
 
-// Fetch reads the text at an address, unless it is still the one that tag and modified identify; both may be empty.
+// Fetch reads the text at an address, unless it is still the version that tag and modified identify. Both can be empty.
 // The error does not contain the address: ErrFetchPrivate, ErrFetchInsecure, ErrFetchUnreachable, ErrFetchTooLarge,
 // *FetchStatusError.
 func (f *Fetcher) Fetch(ctx context.Context, address, accept, tag, modified string) (Fetched, error) {
@@ -143,7 +144,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address, accept, tag, modified stri
 		Modified: short(answer.Header.Get("Last-Modified"))}, nil
 }
 
-// short returns s, or nothing if s is too long to store.
+// short returns s, or an empty string if s is too long to store.
 func short(s string) string {
 	if len(s) > 500 {
 		return ""

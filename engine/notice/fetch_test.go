@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestFetchReturnsText: the server reads a text from an address that a user entered, within limits, and nothing from
-// a private network.
+// TestFetchReturnsText: the server reads a text from an address that a user entered, within limits, but nothing from a
+// private network.
 func TestFetchReturnsText(t *testing.T) {
 	t.Parallel()
 	asked := make(chan *http.Request, 100)
@@ -89,8 +89,8 @@ func TestFetchReturnsText(t *testing.T) {
 	}
 }
 
-// TestFetchRefusesPrivateAddress: by default no address leads into a private network, directly or by its name, and
-// the server does not read without encryption.
+// TestFetchRefusesPrivateAddress: by default, no address can lead into a private network, directly or by name, and the
+// server does not use unencrypted connections.
 func TestFetchRefusesPrivateAddress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a private server received a request") }))

@@ -13,11 +13,11 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// fileSuffix ends the name of a file with one email. If no mail server is configured, each message becomes one file,
-// named after its id.
+// fileSuffix is the end of the name of a file that contains one email. If no mail server is configured, each message
+// becomes one file, named after its id.
 const fileSuffix = ".eml"
 
-// write writes a message to a file in the folder, completely or not at all.
+// write writes a message to a file in the folder, either completely or not at all.
 func (m *Mailer) write(id string, msg *gomail.Msg) error {
 	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
 		return errors.New("cannot create the folder for email files")
@@ -37,9 +37,9 @@ func (m *Mailer) write(id string, msg *gomail.Msg) error {
 	return nil
 }
 
-// Remove deletes the files of these messages and, unless address is empty, of all messages to this address. It does
-// so even if a mail server is configured now. It returns the number of deleted files, and the names of those that
-// could not be read or deleted.
+// Remove deletes the files of these messages and, unless address is empty, of all messages to this address. It does so
+// even if a mail server is now configured. It returns the number of deleted files, and the names of those that could
+// not be read or deleted.
 func (m *Mailer) Remove(ids []string, address string) (removed int, left []string) {
 	entries, err := os.ReadDir(m.options.Dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func (m *Mailer) Remove(ids []string, address string) (removed int, left []strin
 	return removed, left
 }
 
-// isTo reports whether the message in a file was written to an address.
+// isTo reports whether the message in a file is addressed to an address.
 func isTo(file, address string) (bool, error) {
 	f, err := os.Open(file)
 	if err != nil {

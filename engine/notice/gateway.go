@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Gateway describes the HTTP request with which an SMS gateway sends one text message. URL, Headers and Body are
+// Gateway describes the HTTP request that makes an SMS gateway send one text message. URL, Headers and Body are
 // templates with these placeholders:
 //
 //	{to}      the number in E.164, such as +4930123456     {number}  the same without the plus
@@ -18,21 +18,21 @@ import (
 //	{user}    the account                                  {secret}  the password or API key
 //	{basic}   user:secret in base64, for HTTP Basic authentication
 //
-// A value is escaped for its place: in the URL and in a form as in a query, in JSON as in a string.
+// A value is escaped for where it appears: in a URL or a form like a query value, in JSON like a string.
 type Gateway struct {
 	Method  string `json:"method"`            // POST, PUT or GET
 	URL     string `json:"url"`               // https; without placeholders in the host
 	Headers string `json:"headers,omitempty"` // one "Name: value" in each line
 	Body    string `json:"body,omitempty"`
-	// text in the answer to an accepted message; white space is ignored. Empty means any 2xx
+	// text in the response to an accepted message; white space is ignored. If empty, any 2xx response will do
 	Success string `json:"success,omitempty"`
 	From    string `json:"from,omitempty"`
 	User    string `json:"user,omitempty"`
 	Sealed  string `json:"sealedSecret,omitempty"` // with the keys of this server; see token.Keyring.Seal
 }
 
-// GatewayPresets returns the gateways whose requests are known, by name. They lack the account, the secret and the
-// sender.
+// GatewayPresets returns, by name, the gateways whose request format is known. The account, the secret and the sender
+// are missing.
 func GatewayPresets() map[string]Gateway {
 	return map[string]Gateway{
 		"twilio": {
@@ -62,7 +62,7 @@ func ParseGateway(address string) (g Gateway, secret string, _ error) {
 	}
 	preset, known := GatewayPresets()[u.Scheme]
 	if !known {
-		// The template is cut from the text and not from u, which would escape the braces of its placeholders.
+		// The template is cut from the text, not from u, which would escape the braces of the placeholders.
 		before, after, _ := strings.Cut(address, "://")
 		if host, _, _ := strings.Cut(after, "/"); user != nil && strings.Contains(host, "@") {
 			after = after[strings.LastIndex(host, "@")+1:]
@@ -91,16 +91,16 @@ func ParseGateway(address string) (g Gateway, secret string, _ error) {
 	return preset, secret, nil
 }
 
-// GatewayMistake is a field of a Gateway that cannot be used, named as in JSON.
+// GatewayMistake is an unusable field of a Gateway, named as in JSON.
 type GatewayMistake struct{ Field, Text string }
 
-// Mistakes returns the fields that cannot be used. allowHTTP allows an address without encryption.
+// Mistakes returns the fields that are unusable. allowHTTP allows unencrypted addresses.
 func (g *Gateway) Mistakes(allowHTTP bool) (list []GatewayMistake) {
 	add := func(field, text string) { list = append(list, GatewayMistake{field, text}) }
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodGet}, g.Method) {
 		add("method", "must be POST, PUT or GET")
 	}
-	// A host from a placeholder would let a patient's number choose the server.
+	// A placeholder in the host would let a patient's number choose the server.
 	place, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(g.URL, "https://"), "http://"), "/")
 	u, err := url.Parse(fillGateway(g.URL, gatewayText{To: "+1", Text: "x"}, g, "x", url.QueryEscape))
 	switch {
@@ -129,7 +129,7 @@ func (g *Gateway) Mistakes(allowHTTP bool) (list []GatewayMistake) {
 	return list
 }
 
-// Host returns the host of the gateway.
+// Host returns the gateway's host.
 func (g *Gateway) Host() string {
 	_, after, _ := strings.Cut(g.URL, "://")
 	host, _, _ := strings.Cut(after, "/")
@@ -177,7 +177,7 @@ func (g *Gateway) header(m gatewayText, secret string) (http.Header, error) {
 	return h, nil
 }
 
-// escapeFor returns how a value is escaped in a body of a content type.
+// escapeFor returns how to escape a value in a body with this content type.
 func escapeFor(contentType string) func(string) string {
 	switch kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); {
 	case strings.HasSuffix(strings.TrimSpace(kind), "json"):

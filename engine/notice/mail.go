@@ -18,9 +18,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Mail is one message, in plain text and as HTML. A message about an appointment also has a calendar file.
+// Mail is one message, in plain text and HTML. A message about an appointment also has a calendar file.
 type Mail struct {
-	// becomes the Message-ID, at the domain of From, so that a repeat is recognised as the same message
+	// becomes the Message-ID, in the domain of From, so that a repeat is recognised as the same message
 	ID             string
 	To, ToName     string
 	From           mail.Address // the clinic's sender
@@ -32,15 +32,15 @@ type Mail struct {
 	CalendarMethod string // of Calendar, such as REQUEST: the action of the mail program (RFC 6047)
 }
 
-// MailOptions configure a Mailer. With an empty URL, it writes files.
+// MailOptions configure a Mailer. If the URL is empty, the Mailer writes files.
 type MailOptions struct {
 	// URL of the SMTP server: smtp://user:password@host:587 (STARTTLS if the server supports it, and always before a
-	// password is sent) or smtps://user:password@host:465. Empty means the server of Use, or else every message
-	// becomes an .eml file in Dir.
+	// password is sent) or smtps://user:password@host:465. Empty means the server set with Use. If there is none, every
+	// message becomes an .eml file in Dir.
 	URL string
 	// Dir is the folder for .eml files. It is created if it is missing.
 	Dir string
-	// Timeout of one delivery, and of the wait for one of the connections. Default 20 s.
+	// Timeout per delivery, and for the wait for a free connection. Default: 20 s.
 	Timeout time.Duration
 	// Roots are the certificate authorities trusted for mail servers. Nil means the authorities that this machine
 	// trusts.
@@ -76,8 +76,8 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 // ToFiles reports whether emails are written to files because no server is configured.
 func (m *Mailer) ToFiles() bool { return m.route() == nil }
 
-// Send delivers one message. *Permanent: a retry is useless. *Unreachable: nothing was sent. Any other error can be
-// retried too.
+// Send delivers one message. *Permanent: a retry is useless. *Unreachable: nothing was sent. After any other error, the
+// message can also be retried.
 func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	msg, err := message(x)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	case m.places <- struct{}{}:
 		defer func() { <-m.places }()
 	case <-ctx.Done():
-		return &Unreachable{errors.New("no connection to the mail server was free in time")}
+		return &Unreachable{errors.New("no connection to the mail server became free in time")}
 	}
 	for {
 		session, fresh, err := m.session(ctx, r)
@@ -115,12 +115,12 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 		if fresh || step != FoundSender {
 			return sendError(err)
 		}
-		// The server has closed the idle session, or accepts no more messages over it. Nothing was sent.
+		// The server has closed the idle session or does not accept any more messages over it. Nothing was sent.
 	}
 }
 
-// dialError converts a failure to connect to the mail server to a text for people. If the server answered, the error
-// is not an *Unreachable.
+// dialError converts a failure to connect to the mail server into a user-facing text. If the server responded, the
+// error is not an *Unreachable.
 func dialError(err error) error {
 	var answer *textproto.Error
 	switch {
@@ -134,14 +134,14 @@ func dialError(err error) error {
 	return errors.New("the mail server cannot be used as it is configured")
 }
 
-// isNetwork reports whether the connection itself failed, rather than the protocol on it.
+// isNetwork reports whether the connection itself failed, rather than the protocol used over it.
 func isNetwork(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendError converts a failed delivery to a text for people, because the server's own text can contain the
+// sendError converts a failed delivery into a user-facing text, because the server's own text can contain the
 // recipient.
 func sendError(err error) error {
 	var answer *textproto.Error
@@ -151,7 +151,7 @@ func sendError(err error) error {
 	case errors.As(err, &answer):
 		return fmt.Errorf("the mail server did not accept the message (%d)", answer.Code)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("the mail server did not answer in time")
+		return errors.New("the mail server did not respond in time")
 	}
 	return errors.New("the connection to the mail server was lost")
 }
@@ -182,8 +182,8 @@ func message(x Mail) (*gomail.Msg, error) {
 		msg.AddAlternativeString(gomail.TypeTextHTML, x.HTML)
 	}
 	if x.Calendar != nil {
-		// Mail programs use the calendar part, which is last because the last alternative is the preferred one (RFC
-		// 6047). For other programs, there is the attached file.
+		// Mail programs use the calendar part, which comes last because the last alternative is the preferred one (RFC
+		// 6047). The attached file is for other programs.
 		msg.AddAlternativeString(gomail.ContentType("text/calendar; method="+x.CalendarMethod), string(x.Calendar))
 		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar),
 			gomail.WithFileContentType("application/ics"))

@@ -1,9 +1,9 @@
-// Package notice sends messages: emails by SMTP or into files, and webhooks by the Standard Webhooks convention
+// Package notice sends messages: emails over SMTP or into files, and webhooks according to Standard Webhooks
 // (https://www.standardwebhooks.com). Package engine decides when and to whom.
 //
-// An error shows whether the same message may be sent again. Permanent wraps an error of a message that can never
-// succeed. Unreachable wraps an error of a message that was never sent because the server could not be reached. Error
-// texts are for people and contain no personal data and no secret.
+// An error shows whether the same message may be sent again. Permanent wraps an error for a message that can never be
+// delivered. Unreachable wraps an error for a message that was never sent because the server could not be reached.
+// Error texts are user-facing and contain neither personal data nor secrets.
 package notice
 
 import (
@@ -11,7 +11,7 @@ import (
 	"errors"
 )
 
-// Permanent is an error that a retry cannot fix, such as an address that does not exist.
+// Permanent is an error that a retry cannot fix, such as a nonexistent address.
 type Permanent struct{ Err error }
 
 func (p *Permanent) Error() string { return p.Err.Error() }
@@ -25,8 +25,8 @@ func IsPermanent(err error) bool {
 
 func permanent(text string) error { return &Permanent{errors.New(text)} }
 
-// Unreachable is an error from before any part of the message was sent: an unknown host name, no route, a refused
-// connection, or no answer in time.
+// Unreachable is an error that occurred before any part of the message was sent: an unknown host name, no route, a
+// refused connection, or no response in time.
 type Unreachable struct{ Err error }
 
 func (u *Unreachable) Error() string { return u.Err.Error() }

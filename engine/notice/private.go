@@ -8,7 +8,7 @@ import (
 
 var errPrivate = errors.New("address is private")
 
-// refusePrivate refuses an address with a port if it is not on the public internet.
+// refusePrivate refuses an address (with its port) that is not on the public internet.
 func refusePrivate(address string) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil || isPrivate(host.Addr()) {
@@ -17,10 +17,10 @@ func refusePrivate(address string) error {
 	return nil
 }
 
-// isPrivate reports whether an address can be in a private network. Of IPv6, only the space assigned to the public
+// isPrivate reports whether an address might be in a private network. In IPv6, only the space assigned to the public
 // internet is public. So the old notations for an IPv4 address inside IPv6 (NAT64, IPv4-compatible, translated) are
-// private, regardless of what they contain. A mapped IPv4 address is treated as that IPv4 address, because the system
-// connects to it as such.
+// private, whatever they contain. A mapped IPv4 address is treated as that IPv4 address, because that is how the system
+// connects to it.
 func isPrivate(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() && !publicIPv6.Contains(a) {

@@ -15,16 +15,16 @@ import (
 // Encryption is how the connection to a mail server is encrypted.
 type Encryption string
 
-// The ways to encrypt.
+// The kinds of encryption.
 const (
 	StartTLS Encryption = "starttls" // begins unencrypted and must then switch to TLS; usually port 587
 	TLS      Encryption = "tls"      // encrypted from the first byte; usually port 465
 	NoTLS    Encryption = "none"     // never encrypted: for a relay in the clinic's own network. No password is sent
-	// opportunistic is the mode of an smtp:// address without a password: encrypted if the server supports it.
+	// opportunistic is the mode of an smtp:// address without a password: encrypted only if the server supports it.
 	opportunistic Encryption = "opportunistic"
 )
 
-// Server is a mail server that the clinic has chosen, as it is stored.
+// Server is a mail server that the clinic has chosen, in its stored form.
 type Server struct {
 	Host       string     `json:"host"`
 	Port       int        `json:"port"`
@@ -34,7 +34,7 @@ type Server struct {
 	From       string     `json:"from,omitempty"`           // sender; empty means the clinic's own address
 }
 
-// route is the server that a Mailer uses, ready for a connection.
+// route is the server that a Mailer uses, ready to be connected to.
 type route struct {
 	host       string
 	port       int
@@ -67,15 +67,15 @@ func parseRoute(address string) (*route, error) {
 	return r, nil
 }
 
-// errSealed: the password was sealed with keys that this server no longer has.
+// errSealed means that the password was sealed with keys that this server no longer has.
 var errSealed = errors.New(
-	"the password of the mail server cannot be read with the keys of this server: an owner must enter it again in " +
-		"the settings",
+	"the password of the mail server cannot be read with the keys of this server: an owner must enter the password " +
+		"again in the settings",
 )
 
-// Use sets the server that the clinic has chosen, from the next email onward; if nil, emails are written to files
-// again. If isReadable is false, the password could not be read, and emails wait. A server from MailOptions.URL takes
-// precedence.
+// Use sets the server that the clinic has chosen, starting with the next email. If it is nil, emails are written to
+// files again. If isReadable is false, the password could not be read, and emails wait. A server from MailOptions.URL
+// takes precedence.
 func (m *Mailer) Use(s *Server, password string, isReadable bool) {
 	if s == nil {
 		m.chosen.Store(nil)
@@ -88,7 +88,7 @@ func (m *Mailer) Use(s *Server, password string, isReadable bool) {
 	m.chosen.Store(r)
 }
 
-// Given returns the server from MailOptions.URL, without its password; nil means none.
+// Given returns the server from MailOptions.URL, without its password, or nil if there is none.
 func (m *Mailer) Given() *Server {
 	if m.given == nil {
 		return nil
@@ -96,7 +96,7 @@ func (m *Mailer) Given() *Server {
 	return &Server{Host: m.given.host, Port: m.given.port, Encryption: m.given.encryption, User: m.given.user}
 }
 
-// route returns the server to use now; if nil, emails are written to files.
+// route returns the server to use now. If it is nil, emails are written to files.
 func (m *Mailer) route() *route {
 	if m.given != nil {
 		return m.given
@@ -105,14 +105,14 @@ func (m *Mailer) route() *route {
 }
 
 // hangUp ends an SMTP session. A message that the server has accepted stays accepted, so hangUp ignores errors. It also
-// closes the connection, because Quit leaves it open if the server does not answer.
+// closes the connection, because Quit leaves it open if the server does not respond.
 func hangUp(c *smtp.Client) {
 	_ = c.Quit()
 	_ = c.Close()
 }
 
-// dial opens a session with the server of a route. If that fails, dial closes the connection, because the library
-// leaves it open.
+// dial opens a session with a route's server. If that fails, dial closes the connection, because the library leaves it
+// open.
 func (m *Mailer) dial(ctx context.Context, r *route) (*smtp.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(r.port), gomail.WithTimeout(m.options.Timeout),

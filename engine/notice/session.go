@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// maxSessions is the number of open connections to the mail server. Providers limit it; some allow only three.
+	// maxSessions is the maximum number of open connections to the mail server. Providers limit them, some to only
+	// three.
 	maxSessions = 2
-	// sessionIdle is how long a connection stays open after an email, for the next one.
+	// sessionIdle is how long a connection stays open after an email, in case another follows.
 	sessionIdle = 5 * time.Second
 )
 
@@ -23,14 +24,14 @@ type sessions struct {
 	idle []*session // the last used one is last
 }
 
-// session is an SMTP session and the server that it is with.
+// session is an SMTP session and the server to which it is connected.
 type session struct {
 	*smtp.Client
 	route   *route
 	expires *time.Timer
 }
 
-// take returns an idle session with the server of a route, or nil. It ends those with another server.
+// take returns an idle session with a route's server, or nil. It ends sessions with other servers.
 func (s *sessions) take(r *route) *session {
 	for {
 		s.mu.Lock()
@@ -50,7 +51,7 @@ func (s *sessions) take(r *route) *session {
 	}
 }
 
-// put makes a session idle. It ends if no email needs it within sessionIdle.
+// put makes a session idle. The session ends if no email needs it within sessionIdle.
 func (s *sessions) put(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,8 @@ func (s *sessions) expire(x *session) {
 	}
 }
 
-// session returns an idle session with the server of a route, or opens one. fresh: no email was sent over it yet.
+// session returns an idle session with a route's server, or opens one. fresh means that no email has been sent over it
+// yet.
 func (m *Mailer) session(ctx context.Context, r *route) (x *session, fresh bool, err error) {
 	if x := m.sessions.take(r); x != nil && x.UpdateDeadline(m.options.Timeout) == nil {
 		return x, false, nil

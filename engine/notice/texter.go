@@ -26,11 +26,12 @@ type Texter struct {
 
 // TexterOptions configure a Texter.
 type TexterOptions struct {
-	// Given is the gateway from the start of the program; nil means none. It takes precedence over Use.
+	// Given is the gateway set at startup, or nil if there is none. It takes precedence over Use.
 	Given  *Gateway
 	Secret string
-	// AllowPrivate allows a gateway on loopback, private and link-local addresses, and without encryption. Default:
-	// refused when the connection is made, so that a name that resolves to such an address is refused as well.
+	// AllowPrivate allows a gateway on loopback, private and link-local addresses, and without encryption. By default,
+	// such a gateway is refused when the connection is made, so that names that resolve to such addresses are refused
+	// as well.
 	AllowPrivate bool
 	Timeout      time.Duration // of one message; default 15 s
 	// Dial connects. Default: TCP, with AllowPrivate as above. A function given here is not restricted by
@@ -38,21 +39,21 @@ type TexterOptions struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// gatewayRoute is a gateway that is ready for a request.
+// gatewayRoute is a gateway that is ready for requests.
 type gatewayRoute struct {
 	gateway Gateway
 	secret  string
 	broken  error // why it cannot be used; if nil, it is usable
 }
 
-// Lost is an error of a message that was sent to the gateway without a usable answer: the gateway may have accepted
-// it. Sending it again could deliver it twice.
+// Lost is the error for a message that was sent to the gateway without a usable response. The gateway may have accepted
+// the message, so sending it again could deliver it twice.
 type Lost struct{ Err error }
 
 func (l *Lost) Error() string { return l.Err.Error() }
 func (l *Lost) Unwrap() error { return l.Err }
 
-// IsLost reports whether it is unknown if the message was accepted.
+// IsLost reports whether it is unknown if the gateway accepted the message.
 func IsLost(err error) bool {
 	var l *Lost
 	return errors.As(err, &l)
@@ -81,7 +82,7 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 	}
 	x.client = &http.Client{
 		Timeout: o.Timeout,
-		// Without kept connections, net/http never repeats a request by itself.
+		// Without keep-alive connections, net/http never retries a request on its own.
 		Transport: &http.Transport{
 			DialContext: o.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
@@ -92,10 +93,10 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 	return x, nil
 }
 
-// AllowsHTTP reports whether a gateway without encryption is allowed.
+// AllowsHTTP reports whether unencrypted gateways are allowed.
 func (x *Texter) AllowsHTTP() bool { return x.allowPrivate }
 
-// Given returns the gateway from the start, which has no secret in it; nil means none.
+// Given returns the gateway set at startup, without its secret, or nil if there is none.
 func (x *Texter) Given() *Gateway {
 	if x.given == nil {
 		return nil
@@ -104,8 +105,8 @@ func (x *Texter) Given() *Gateway {
 	return &g
 }
 
-// Use sets the gateway that the clinic has chosen, from the next message onward; nil means none. If isReadable is
-// false, the secret could not be read, and messages wait.
+// Use sets the gateway that the clinic has chosen, starting with the next message. Nil means no gateway. If isReadable
+// is false, the secret could not be read, and messages wait.
 func (x *Texter) Use(g *Gateway, secret string, isReadable bool) {
 	if g == nil {
 		x.chosen.Store(nil)
@@ -114,8 +115,8 @@ func (x *Texter) Use(g *Gateway, secret string, isReadable bool) {
 	r := &gatewayRoute{gateway: *g, secret: secret}
 	if !isReadable {
 		r.broken = errors.New(
-			"the secret of the SMS gateway cannot be read with the keys of this server: an owner must enter it " +
-				"again in the settings",
+			"the secret of the SMS gateway cannot be read with the keys of this server: an owner must enter the " +
+				"secret again in the settings",
 		)
 	}
 	x.chosen.Store(r)
@@ -131,8 +132,8 @@ func (x *Texter) route() *gatewayRoute {
 // IsSet reports whether a gateway is set.
 func (x *Texter) IsSet() bool { return x.route() != nil }
 
-// Send sends one text message to a number in E.164. *Permanent: a retry is useless. *Unreachable: nothing was sent.
-// *Lost: it is unknown whether the gateway accepted it. After any other error, it certainly did not.
+// Send sends one text message to a number in E.164 format. *Permanent: a retry is useless. *Unreachable: nothing was
+// sent. *Lost: it is unknown whether the gateway accepted it. After any other error, it certainly did not.
 func (x *Texter) Send(ctx context.Context, to, text string) error {
 	r := x.route()
 	switch {
@@ -145,8 +146,8 @@ func (x *Texter) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// Try sends one message with a gateway that is not chosen, and returns the gateway's answer: at most 300 characters.
-// Errors: those of Send.
+// Try sends one message through a gateway that has not been chosen, and returns the gateway's response, truncated to
+// 300 characters. Errors: those of Send.
 func (x *Texter) Try(ctx context.Context, g Gateway, secret, to, text string) (said string, err error) {
 	return x.send(ctx, &gatewayRoute{gateway: g, secret: secret}, gatewayText{to, text})
 }
@@ -180,7 +181,7 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	case err != nil:
 		return "", &Lost{
 			errors.New(
-				"the SMS gateway did not answer in time, or closed the connection: it may have sent the message",
+				"the SMS gateway did not respond in time, or closed the connection: it may have sent the message",
 			),
 		}
 	}
@@ -193,16 +194,17 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	case code >= 200 && code < 300 && strings.Contains(squeezed(string(raw)), squeezed(g.Success)):
 		return said, nil
 	case code >= 200 && code < 300 && readErr != nil, code >= 500 && code != http.StatusServiceUnavailable:
-		return said, &Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message",
+		return said, &Lost{fmt.Errorf("the SMS gateway responded with status %d but without a result: it may have "+
+			"sent the message",
 			code)}
 	case code >= 200 && code < 300:
-		return said, permanent("the SMS gateway refused the message: its answer does not contain the expected text")
+		return said, permanent("the SMS gateway refused the message: its response does not contain the expected text")
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return said, fmt.Errorf("the SMS gateway answered %d: check the account and the secret", code)
+		return said, fmt.Errorf("the SMS gateway responded with status %d: check the account and the secret", code)
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		return said, fmt.Errorf("the SMS gateway answered %d", code)
+		return said, fmt.Errorf("the SMS gateway responded with status %d", code)
 	}
-	return said, permanent(fmt.Sprintf("the SMS gateway answered %d", answer.StatusCode))
+	return said, permanent(fmt.Sprintf("the SMS gateway responded with status %d", answer.StatusCode))
 }
 
 // squeezed returns s without white space.

@@ -21,7 +21,7 @@ import (
 // trialTime is the maximum duration of a trial.
 const trialTime = 12 * time.Second
 
-// Finding is the result of a trial: the first problem.
+// Finding is the result of a trial: the first problem found.
 type Finding string
 
 // The possible results of a trial.
@@ -31,12 +31,12 @@ const (
 	FoundNobody  Finding = "refused"      // no server listens on this port
 	FoundTimeout Finding = "timeout"      // no answer
 	FoundClosed  Finding = "closed"       // the server closed the connection
-	// TLS from the first byte was requested, but the server does not encrypt
+	// implicit TLS was requested, but the server does not use encryption
 	FoundNotTLS     Finding = "not_encrypted"
 	FoundNoStartTLS Finding = "no_starttls"         // the server does not support STARTTLS
 	FoundOtherName  Finding = "certificate_name"    // its certificate is for another name
 	FoundExpired    Finding = "certificate_expired" // its certificate is not valid now
-	// no authority that this machine trusts has signed its certificate
+	// the certificate was not signed by an authority that this machine trusts
 	FoundUnknownCA     Finding = "certificate_unknown"
 	FoundOldTLS        Finding = "tls"               // any other failed TLS handshake
 	FoundNoMailServer  Finding = "no_mail_server"    // the answer is not from a mail server
@@ -50,13 +50,13 @@ const (
 	FoundOther         Finding = "other"
 )
 
-// Trial is the result of a trial, with the server's own answer.
+// Trial is the result of a trial, including the server's own response.
 type Trial struct {
 	Finding Finding
 	Said    string // "535 5.7.8 …"; for a certificate: the names that it is for. Empty means no answer
 }
 
-// Try sends one message with a server and returns the result. It stores nothing and leaves the mailer unchanged.
+// Try sends one message through a server and returns the result. It does not store anything or change the mailer.
 func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Trial {
 	msg, err := message(x)
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	if err != nil {
 		return met(err, FoundGreeting, false)
 	}
-	// ends the session with a server that no longer answers
+	// ends the session if the server no longer responds
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	defer hangUp(client)
 	if finding, err := say(client, msg); err != nil {
@@ -105,7 +105,7 @@ func say(c *smtp.Client, msg *gomail.Msg) (Finding, error) {
 	return FoundMessage, w.Close()
 }
 
-// met converts an error to a Trial. step is the finding if the server refused. late: the deadline has passed.
+// met converts an error to a Trial. step is the finding if the server refused. late means that the deadline has passed.
 func met(err error, step Finding, late bool) Trial {
 	var (
 		answer  *textproto.Error
@@ -163,7 +163,7 @@ func refused(code int, step Finding) Finding {
 	return step
 }
 
-// inWords returns a server's answer on one line of at most 300 characters (and "…"), without characters that a page
+// inWords returns a server's response on one line of at most 300 characters (plus "…"), without characters that a page
 // or a terminal would interpret.
 func inWords(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")

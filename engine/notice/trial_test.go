@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestTrialReportsFailures: the trial names each fault of the mail settings, with the mail server's words.
+// TestTrialReportsFailures: the trial reports each fault in the mail settings, in the mail server's own words.
 func TestTrialReportsFailures(t *testing.T) {
 	ours, trusted := noticetest.Certified(t, time.Now().Add(time.Hour), "127.0.0.1")
 	other, _ := noticetest.Certified(t, time.Now().Add(time.Hour), "mail.provider.example")
@@ -91,7 +91,7 @@ func TestTrialReportsFailures(t *testing.T) {
 	}
 }
 
-// TestTrialWithoutServer: no listener, and an unknown host name.
+// TestTrialWithoutServer: nothing is listening, or the host name is unknown.
 func TestTrialWithoutServer(t *testing.T) {
 	m, err := NewMailer(MailOptions{Dir: t.TempDir(), Timeout: 5 * time.Second})
 	if err != nil {
@@ -107,8 +107,8 @@ func TestTrialWithoutServer(t *testing.T) {
 	}
 }
 
-// TestChangedMailServerAppliesToNextEmail: an address that the mailer got from a flag does not change. If the
-// server's password cannot be read, email waits and does not fail.
+// TestChangedMailServerAppliesToNextEmail: an address that was set with a flag does not change. If the server's
+// password cannot be read, email waits instead of failing.
 func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	taken := make(chan string, 4)
 	relay := noticetest.Script{Taken: func(message string) { taken <- message }}

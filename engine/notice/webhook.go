@@ -42,8 +42,8 @@ func secretKey(secret string) ([]byte, bool) {
 	return key, found && err == nil && len(key) >= 24
 }
 
-// Sign returns the value of the header webhook-signature: HMAC-SHA256 over id, timestamp in Unix seconds and body,
-// joined by dots.
+// Sign returns the value of the webhook-signature header: HMAC-SHA256 over the id, the timestamp in Unix seconds and
+// the body, joined by dots.
 func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 	key, ok := secretKey(secret)
 	if !ok {
@@ -58,16 +58,16 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 // Hooks posts webhooks. It is safe for concurrent use.
 type Hooks struct{ client *http.Client }
 
-// ErrGone is in the error of a webhook whose receiver answered 410. By Standard Webhooks, the sender must stop
-// calling it.
-var ErrGone = errors.New("the webhook's server answered 410 (Gone)")
+// ErrGone is wrapped by the error for a webhook whose receiver responded with 410. According to Standard Webhooks, the
+// sender must stop calling it.
+var ErrGone = errors.New("the webhook's server responded with 410 (Gone)")
 
 // HookOptions configure Hooks.
 type HookOptions struct {
-	// AllowPrivate allows webhooks to loopback, private and link-local addresses. Default: refused when the
-	// connection is made, so that a name that resolves to such an address is refused as well.
+	// AllowPrivate allows webhooks to loopback, private and link-local addresses. By default, they are refused when the
+	// connection is made, so that names that resolve to such addresses are refused as well.
 	AllowPrivate bool
-	// Timeout of one delivery. Default 15 s.
+	// Timeout per delivery. Default: 15 s.
 	Timeout time.Duration
 	// Dial connects. Default: TCP, with AllowPrivate as above. A function given here is not restricted by
 	// AllowPrivate.
@@ -98,15 +98,15 @@ func NewHooks(o HookOptions) *Hooks {
 	}}
 }
 
-// Answer is the response of a webhook's receiver. The zero value: there was none.
+// Answer is the response from a webhook's receiver. The zero value means that there was none.
 type Answer struct {
 	Status int
 	Body   []byte // at most its first 64 KiB, and less if the connection broke
 }
 
-// Post delivers one webhook, signed with each of the secrets. The receiver identifies repeats by the id. The answer
-// is valid even with an error. *Permanent: a retry is useless; it wraps ErrGone if the receiver answered 410.
-// *Unreachable: nothing was sent. Any other error can be retried too.
+// Post delivers one webhook, signed with each of the secrets. The receiver recognizes repeats by the id. The Answer is
+// valid even if there is an error. *Permanent: a retry is useless; it wraps ErrGone if the receiver responded with 410.
+// *Unreachable: nothing was sent. After any other error, the webhook can also be retried.
 func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id string, at time.Time,
 	body []byte) (a Answer, err error) {
 	signatures := make([]string, len(secrets))
@@ -141,7 +141,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	case err != nil && !connected.Load():
 		return a, &Unreachable{errors.New("the webhook's server could not be reached")}
 	case err != nil:
-		return a, errors.New("the webhook's server did not answer in time, or closed the connection")
+		return a, errors.New("the webhook's server did not respond in time, or closed the connection")
 	}
 	defer answer.Body.Close()
 	a.Status = answer.StatusCode
@@ -152,5 +152,5 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	case a.Status >= 200 && a.Status < 300:
 		return a, nil
 	}
-	return a, fmt.Errorf("the webhook's server answered %d", a.Status)
+	return a, fmt.Errorf("the webhook's server responded with status %d", a.Status)
 }

@@ -11,15 +11,15 @@ import (
 	"holdfast/store"
 )
 
-// appointments has the confirmed appointments of each specialist in memory, for the range that was requested last.
-// Slot lists are computed again after every booking, and reading thousands of rows for that takes the database twenty
-// times as long as the arithmetic. A time that is taken in memory is refused without a query.
+// appointments keeps each specialist's confirmed appointments in memory, for the range that was requested last. Slot
+// lists are recomputed after every booking, and reading the thousands of rows needed for that from the database would
+// take twenty times as long as the computation. A time that is taken in memory is refused without a query.
 //
-// The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory matches
-// the database.
+// The feed applies every committed change, in commit order, before the change's Write returns (follow.go), so memory
+// matches the database.
 type appointments struct {
-	// Both are called under the lock. So the live state never refuses time that is free in this memory, and a read
-	// that is older than a change does not set time that the change has freed.
+	// Both are called under the lock. So the live state never refuses time that is free in this memory, and a read that
+	// is older than a change does not mark time as taken that the change has freed.
 	filled   func([]store.Taken)                            // receives the result of a read
 	followed func(change int64, before, after *store.Taken) // receives a change
 
@@ -31,15 +31,16 @@ type specialistTime struct {
 	changes  uint64    // counts the applied changes, so that a read during which one was applied is not stored
 	from, to time.Time // the range that list covers; empty if they are equal
 	list     []store.Taken
-	// at least the largest distance from a slot start in list to either end of its slot or busy interval
+	// at least the largest distance between a slot start in list and either end of its slot or busy interval
 	reach time.Duration
 }
 
-// maxTakenSpan is the longest range that is stored for one specialist. A longer read is answered but not stored.
+// maxTakenSpan is the longest range that is stored for one specialist. The result of a longer read is returned but not
+// stored.
 const maxTakenSpan = 100 * 24 * time.Hour
 
-// read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, regardless of the
-// order of specialistIDs. It answers from memory if memory covers the range.
+// read returns what store.Reader.Taken returns, in the same order: by specialist, then slot start, then seat,
+// regardless of the order of specialistIDs. It reads from memory if memory covers the range.
 func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from,
 	to time.Time) ([]store.Taken, error) {
 	if !slices.IsSorted(specialistIDs) { // callers list specialists by priority
@@ -74,7 +75,7 @@ func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs [
 	}
 	k.mu.RUnlock()
 
-	// A miss is read over the requested range and the stored range together, so that reads of one day and of a month
+	// After a miss, the requested range and the stored range are read together, so that reads of one day and of a month
 	// do not evict each other.
 	first, last := k.widened(missing, from, to)
 	all, err := r.Taken(ctx, specialistIDs, first, last)
@@ -161,13 +162,13 @@ func (s *specialistTime) remove(t *store.Taken) {
 
 func bySlotStart(t store.Taken, at time.Time) int { return t.SlotStart.Compare(at) }
 
-// reachOf returns the largest distance of t's slot and busy interval from its slot start, in either direction.
+// reachOf returns how far t's slot and busy interval extend from its slot start, in either direction.
 func reachOf(t *store.Taken) time.Duration {
 	return max(t.SlotEnd.Sub(t.SlotStart), t.BusyEnd.Sub(t.SlotStart), t.SlotStart.Sub(t.BusyStart))
 }
 
-// apply applies one committed change: it removes the time that the appointment took before and adds the time that it
-// takes now, including that of its resources.
+// apply applies one committed change: it removes the time that the appointment occupied before and adds the time that
+// it occupies now, including its resources' time.
 func (k *appointments) apply(change int64, before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,9 +177,8 @@ func (k *appointments) apply(change int64, before, after *store.Taken) {
 		if t == nil {
 			continue
 		}
-		// A stored read may already contain this change, so its entry is removed first and cannot be there twice. If
-		// the read already contains a later change, the appointment is there twice until the feed delivers that
-		// change.
+		// A stored read might already contain this change, so its entry is removed first to avoid duplicates. If the
+		// read already contains a later change, the appointment appears twice until the feed delivers that change.
 		for _, id := range append(t.Resources.List(), t.SpecialistID) {
 			s := k.of(id)
 			s.changes++
@@ -199,16 +199,16 @@ func (k *appointments) apply(change int64, before, after *store.Taken) {
 	}
 }
 
-// TakenTime answers as store.Reader.Taken does, from memory if memory covers the range.
+// TakenTime returns what store.Reader.Taken returns, from memory if memory covers the range.
 func (tm *Time) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	return tm.appointments.read(ctx, tm.store, specialistIDs, from, to)
 }
 
-// atOnce is the length of the calendar part that TakenTimeInWeeks reads into memory.
+// atOnce is how much of the calendar TakenTimeInWeeks reads into memory at a time.
 const atOnce = 4 * 7 * 24 * time.Hour
 
-// TakenTimeInWeeks is TakenTime for callers that ask about single starts on any day. It reads whole weeks that memory
-// does not have, so that memory can answer the next call.
+// TakenTimeInWeeks is TakenTime for callers that check single start times on arbitrary days. If the range is not in
+// memory, it reads whole weeks, so that the next call can be served from memory.
 func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistIDs []string, from,
 	to time.Time) ([]store.Taken, error) {
 	if !tm.appointments.covers(specialistIDs, from, to) {
@@ -231,7 +231,7 @@ func (k *appointments) covers(specialistIDs []string, from, to time.Time) bool {
 	return true
 }
 
-// ForgetTaken clears the stored time: the next read of each specialist queries the database.
+// ForgetTaken clears the stored time. The next read for each specialist queries the database.
 func (tm *Time) ForgetTaken() {
 	tm.appointments.mu.Lock()
 	defer tm.appointments.mu.Unlock()
@@ -243,7 +243,7 @@ func overlaps(t *store.Taken, from, to time.Time) bool {
 	return t.SlotStart.Before(to) && from.Before(t.SlotEnd) || t.BusyStart.Before(to) && from.Before(t.BusyEnd)
 }
 
-// Compare is the order of one specialist's time: slot start, then seat, then id.
+// Compare orders one specialist's time: by slot start, then seat, then id.
 func Compare(a, b store.Taken) int {
 	return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.Seat, b.Seat),
 		cmp.Compare(a.AppointmentID, b.AppointmentID))

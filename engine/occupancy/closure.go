@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// ClosedFor is how long a refusal counts.
+	// ClosedFor is how long a refusal remains in effect.
 	ClosedFor = 10 * time.Minute
-	// closedAtLeast is how old a refusal must be before a listing can remove it. A listing that still has a slot just
-	// after its refusal is out of date, and would have the same slot offered and refused again.
+	// closedAtLeast is how old a refusal must be before a listing can remove it. A listing that still contains a slot
+	// just after it was refused is out of date, and would cause the same slot to be offered and refused again.
 	closedAtLeast = time.Minute
 	// maxClosed is the maximum number of closures. The oldest refusal is deleted first.
 	maxClosed = 1000
 )
 
-// closures has the recent refusals.
+// closures contains the recent refusals.
 type closures struct {
 	mu      sync.Mutex
 	all     []store.Closure // the oldest refusal first; shared, must not be changed
 	changed chan struct{}   // buffered, one element: recompute when the next closure expires
 }
 
-// believed reports whether a refusal still counts. A refusal in the future was recorded before the clock was set
+// believed reports whether a refusal is still in effect. A refusal in the future was recorded before the clock was set
 // back.
 func believed(c *store.Closure, now time.Time) bool { return now.Sub(c.Since).Abs() < ClosedFor }
 
@@ -39,7 +39,7 @@ func (k *closures) list() []store.Closure {
 	return k.all
 }
 
-// over adds the closures of these specialists to the taken time and preserves its order.
+// over adds these specialists' closures to the taken time, preserving its order.
 func (k *closures) over(taken []store.Taken, specialistIDs []string) []store.Taken {
 	all := k.list()
 	if len(all) == 0 {
@@ -62,13 +62,13 @@ func (k *closures) over(taken []store.Taken, specialistIDs []string) []store.Tak
 	return taken
 }
 
-// Closed lists the closures that count now, the oldest refusal first.
+// Closed lists the closures currently in effect, oldest refusal first.
 func (tm *Time) Closed() []store.Closure {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(tm.closed.list()), func(c store.Closure) bool { return !believed(&c, now) })
 }
 
-// CloseTime closes the time of an appointment that the practice-management system refused because that time is taken
+// CloseTime closes the time of an appointment that the practice-management system refused because the time is taken
 // there.
 func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
 	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end,
@@ -86,7 +86,7 @@ func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID strin
 		return tx.PutClosure(ctx, c)
 	})
 	if err != nil {
-		tm.log.Error("failed to close a refused slot; it may be offered again", "appointment", appointmentID,
+		tm.log.Error("failed to close a refused slot; the slot may be offered again", "appointment", appointmentID,
 			"error", err)
 	}
 }
@@ -112,8 +112,8 @@ func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bo
 	})
 }
 
-// OpenListed deletes the closures whose time is open again in a listing of the practice-management system. The
-// openings are those of one specialist. asked is the instant of the request.
+// OpenListed deletes closures whose time is open again in a listing from the practice-management system. openings are
+// the specialist's. asked is when the listing was requested.
 func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []Interval, asked time.Time) {
 	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast &&
@@ -143,7 +143,7 @@ func (tm *Time) ReadClosures(ctx context.Context) error {
 	return nil
 }
 
-// FollowClosures applies changed closures of these specialists, and notifies all pages to list their time again.
+// FollowClosures applies changes to these specialists' closures and notifies all pages to reload their time.
 func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	if err := tm.ReadClosures(ctx); err != nil {
 		tm.log.Error("failed to load closures; refused times may be listed", "error", err)
@@ -155,7 +155,7 @@ func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	}
 }
 
-// OpenClosed deletes closures that are older than ClosedFor, until ctx ends.
+// OpenClosed deletes closures that are older than ClosedFor, until ctx is done.
 func (tm *Time) OpenClosed(ctx context.Context) {
 	for {
 		now := time.Now()
@@ -179,7 +179,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 			return !believed(c, now)
 		}); err != nil && ctx.Err() == nil {
 			tm.log.Warn("failed to publish expired closures; open pages still show these times as closed", "error", err)
-			// the closure no longer counts; only open pages are not notified yet
+			// the closure is no longer in effect; only open pages have not been notified yet
 			pause := time.NewTimer(10 * time.Second)
 			select {
 			case <-ctx.Done():
@@ -190,7 +190,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 	}
 }
 
-// WithClosed adds the closures of these specialists to their taken time.
+// WithClosed adds these specialists' closures to their taken time.
 func (tm *Time) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {
 	return tm.closed.over(taken, specialistIDs)
 }

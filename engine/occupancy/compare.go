@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Differences lists, as text, the differences between memory and the database. It may report a change that is
-// committed while it runs; a difference that every call reports is real.
+// Differences lists, as text, the differences between memory and the database. It can report a change that is committed
+// while it runs. A difference that every call reports is real.
 func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 	for _, s := range tm.appointments.copies() {
 		stored, err := tm.store.Taken(ctx, []string{s.specialistID}, s.from, s.to)
@@ -29,7 +29,7 @@ func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 		describe(stored, describeClosure))...), nil
 }
 
-// occupied is a copy of the time of one specialist in memory.
+// occupied is a copy of one specialist's time in memory.
 type occupied struct {
 	specialistID string
 	from, to     time.Time

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// FollowAppointment applies a change of an appointment to the taken time, the busy bits and the generations, and then
+// FollowAppointment applies an appointment change to the taken time, the busy bits and the generations, and then
 // publishes it to the pages.
 func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	s := tm.clinic.Current()
@@ -36,8 +36,8 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	})
 }
 
-// followBusy passes a change on to the live state, which refuses booked time. The live state receives only
-// appointments that share their time with no other.
+// followBusy passes a change on to the live state, which refuses booked time. The live state receives only appointments
+// that do not share their time with another one.
 func (tm *Time) followBusy(change int64, before, after *store.Taken) {
 	var freed, taken holds.Booked
 	if before != nil && !before.Overbook {
@@ -72,7 +72,7 @@ func booked(t *store.Taken) holds.Booked {
 		SlotEnd: t.SlotEnd}
 }
 
-// Booked returns the time of an appointment that a claim moves, for holds.Claim.Moving. An overbooked appointment has
+// Booked returns the time of an appointment that is being moved, for holds.Claim.Moving. An overbooked appointment has
 // no time of its own to free: it overlaps another appointment.
 func Booked(a *store.Appointment) holds.Booked {
 	if a.Overbook {
@@ -81,9 +81,9 @@ func Booked(a *store.Appointment) holds.Booked {
 	return holds.Booked{AppointmentID: a.ID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd}
 }
 
-// Doubt queues a refusal of the live state to be checked against the database, because the time is free in this
-// process's memory. Either another node has just booked it, or its busy bit is stale, for example because Redis was
-// unreachable during a cancellation. Doubt does not wait, and the claim stays refused.
+// Doubt queues a live state refusal to be checked against the database, because the time is free in this process's
+// memory. Either another node has just booked the time, or its busy bit is stale, for example because Redis was
+// unreachable during a cancellation. Doubt does not wait, and the claim remains refused.
 func (tm *Time) Doubt(span *holds.Span) {
 	select {
 	case tm.doubts <- *span:
@@ -91,7 +91,7 @@ func (tm *Time) Doubt(span *holds.Span) {
 	}
 }
 
-// SettleDoubts checks refusals until ctx ends, and clears the time that is free in the database.
+// SettleDoubts checks refusals until ctx is done, and clears busy bits for time that is free in the database.
 func (tm *Time) SettleDoubts(ctx context.Context) {
 	for {
 		select {
@@ -99,7 +99,7 @@ func (tm *Time) SettleDoubts(ctx context.Context) {
 			return
 		case span := <-tm.doubts:
 			if err := tm.settleDoubt(ctx, &span); err != nil && ctx.Err() == nil {
-				tm.log.Warn("failed to compare a refused time with the database; the next refusal checks it again",
+				tm.log.Warn("failed to compare a refused time with the database; the next refusal repeats the comparison",
 					"error", err)
 			}
 		}

@@ -1,32 +1,32 @@
-// Package occupancy has the occupied time of each specialist in memory: the confirmed appointments, and the time that
-// the practice-management system reports as taken or open.
+// Package occupancy keeps each specialist's occupied time in memory: the confirmed appointments, and the time that the
+// practice-management system reports as taken or open.
 //
 // # Appointments
 //
-// Memory has the confirmed appointments of each specialist for the range that was requested last (appointment.go).
-// The store's feed applies every change in commit order before the Write that made it returns (follow.go). So memory
+// Memory contains each specialist's confirmed appointments for the range that was requested last (appointment.go). The
+// store's feed applies every change in commit order before the Write that made it returns (follow.go). So memory
 // matches the database, and a time that is taken is refused without a query.
 //
 // # Time that the practice-management system refused
 //
-// An appointment that only the practice-management system has looks like free time here. If the practice-management
-// system refuses a slot for that reason, the engine closes its time like a booked one: it is not listed, not offered
-// to agents, and cannot be held or booked. It opens again when the practice-management system lists it, and after
-// ClosedFor in any case, since no notification reports when it is free. An agent's booking ignores closures, because
-// the practice-management system answers before the booking is confirmed. Closures are rows, so they survive a
+// An appointment that exists only in the practice-management system looks like free time here. If that system refuses a
+// slot for this reason, the engine closes the slot's time as if it were booked: it is not listed, not offered to
+// agents, and cannot be held or booked. The time opens again when the practice-management system lists it, or after
+// ClosedFor at the latest, since no notification says when it becomes free. An agent's booking ignores closures,
+// because the practice-management system responds before the booking is confirmed. Closures are rows, so they survive a
 // restart (closure.go).
 //
 // # Openings of the practice-management system
 //
-// If the practice-management system lists its openings, package outbound fetches them ahead, and a slot is offered
-// only if it is within one. Otherwise a time that was booked there by telephone would be offered here, confirmed by
-// email, and refused an hour later. Openings count until they are older than the limit. After that the
-// practice-management system has been unreachable for a long time, and the engine offers Holdfast's own calendar
-// again, as before the first answer, so that an outage does not empty the page. Bookings then wait in the queue and
-// may be refused (opening.go, docs/decisions/0025).
+// If the practice-management system lists its openings, package outbound fetches them ahead, and a slot is offered only
+// if it is within one. Otherwise, a time booked there by telephone would be offered here, confirmed by email, and
+// refused an hour later. Openings are used until they are older than the limit. By then, the practice-management system
+// has been unreachable for a long time, and the engine offers Holdfast's own calendar again, as it did before the first
+// response, so that an outage does not empty the page. Bookings then wait in the queue and might be refused
+// (opening.go, docs/decisions/0025).
 //
-// If the practice-management system has listed no opening for a type since the start, the type is offered from
-// Holdfast's own calendar: not every practice has configured its online openings.
+// If the practice-management system has not listed any opening for a type since startup, the type is offered from
+// Holdfast's own calendar, because not every practice has configured its online openings.
 package occupancy
 
 import (
@@ -39,7 +39,7 @@ import (
 	"holdfast/store"
 )
 
-// Time has the occupied time of all specialists. It is safe for concurrent use.
+// Time contains the occupied time of all specialists. It is safe for concurrent use.
 type Time struct {
 	store  store.Store
 	holds  holds.Backend // its busy bits
@@ -53,11 +53,11 @@ type Time struct {
 	doubts       chan holds.Span // refusals to check; see Doubt
 }
 
-// maxDoubts is the maximum number of refusals that wait to be checked.
+// maxDoubts is the maximum number of refusals waiting to be checked.
 const maxDoubts = 64
 
 // New returns an empty Time. It reads time on request and follows the changes that it receives. openingsMaxAge is the
-// age up to which openings of the practice-management system count.
+// age up to which the practice-management system's openings are used.
 func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher,
 	openingsMaxAge time.Duration) *Time {
 	tm := &Time{store: s, holds: live, log: log, clinic: c, events: events}

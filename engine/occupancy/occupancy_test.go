@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOccupancyEqualsStore books, moves and cancels at random and reads changing ranges: the state in memory must
-// equal the database's answer, in the same order, at every step.
+// TestOccupancyEqualsStore books, moves and cancels at random and reads changing ranges: at every step, the state in
+// memory must equal the database's result, in the same order.
 func TestOccupancyEqualsStore(t *testing.T) {
 	t.Parallel()
 	e, specialists := enginetest.BookedClinic(t, 3, 0)

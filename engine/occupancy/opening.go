@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// openings has the openings of the practice-management system, by appointment type.
+// openings contains the practice-management system's openings, by appointment type.
 type openings struct {
 	maxAge time.Duration
 
@@ -26,7 +26,7 @@ type typeOpenings struct {
 	days  map[store.Date]openDay
 }
 
-// openDay has the openings of one local day of the clinic. It is immutable.
+// openDay contains the openings on one local day of the clinic. It is immutable.
 type openDay struct {
 	asked time.Time
 	of    map[string][]Interval // by specialist; ordered by start, with gaps between them
@@ -35,8 +35,8 @@ type openDay struct {
 // Interval is a range of time [From, To).
 type Interval struct{ From, To time.Time }
 
-// IsOpen reports whether the practice-management system has the time of a slot open, or has no openings for it that
-// count. own has ranges that count as open too: the time of appointments that are being moved.
+// IsOpen reports whether a slot's time is open in the practice-management system, or whether there are no usable
+// openings for it. own contains ranges that also count as open: the times of appointments being moved.
 func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time,
 	own []Interval, now time.Time) bool {
 	tm.open.mu.RLock()
@@ -60,8 +60,8 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 	return slices.ContainsFunc(open, func(i Interval) bool { return !start.Before(i.From) && !end.After(i.To) })
 }
 
-// OnlyOpen removes the computed slots that the practice-management system has not opened. specialists are those of
-// the calendars of rooms, in the same order.
+// OnlyOpen removes the computed slots that the practice-management system has not opened. specialists are the
+// specialists of the calendars in rooms, in the same order.
 func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string,
 	now time.Time) *availability.Rooms {
 	tm.open.mu.RLock()
@@ -73,9 +73,9 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpen(s, t, specialists[who], start, nil, now) })
 }
 
-// LearnOpenings stores the openings of a type that the practice-management system returned for the days from first to
-// before end, by specialist. asked is the instant of the request. LearnOpenings deletes the closures within these
-// openings. If an opening changed, it notifies all pages to list again.
+// LearnOpenings stores a type's openings that the practice-management system returned for the days from first up to but
+// not including end, by specialist. asked is when they were requested. LearnOpenings deletes the closures within these
+// openings. If an opening has changed, it notifies all pages to reload their lists.
 func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date,
 	bySpecialist map[string][]Interval, asked time.Time) {
 	zone := tm.clinic.Zone()
@@ -121,8 +121,8 @@ func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, fir
 	}
 }
 
-// ForgetOpenings deletes past days and openings that are too old to count. If that changes the slots of a type, it
-// notifies all pages to list again.
+// ForgetOpenings deletes past days and openings that are too old to be used. If that changes a type's slots, it
+// notifies all pages to reload their lists.
 func (tm *Time) ForgetOpenings(ctx context.Context) {
 	now, today := time.Now(), store.DateOf(time.Now().In(tm.clinic.Zone()))
 	var changed []string
@@ -147,7 +147,7 @@ func (tm *Time) ForgetOpenings(ctx context.Context) {
 	}
 }
 
-// tellOpenings notifies all pages to list a type again.
+// tellOpenings notifies all pages to reload the list of a type.
 func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
 	generation := tm.clinic.MoveGenerations(appointmentTypeID)
 	if t := tm.clinic.Current().Types[appointmentTypeID]; t != nil {
@@ -166,8 +166,7 @@ type OpeningsKnown struct {
 	Oldest, Newest    time.Time
 }
 
-// OpeningsKnown returns how old the openings of each type are, by type id. It leaves out types without openings that
-// count.
+// OpeningsKnown returns how old the openings of each type are, by type id. It leaves out types without usable openings.
 func (tm *Time) OpeningsKnown() []OpeningsKnown {
 	now := time.Now()
 	var list []OpeningsKnown
@@ -194,7 +193,7 @@ func (tm *Time) OpeningsKnown() []OpeningsKnown {
 	return list
 }
 
-// merged returns the same intervals by start, joined if they touch or overlap.
+// merged returns the same intervals sorted by start, joined if they touch or overlap.
 func merged(list []Interval) []Interval {
 	slices.SortFunc(list, func(a, b Interval) int { return a.From.Compare(b.From) })
 	var joined []Interval

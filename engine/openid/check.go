@@ -14,27 +14,27 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Finding is the problem that a check of an issuer found.
+// Finding is the problem found when checking an issuer.
 type Finding string
 
 // The findings.
 const (
 	FoundNothing     Finding = ""
 	FoundNoHost      Finding = "unknown_host" // no host has this name
-	FoundUnreachable Finding = "unreachable"  // there is no answer, or not in time
+	FoundUnreachable Finding = "unreachable"  // there was no response, or it came too late
 	FoundCertificate Finding = "certificate"  // it is invalid, or not from an authority that this machine trusts
 	FoundNoProvider  Finding = "no_provider"  // the server is not an identity provider
 	FoundOtherIssuer Finding = "other_issuer" // its metadata has another issuer name
 	FoundNotHTTPS    Finding = "not_https"    // one of its addresses is not encrypted
-	// it lacks the code flow, or a signature algorithm that this server accepts
+	// it does not support the code flow or a signature algorithm that this server accepts
 	FoundNoCode   Finding = "no_code"
 	FoundNoKeys   Finding = "no_keys"  // its keys are unreadable
 	FoundClient   Finding = "client"   // the client is unknown to it, or the secret is wrong
 	FoundRedirect Finding = "redirect" // the redirect address of this server is not registered
 )
 
-// Look checks whether an issuer can sign users in for this client: it must answer, have keys, and accept the client.
-// For the last check Look sends a code that the issuer has never issued. The error in the answer distinguishes a
+// Look checks whether an issuer can sign users in for this client: it must respond, have keys, and accept the client.
+// For the last check, Look sends a code that the issuer has never issued. The error in the response distinguishes a
 // wrong client from an accepted one.
 func (c *Client) Look(ctx context.Context, l Login) Finding {
 	f, err := c.discover(ctx, l.Issuer)
@@ -68,7 +68,7 @@ func (c *Client) Look(ctx context.Context, l Login) Finding {
 }
 
 // signsAsWeKnow reports whether one of the algorithms uses public keys. Other algorithms sign with a secret that the
-// client has as well, or not at all.
+// client also has, or do not sign at all.
 func signsAsWeKnow(algorithms []string) bool {
 	for _, a := range algorithms {
 		if a == oidc.EdDSA || len(a) == 5 && (strings.HasPrefix(a, "RS") ||
@@ -95,7 +95,7 @@ func (c *Client) hasKeys(ctx context.Context, address string) bool {
 	return answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&set) == nil && len(set.Keys) > 0
 }
 
-// met converts an error of a call to a finding.
+// met converts an error from a call to a finding.
 func met(err error) Finding {
 	var (
 		calls       *url.Error

@@ -21,7 +21,7 @@ func (t *truth) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// words is a list of strings. A claim of another form is an empty list.
+// words is a list of strings. A claim in any other form becomes an empty list.
 type words []string
 
 func (w *words) UnmarshalJSON(b []byte) error {
@@ -31,7 +31,7 @@ func (w *words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// said contains the claims that read uses in addition to those of every ID token.
+// said contains the claims that read uses in addition to those in every ID token.
 type said struct {
 	Party    string `json:"azp"`
 	Email    string `json:"email"`
@@ -52,7 +52,7 @@ func read(token *oidc.IDToken, l Login, s Secrets) (Claims, error) {
 	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // it belongs to another sign-in
 		return Claims{}, ErrRefused
 	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1:
-		// made for another client (OpenID Connect Core 3.1.3.7)
+		// issued for another client (OpenID Connect Core 3.1.3.7)
 		return Claims{}, ErrRefused
 	case token.Subject == "" || len(token.Subject) > 255 || strings.ContainsFunc(token.Subject, unicode.IsControl):
 		return Claims{}, ErrRefused

@@ -1,5 +1,5 @@
-// Package openid signs users in with OpenID Connect at the identity provider of a clinic. It reads the provider's
-// metadata, builds the address to which it sends a browser, and reads the identity of the user who returns.
+// Package openid signs users in through a clinic's identity provider, using OpenID Connect. It reads the provider's
+// metadata, builds the address to which it sends the browser, and reads the identity of the user who returns.
 //
 // # Trust
 //
@@ -7,11 +7,11 @@
 // signed with a current key of the issuer, by a public-key algorithm, for this client alone and for this sign-in (its
 // nonce), and has not expired. Clocks may differ by two minutes.
 //
-// The issuer's metadata is fetched again after an hour. Its keys are also fetched when a token is signed with an
-// unknown key. So a new key works immediately, and a withdrawn key stops working within an hour, or within a day
-// while the metadata cannot be fetched.
+// The issuer's metadata is refetched after an hour. Its keys are also fetched when a token is signed with an unknown
+// key. So a new key works immediately, and a withdrawn key stops working within an hour, or within a day if the
+// metadata cannot be fetched.
 //
-// Every address is https. Answers are limited in size, and redirects are not followed.
+// Every address uses https. Responses are limited in size, and redirects are not followed.
 package openid
 
 import (
@@ -36,7 +36,7 @@ type Provider struct {
 	Issuer   string `json:"issuer"`           // such as https://accounts.google.com
 	ClientID string `json:"clientId"`         //
 	Sealed   string `json:"sealed,omitempty"` // the client's secret, sealed; empty means none
-	// of the email addresses that identify a user at the first sign-in
+	// the domains of the email addresses that identify a user at the first sign-in
 	Domains    []string `json:"domains"`
 	NewRole    string   `json:"newRole,omitempty"`    // the role of a user who is unknown here; empty: they are refused
 	OwnersOnly bool     `json:"ownersOnly,omitempty"` // only owners can sign in with a password
@@ -48,7 +48,7 @@ type Login struct {
 	Redirect                 string // the exact address to which the issuer redirects browsers
 }
 
-// Secrets belong to one sign-in. State is part of addresses in the browser, the others are not.
+// Secrets belong to one sign-in. State appears in addresses in the browser; the others do not.
 type Secrets struct{ State, Nonce, Verifier string }
 
 // NewVerifier creates a secret for PKCE (RFC 7636).
@@ -64,9 +64,9 @@ type Claims struct {
 
 var (
 	// ErrUnavailable means that the issuer is unreachable.
-	ErrUnavailable = errors.New("the identity provider is not answering")
-	// ErrRefused means that the issuer's answer signs no user in.
-	ErrRefused = errors.New("the identity provider's answer cannot be trusted")
+	ErrUnavailable = errors.New("the identity provider is not responding")
+	// ErrRefused means that the issuer's response does not sign a user in.
+	ErrRefused = errors.New("the identity provider's response cannot be trusted")
 )
 
 const (
@@ -85,7 +85,7 @@ type Client struct {
 	asking *asking // nil means no fetch is running
 }
 
-// asking is one running fetch of an issuer's metadata, which all concurrent callers share.
+// asking is a fetch of an issuer's metadata that is in progress and shared by all concurrent callers.
 type asking struct {
 	issuer string
 	done   chan struct{} // closed when the result is available
@@ -112,7 +112,7 @@ type metadata struct {
 	SaysIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 }
 
-// NewClient returns a Client that trusts these authorities; nil means those of the machine.
+// NewClient returns a Client that trusts these certificate authorities. Nil means the machine's own.
 func NewClient(roots *x509.CertPool) *Client {
 	calls := http.DefaultTransport.(*http.Transport).Clone()
 	calls.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
@@ -125,7 +125,7 @@ func NewClient(roots *x509.CertPool) *Client {
 
 var errNotHTTPS = errors.New("the address is not https")
 
-// careful makes only https calls and limits the size of the answers.
+// careful makes only https calls and limits the size of the responses.
 type careful struct{ calls http.RoundTripper }
 
 func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -142,8 +142,8 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// ask returns the metadata of an issuer, at most an hour old if the issuer answers. Concurrent callers share one
-// fetch. It continues for the others if the browser of the caller that began it disconnects.
+// ask returns an issuer's metadata, at most an hour old if the issuer responds. Concurrent callers share one fetch. If
+// the browser whose request started the fetch disconnects, the fetch continues for the other callers.
 func (c *Client) ask(ctx context.Context, issuer string) (*found, error) {
 	c.mu.Lock()
 	last, now := c.last, c.asking
@@ -220,14 +220,14 @@ func (c *Client) SignInURL(ctx context.Context, l Login, s Secrets) (string, err
 	return f.config(l).AuthCodeURL(s.State, options...), nil
 }
 
-// google refuses an unknown prompt, and its metadata does not list the prompts that it has: none, consent and
+// google refuses unknown prompts, and its metadata does not list those that it supports: none, consent and
 // select_account.
 const google = "https://accounts.google.com"
 
-// prompt returns the parameter that makes the issuer ask for the user (OpenID Connect Core 3.1.2.1), even if it has a
-// session of the browser. At a shared desk, the next click on the button would otherwise sign in the user who has
-// just signed out. If the issuer does not support asking for the password, it must at least ask for the account. If
-// empty, its metadata lists neither prompt.
+// prompt returns the parameter that makes the issuer ask who the user is (OpenID Connect Core 3.1.2.1), even if the
+// browser already has a session with it. At a shared desk, the next click on the button would otherwise sign in the
+// user who has just signed out. If the issuer does not support asking for the password, it must at least ask for the
+// account. The result is empty if the issuer's metadata lists neither prompt.
 func (f *found) prompt() string {
 	switch {
 	case f.issuer == google:
@@ -261,7 +261,7 @@ func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Clai
 	if err != nil {
 		var said *oauth2.RetrieveError
 		if errors.As(err, &said) && said.Response.StatusCode < http.StatusInternalServerError {
-			return Claims{}, fmt.Errorf("%w: the answer to the code was %d %q", ErrRefused, said.Response.StatusCode,
+			return Claims{}, fmt.Errorf("%w: the response to the code was %d %q", ErrRefused, said.Response.StatusCode,
 				said.ErrorCode) // the rest of the answer may repeat the code
 		}
 		return Claims{}, fmt.Errorf("%w: it returned no token for the code", ErrUnavailable)

@@ -16,7 +16,7 @@ import (
 
 const issuer = "https://id.clinic.example"
 
-// slow is an issuer that takes a second for each answer.
+// slow is an issuer that takes a second for each response.
 type slow struct {
 	asked   atomic.Int64
 	about   string // additional metadata of the issuer
@@ -76,7 +76,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 			}
 			time.Sleep(keptFor)
 		}
-		// If the caller disconnects, the others still get the answer.
+		// If the caller disconnects, the others still get the response.
 		c = s.client()
 		gone, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second/2, cancel)
@@ -87,7 +87,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 		if all.Wait(); err != nil || s2 == "" {
 			t.Errorf("after the first caller was cancelled: got %v", err)
 		}
-		// Two issuers are asked separately, and a missing answer is missing for all callers.
+		// Two issuers are called separately. If one does not respond, all of its callers get the error.
 		s.refuses.Store(true)
 		before := s.asked.Load()
 		for _, other := range []string{"https://one.example", "https://two.example"} {
@@ -107,8 +107,8 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 	})
 }
 
-// TestIssuerIsAskedAgain: the issuer asks for the user's credentials, so that a shared desk does not sign in the
-// previous user with one click.
+// TestIssuerIsAskedAgain: the issuer asks for the user's credentials, so that one click at a shared desk does not sign
+// in the previous user.
 func TestIssuerIsAskedAgain(t *testing.T) {
 	for _, c := range []struct{ issuer, about, want string }{
 		{issuer, "", "login"},

@@ -11,21 +11,21 @@ import (
 
 // # Waits and changes of the clock
 //
-// The queue stores instants of the wall clock, because they outlive the process. A wait is a length of time, though:
-// when the wall clock is set, the queue reschedules the waiting operations, so that none is attempted too early or
-// waits too long. Only operations that are due at a calendar instant, such as reminders, do not change.
+// The queue stores wall-clock times, because they outlive the process. A wait, however, is a length of time. So when
+// the wall clock is set, the queue reschedules the waiting operations, so that none is attempted too early or waits too
+// long. Only operations that are due at a calendar time, such as reminders, are left unchanged.
 
-// clockEvery is the interval of the clock checks. The clock is also checked before and after every attempt.
+// clockEvery is how often the clock is checked. The clock is also checked before and after every attempt.
 const clockEvery = 10 * time.Second
 
-// queueClock detects changes of the wall clock.
+// queueClock detects changes to the wall clock.
 type queueClock struct {
 	mu sync.RWMutex // held for reading while a worker takes an operation, for writing while waits change
-	// The readings at the first check or the last change: at has a monotonic reading, shown is the wall clock.
+	// The readings at the first check or the last change: at has a monotonic reading, and shown is the wall clock.
 	at, shown time.Time
 }
 
-// stepped returns by how much the wall clock was set. It returns 0 while the steps add up to at most one second.
+// stepped returns by how much the wall clock was set. It returns 0 as long as the steps add up to at most one second.
 func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 	step := wall.Round(0).Sub(c.shown) - now.Sub(c.at)
 	if !c.at.IsZero() && step.Abs() <= time.Second {
@@ -38,7 +38,7 @@ func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 	return step
 }
 
-// wall returns the time of the wall clock.
+// wall returns the wall-clock time.
 func (out *Outbound) wall() time.Time {
 	if out.Options.Wall != nil {
 		return out.Options.Wall()
@@ -46,15 +46,16 @@ func (out *Outbound) wall() time.Time {
 	return time.Now()
 }
 
-// Now returns the time of the wall clock in the stored form: in UTC and whole milliseconds.
+// Now returns the wall-clock time in the form in which it is stored: in UTC and whole milliseconds.
 func (out *Outbound) Now() time.Time { return out.wall().UTC().Truncate(time.Millisecond) }
 
-// watchClock checks the clock until ctx ends.
+// watchClock checks the clock until ctx is done.
 func (out *Outbound) watchClock(ctx context.Context) {
 	timed.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
 }
 
-// heedClock reschedules the waiting operations if the wall clock was set. A queue that nodes share does not change.
+// heedClock reschedules the waiting operations if the wall clock was set. A queue shared by several nodes is left
+// unchanged.
 func (out *Outbound) heedClock(ctx context.Context) {
 	out.clock.mu.Lock()
 	defer out.clock.mu.Unlock()
@@ -75,7 +76,7 @@ func (out *Outbound) heedClock(ctx context.Context) {
 }
 
 // shiftWaits moves the end of every wait by the step of the clock. It skips claimed operations, operations that wait
-// for a calendar instant and, if the clock was set forward, operations that were already due.
+// for a calendar time and, if the clock was set forward, operations that were already due.
 func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	before := out.Now().Add(-by)
 	return out.EachPending(ctx, func(op store.Operation) error {
@@ -91,7 +92,7 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	})
 }
 
-// onTheDay reports whether op waits for an instant of the calendar and not for a length of time.
+// onTheDay reports whether op waits for a calendar time rather than for a length of time.
 func (out *Outbound) onTheDay(op *store.Operation) bool {
 	asked := out.delivery(op.Kind).OnTheDay
 	return asked != nil && op.AttemptedAt.IsZero() && asked(op)

@@ -9,13 +9,13 @@ import (
 	"holdfast/store"
 )
 
-// handedOver is the age from which an operation of the outbox is certainly in the queue: the relay got it after its
-// commit, or a comparison found it.
+// handedOver is the age at which an operation in the outbox is certain to be in the queue: by then, the relay got it
+// after its commit, or a comparison found it.
 const handedOver = reconcileAge + 2*reconcileEvery
 
-// Differences lists, in words, the operations of the outbox that should be in the queue and are not, and those that
-// are completed in the queue and still in the outbox. An operation that completes during the call can be among them,
-// so only entries that every call returns are errors.
+// Differences lists, in words, the operations in the outbox that should be in the queue but are not, and those that are
+// completed in the queue but still in the outbox. An operation that completes during the call can be among them, so
+// only entries that every call returns are errors.
 func (out *Outbound) Differences(ctx context.Context) (found []string, err error) {
 	if out.Queue == nil {
 		return nil, nil
@@ -34,7 +34,7 @@ func (out *Outbound) Differences(ctx context.Context) (found []string, err error
 			case errors.Is(err, store.ErrNotFound):
 				if out.Now().Sub(op.CreatedAt) > handedOver {
 					found = append(found,
-						fmt.Sprintf("queue: operation %s was written to the outbox at %s and is not in the queue",
+						fmt.Sprintf("queue: operation %s was written to the outbox at %s but is not in the queue",
 							op.ID, op.CreatedAt.Format(time.RFC3339)))
 				}
 			case err != nil:

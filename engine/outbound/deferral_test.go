@@ -23,9 +23,9 @@ import (
 	"holdfast/store"
 )
 
-// These tests deliver emails and webhooks without an internet connection. Nothing is lost within a day, the order of
-// an appointment's operations is preserved, and final failures are in the log. The receivers are outside the bubble
-// of virtual time, or the bubble would wait for them.
+// These tests deliver emails and webhooks without an internet connection. Nothing is lost within a day, the order of an
+// appointment's operations is preserved, and permanent failures are logged. The receivers are outside the synctest
+// bubble, because the bubble would wait for them.
 
 func TestEmailWaitsForNetwork(t *testing.T) {
 	t.Parallel()
@@ -69,8 +69,8 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 	})
 }
 
-// TestEraseOneOfVisitKeepsOtherEmails: one person of a visit is erased while its emails wait. An email about several
-// people names only the others. An email about the erased person is dropped, which is not a failure.
+// TestEraseOneOfVisitKeepsOtherEmails: one person in a visit is erased while the visit's emails are waiting. An email
+// about several people names only the others. An email about the erased person is dropped, which is not a failure.
 func TestEraseOneOfVisitKeepsOtherEmails(t *testing.T) {
 	t.Parallel()
 	address := enginetest.NoAddress(t)
@@ -162,7 +162,7 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 }
 
 // TestWebhookWaitsForReceiver: one receiver is unreachable for hours and then gets everything in order. The other
-// receiver does not wait for it.
+// receiver's webhooks do not wait for it.
 func TestWebhookWaitsForReceiver(t *testing.T) {
 	t.Parallel()
 	away, there := "http://"+enginetest.NoAddress(t), ""
@@ -206,8 +206,8 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 	})
 }
 
-// TestOperationsKeepOrder: two changes are committed together, and the caller of the later one hands its operation
-// over first. They are delivered in the order of the changes anyway.
+// TestOperationsKeepOrder: two changes are committed together, and the caller that made the later change hands its
+// operation over first. The operations are still delivered in the order of the changes.
 func TestOperationsKeepOrder(t *testing.T) {
 	t.Parallel()
 	there, told := enginetest.HookReceiver(t, 204)
@@ -251,7 +251,7 @@ func TestOperationsKeepOrder(t *testing.T) {
 	})
 }
 
-// TestHungWebhookDelaysOnlyItself: a receiver that accepts calls and does not answer has one call at a time. The
+// TestHungWebhookDelaysOnlyItself: a receiver that accepts calls but does not respond gets only one call at a time. The
 // other receivers get theirs in the meantime.
 func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	t.Parallel()
@@ -293,8 +293,8 @@ func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	}
 }
 
-// TestRefusedWebhookCounts: a receiver that refuses was reached, so each refusal counts as an attempt. After ten the
-// operation fails.
+// TestRefusedWebhookCounts: a receiver that refuses a call was reached, so each refusal counts as an attempt. After ten
+// attempts, the operation fails.
 func TestRefusedWebhookCounts(t *testing.T) {
 	t.Parallel()
 	url, told := enginetest.HookReceiver(t, 404)
@@ -315,7 +315,7 @@ func TestRefusedWebhookCounts(t *testing.T) {
 		if got := c.States(a.ID); got["appointment.created"] != "failed" || len(told()) != 10 {
 			t.Errorf("after %d refusals the webhook is %v, want it failed after 10", len(told()), got)
 		}
-		if !strings.Contains(log.String(), `reason="the webhook's server answered 404"`) {
+		if !strings.Contains(log.String(), `reason="the webhook's server responded with status 404"`) {
 			t.Errorf("the log does not have the reason of the failure: %s", log.String())
 		}
 	})

@@ -7,10 +7,10 @@ import (
 	"holdfast/store"
 )
 
-// ends counts how attempts and operations ended, by kind, since the start of this process.
+// ends counts how attempts and operations ended, by kind, since this process started.
 type ends [7]struct{ delivered, missed, failed atomic.Uint64 }
 
-// Ends are the counts of one kind of operation since the start of this process.
+// Ends are the counts for one kind of operation since this process started.
 type Ends struct {
 	Kind      store.OperationKind
 	Delivered uint64 // operations that took effect
@@ -18,10 +18,10 @@ type Ends struct {
 	Failed    uint64 // operations that failed permanently
 }
 
-// CountEnd counts an attempt that was made and recorded outside a lane.
+// CountEnd counts an attempt made and recorded outside a lane.
 func (out *Outbound) CountEnd(op *store.Operation, how Ending) { out.ends.count(op, how) }
 
-// count counts the end of one attempt, and of its operation if that has ended.
+// count counts how one attempt ended, and how its operation ended if it has.
 func (e *ends) count(op *store.Operation, how Ending) {
 	i := slices.Index(store.Kinds(), op.Kind)
 	if i < 0 || i >= len(e) {
@@ -39,7 +39,7 @@ func (e *ends) count(op *store.Operation, how Ending) {
 	}
 }
 
-// Ends returns the counts of every kind. It returns none without a queue.
+// Ends returns the counts for every kind. Without a queue, it returns none.
 func (out *Outbound) Ends() []Ends {
 	if out.Queue == nil {
 		return nil

@@ -16,13 +16,13 @@ type Gauge struct {
 	Waiting int           // pending or processing, without scheduled emails such as reminders
 	Failed  int           // failed permanently, and still listed
 	Oldest  time.Duration // age of the oldest waiting one, among the first 500 of all kinds; 0 if none is waiting
-	// Attempt is the age of the oldest running attempt, of the first 500; 0 if none is running. A long one
-	// means that the queue has not stored the outcome: no call lasts minutes.
+	// Attempt is the age of the oldest attempt in progress among the first 500 operations, or 0 if there is none. A
+	// high age means that the queue has not stored the outcome, because no call lasts minutes.
 	Attempt time.Duration
 }
 
-// gaugeAge is how long the gauges are reused: to find the oldest operation, thousands of reminders may have to be
-// read.
+// gaugeAge is how long the gauges are reused, because finding the oldest operation can mean reading thousands of
+// reminders.
 const gaugeAge = 10 * time.Second
 
 // gauges caches the last gauges of the queue.
@@ -32,7 +32,7 @@ type gauges struct {
 	list []Gauge
 }
 
-// Gauges returns the state of the queue by kind, at most 10 seconds old. It returns none without a queue.
+// Gauges returns the state of the queue by kind, at most 10 seconds old. Without a queue, it returns none.
 func (out *Outbound) Gauges(ctx context.Context) ([]Gauge, error) {
 	if out.Queue == nil {
 		return nil, nil
@@ -69,7 +69,7 @@ func (out *Outbound) Measure(ctx context.Context, now time.Time) ([]Gauge, error
 			waiting[kind] = &list[i]
 		}
 	}
-	// They are listed in the order of their creation, so the first of each kind is the oldest.
+	// Operations are listed in order of creation, so the first of each kind is the oldest.
 	for _, status := range []store.OperationStatus{store.OperationProcessing, store.OperationPending} {
 		if len(waiting) == 0 {
 			break

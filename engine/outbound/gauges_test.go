@@ -24,8 +24,8 @@ func waiting(n int, kind store.OperationKind, created, next time.Time, attempted
 	return op
 }
 
-// TestQueueMetricsByKind: the number of waiting operations, since when they wait, and the number of failed ones. A
-// reminder for tomorrow does not count as waiting.
+// TestQueueMetricsByKind: the number of waiting operations, how long they have been waiting, and the number of failed
+// ones. A reminder for tomorrow does not count as waiting.
 func TestQueueMetricsByKind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestQueueMetricsByKind(t *testing.T) {
 }
 
 // TestQueueStatusCountsScheduledMessagesByKind: the status of one kind counts only messages of that kind as scheduled,
-// so an email that waits is counted as pending, however many text messages are scheduled.
+// so a waiting email is counted as pending, however many text messages are scheduled.
 func TestQueueStatusCountsScheduledMessagesByKind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestOutboundOutcomesAreCounted(t *testing.T) {
 	})
 }
 
-// BenchmarkQueueFigures measures the figures of a queue with 2,000 reminders for later and 50 waiting operations. The
-// server computes them at most once in ten seconds.
+// BenchmarkQueueFigures measures computing the metrics for a queue with 2,000 scheduled reminders and 50 waiting
+// operations. The server computes them at most once every ten seconds.
 func BenchmarkQueueFigures(b *testing.B) {
 	p := enginetest.NewPractice(b, enginetest.PracticeOptions{})
 	now := time.Now()

@@ -13,30 +13,33 @@ import (
 
 // # Groups
 //
-// Each commit of the queue and of the database waits for the disk, whatever it contains. So a worker of a busy lane
-// takes several due operations in one commit, attempts them one after another, and stores their outcomes in one commit
-// of the database and one of the queue. Nothing else differs from one operation at a time: an attempt is in the queue
-// before it is made, and its outcome is in the database before it is in the queue. If the process ends during a
-// group, the outcomes that are not stored are unknown.
+// Each queue commit and each database commit waits for the disk, whatever it contains. So a worker in a busy lane takes
+// several due operations in one commit, attempts them one after another, and stores their outcomes in one database
+// commit and one queue commit. Otherwise, nothing differs from processing one operation at a time: an attempt is
+// recorded in the queue before it is made, and its outcome is in the database before it is in the queue. If the process
+// ends during a group, the outcomes that have not been stored are unknown.
 //
-// A worker begins with one operation. It takes twice as many the next time if all were there and their attempts were
-// short. So the outcome of a lone email is stored at once, and the groups for a slow mail server are small.
+// A worker begins with one operation. The next time, it takes twice as many if it got as many as it requested and their
+// attempts were short. So the outcome of a lone email is stored immediately, and groups for a slow mail server are
+// small.
 
 const (
-	// groupTime is how long the operations of a group wait for their attempts. The others return to the queue.
+	// groupTime is how long the operations in a group wait for their attempts. Those still waiting then return to the
+	// queue.
 	groupTime = 200 * time.Millisecond
-	// groupWait is how long an outcome waits for those of the other operations of its group, for example while a
-	// mail server does not answer.
+	// groupWait is how long an outcome waits for the outcomes of the other operations in its group, for example while a
+	// mail server does not respond.
 	groupWait = 50 * time.Millisecond
 )
 
-// group is the operations that a worker took together, in the order of their attempts. It is safe for concurrent use.
+// group contains the operations that a worker took together, in the order of their attempts. It is safe for concurrent
+// use.
 type group struct {
 	mu   sync.Mutex
 	left []store.Operation // not attempted yet
 }
 
-// next returns the next operation to attempt; ok is false if none is left.
+// next returns the next operation to attempt; ok is false if none are left.
 func (g *group) next() (op store.Operation, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,7 +50,7 @@ func (g *group) next() (op store.Operation, ok bool) {
 	return op, true
 }
 
-// putBack empties the group and returns the operations that were left. They are still due, so that the order is kept.
+// putBack empties the group and returns the remaining operations. They are still due, so the order is preserved.
 func (g *group) putBack() (list []ended) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,7 +61,7 @@ func (g *group) putBack() (list []ended) {
 	return list
 }
 
-// workGroup takes up to size due operations and makes one attempt at each. It returns the size of the next group.
+// workGroup takes up to size due operations and attempts each once. It returns the size of the next group.
 func (out *Outbound) workGroup(ctx context.Context, l *lane, size int) (next int, err error) {
 	ops, err := out.takeGroup(ctx, l, size)
 	if len(ops) == 0 {
@@ -93,8 +96,8 @@ func (out *Outbound) workGroup(ctx context.Context, l *lane, size int) (next int
 	return len(ops), err
 }
 
-// settleGroup records the outcomes of a group until the channel is closed. It puts the operations that are left after
-// groupTime, or when the channel is closed, back into the queue. whole: there were none.
+// settleGroup records the outcomes of a group until the channel is closed. Operations that are left after groupTime, or
+// when the channel is closed, go back into the queue. whole means that there were none.
 func (out *Outbound) settleGroup(ctx context.Context, g *group, outcomes <-chan ended) (whole bool) {
 	timeUp := time.NewTimer(groupTime)
 	defer timeUp.Stop()
@@ -127,7 +130,7 @@ func (out *Outbound) settleGroup(ctx context.Context, g *group, outcomes <-chan 
 }
 
 // takeGroup takes up to size due operations, in the order of their attempts. The requests are concurrent, so that the
-// queue can answer them with one commit. It returns none and no error if other workers were first.
+// queue can serve them with one commit. If other workers were first, it returns no operations and no error.
 func (out *Outbound) takeGroup(ctx context.Context, l *lane, size int) (ops []store.Operation, err error) {
 	out.clock.mu.RLock()
 	defer out.clock.mu.RUnlock()

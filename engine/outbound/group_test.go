@@ -36,7 +36,7 @@ func (s countedStore) Write(ctx context.Context, fn func(store.Tx) error) error 
 	return s.Store.Write(ctx, fn)
 }
 
-// group is a clinic's outbound calls with a backlog.
+// group is a clinic's outbound queue with a backlog.
 type group struct {
 	t      *testing.T
 	queue  store.Queue
@@ -48,7 +48,7 @@ type group struct {
 	attempts map[string]int // the attempts that delivered, by operation
 }
 
-// deliver begins to deliver a backlog. attempt decides the outcome of each attempt, counted from 1.
+// deliver starts delivering a backlog. attempt decides the outcome of each attempt, numbered from 1.
 func deliver(t *testing.T, g *group, attempt func(number int) outbound.Outcome) {
 	t.Helper()
 	g.t, g.db, g.queue, g.attempts = t, enginetest.Database(t), enginetest.Queue(t), make(map[string]int)
@@ -117,7 +117,7 @@ func (g *group) want(when string, want store.OperationCounts) {
 	}
 }
 
-// wantOnce checks that each email was delivered by one attempt, and that the outbox is empty.
+// wantOnce checks that each email was delivered in a single attempt, and that the outbox is empty.
 func (g *group) wantOnce() {
 	g.t.Helper()
 	g.mu.Lock()
@@ -150,7 +150,7 @@ func TestGroupSharesTransactions(t *testing.T) {
 	})
 }
 
-// TestGroupReturnsToQueueWhenServerIsUnreachable: the mail server disappears in the middle of a group, for 10 s.
+// TestGroupReturnsToQueueWhenServerIsUnreachable: in the middle of a group, the mail server disappears for 10 s.
 func TestGroupReturnsToQueueWhenServerIsUnreachable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestGroupReturnsToQueueWhenServerIsUnreachable(t *testing.T) {
 	})
 }
 
-// TestGroupDoesNotWaitForSlowAttempt: the mail server takes 20 s for an email of each worker, in the middle of a group.
+// TestGroupDoesNotWaitForSlowAttempt: in the middle of each worker's group, the mail server takes 20 s for one email.
 func TestGroupDoesNotWaitForSlowAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,8 +201,8 @@ func TestGroupDoesNotWaitForSlowAttempt(t *testing.T) {
 	})
 }
 
-// TestGroupStoresOutcomesAfterFailedTransaction: the disk is full for one transaction, which has the outcomes of a
-// group. They are stored one by one.
+// TestGroupStoresOutcomesAfterFailedTransaction: the disk is full during one transaction, which contains the outcomes
+// of a group. They are stored one by one.
 func TestGroupStoresOutcomesAfterFailedTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

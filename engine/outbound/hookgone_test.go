@@ -18,8 +18,8 @@ import (
 	"holdfast/store"
 )
 
-// TestGoneReceiverDisablesWebhook: after a 410 the server no longer calls the receiver, emails the owner once, and
-// has no failed operation. A change of the settings activates the webhook again.
+// TestGoneReceiverDisablesWebhook: after a 410, the server no longer calls the receiver, emails the owner once, and has
+// no failed operation. A settings change reactivates the webhook.
 func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	t.Parallel()
 	c, folder := enginetest.NoticeClinic(t)

@@ -9,9 +9,9 @@ import (
 	"holdfast/store"
 )
 
-// lane delivers some kinds of operations, the earliest due first. It is separate from the other lanes, so an email
-// never waits for the pace of the upstream. It sleeps until an operation is due. Its cost does not grow with the
-// number of waiting operations.
+// lane delivers some kinds of operations, earliest due first. It is separate from the other lanes, so an email never
+// waits for the upstream's pace. It sleeps until an operation is due. Its cost does not grow with the number of waiting
+// operations.
 type lane struct {
 	kinds   []store.OperationKind
 	width   int // the number of workers
@@ -21,7 +21,7 @@ type lane struct {
 }
 
 // newLanes groups the kinds of operation by what they wait for. Upstream writes go one at a time. Cancellations and
-// notes are short and have no pace of their own, so they go in parallel.
+// notes are short and not paced, so they go in parallel.
 func newLanes() []*lane {
 	return []*lane{
 		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1, group: 1},
@@ -60,7 +60,7 @@ func (out *Outbound) ringLanes() {
 }
 
 // ringLaneOf wakes the lane that delivers a kind, because an operation of that kind changed in the queue. The workers
-// of the other lanes sleep on: each of them would read the queue.
+// of the other lanes are not woken, because each of them would read the queue.
 func (out *Outbound) ringLaneOf(kind store.OperationKind) {
 	if l := out.laneOf(kind); l != nil {
 		l.wakeUps.wake()
@@ -79,7 +79,7 @@ func (out *Outbound) laneOf(kind store.OperationKind) *lane {
 	return nil
 }
 
-// WakeFor ends the rest of the lane that delivers a kind, because a person wants an attempt now.
+// WakeFor ends the pause of the lane that delivers a kind, because a person wants an attempt now.
 func (out *Outbound) WakeFor(kind store.OperationKind) {
 	if l := out.laneOf(kind); l != nil {
 		l.rest.End()
@@ -90,7 +90,7 @@ func (out *Outbound) WakeFor(kind store.OperationKind) {
 	}
 }
 
-// workLane delivers due operations until ctx ends.
+// workLane delivers due operations until ctx is done.
 func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	select {
 	case <-out.queueReady:
@@ -129,8 +129,8 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	}
 }
 
-// begin makes one attempt at an operation that a worker of the lane has taken. It returns ok = false if the operation
-// needs no outcome: begin has stored its end.
+// begin makes one attempt at an operation that one of the lane's workers has taken. It returns ok = false if there is
+// no outcome left to record because begin has already stored how the operation ended.
 func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o Outcome, ok bool) {
 	if out.resumed(ctx, op) {
 		return o, false
@@ -181,24 +181,24 @@ func IsTooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
 }
 
-// expired reports whether op is too late and can end without an attempt. An operation of unknown outcome that LooksUp
-// must look it up first.
+// expired reports whether op is too late and can end without an attempt. If the outcome is unknown and LooksUp is set,
+// it must be looked up first.
 func (d Delivery) expired(op *store.Operation, now time.Time) bool {
 	return IsTooLate(op, now) && !(op.Unknown && d.LooksUp)
 }
 
-// tooLateFor returns the reason for people why op ends at its deadline, with its last error.
+// tooLateFor returns the user-facing reason why op ends at its deadline, with its last error.
 func (d Delivery) tooLateFor(op *store.Operation) string {
 	switch {
 	case d.TooLate != "":
 		return d.TooLate
 	case op.LastError == "":
-		return "it could not be delivered in time"
+		return "the message could not be delivered in time"
 	}
-	return "it could not be delivered in time: " + op.LastError
+	return "the message could not be delivered in time: " + op.LastError
 }
 
-// giveUpLate ends the operations that passed their deadline while their lane rests. A lane that works ends them
+// giveUpLate ends the operations that passed their deadline while their lane was paused. A working lane ends them
 // itself.
 func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	return out.EachPending(ctx, func(op store.Operation) error {
@@ -209,7 +209,7 @@ func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	})
 }
 
-// EachPending calls do with every pending operation of the queue, by id, until do returns an error. do may change the
+// EachPending calls do with every pending operation in the queue, by id, until do returns an error. do may change the
 // operation.
 func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) error) error {
 	const page = 500
@@ -233,7 +233,7 @@ func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) e
 }
 
 // pruneQueue deletes operations that were completed longer ago than Options.Keep, once an hour. If more than
-// Limits.Completed are stored, it deletes the oldest within a minute: that check costs no write.
+// Limits.Completed are stored, it deletes the oldest within a minute, because that check does not cost a write.
 func (out *Outbound) pruneQueue(ctx context.Context) {
 	var pruned time.Time
 	timed.Every(ctx, time.Minute, func(now time.Time) {

@@ -13,17 +13,17 @@ import (
 
 // # How an operation ends
 //
-// One attempt has an ending, and advance applies it to the operation. Only a certain ending can lead to a repeat.
-// After an unknown ending the operation waits until no call can still be in flight, and then its outcome is looked
-// up.
+// Each attempt has an ending, and advance applies it to the operation. Only a certain ending can lead to a retry. After
+// an unknown ending, the operation waits until no call can still be in flight, and then its outcome is looked up.
 
-// Limits are the times and limits of outbound calls. The zero value of each is its default.
+// Limits are the time limits and other limits for outbound calls. The zero value of each means its default.
 type Limits struct {
 	Quarantine  time.Duration // how long a write of unknown outcome waits before it is looked up; default 90 s
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
 	NoticeAge   time.Duration // the age at which an email or a webhook is given up; default 24 h
-	// the maximum number of delivered operations in the queue; default 10,000, which is weeks of a busy clinic
+	// the maximum number of delivered operations in the queue; default 10,000, which is several weeks' worth for a busy
+	// clinic
 	Completed int
 }
 
@@ -60,7 +60,7 @@ const (
 	Deferred                   // it is not its turn yet; see Outcome.At
 )
 
-// MaxLookups is the number of failed look-ups of an unknown outcome after which a person must decide.
+// MaxLookups is how many look-ups of an unknown outcome can fail before a person must decide.
 const MaxLookups = 3
 
 // Outcome is the result of one attempt.
@@ -74,38 +74,41 @@ type Outcome struct {
 
 // Delivery is how one kind of operation is delivered.
 type Delivery struct {
-	// Attempt makes one attempt at op, which is being processed, and may store notes in op's payload. Nil: this
-	// clinic does not deliver operations of this kind.
+	// Attempt makes one attempt at op, which is being processed, and may store notes in op's payload. Nil means that
+	// this clinic does not deliver operations of this kind.
 	Attempt func(ctx context.Context, op *store.Operation) Outcome
-	// Ended applies the end of op to its appointment, in the transaction that records the end. It may return a change
-	// to be recorded and announced. Nil: nothing.
+	// Ended applies op's ending to its appointment, in the transaction that records the ending. It may return a change
+	// to be recorded and announced. If Ended is nil, there is nothing to apply.
 	Ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
-	// PromisedOn: a failed operation remains in the outbox until a person decides.
+	// PromisedOn means that a failed operation remains in the outbox until a person decides.
 	PromisedOn bool
-	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. Nil: nothing.
+	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. If Awake is nil, there are
+	// none.
 	Awake func()
-	// OnTheDay reports whether op, which was never attempted, waits for an instant of the calendar and not for a
-	// length of time. Then a change of the clock does not move it. Nil: none does.
+	// OnTheDay reports whether op, which was never attempted, waits for a calendar time rather than for a length of
+	// time. A clock change then does not move it. Nil means that no operation does.
 	OnTheDay func(op *store.Operation) bool
-	// LooksUp: Attempt looks up an unknown outcome, so the operation does not end at its deadline before that.
+	// LooksUp means that Attempt looks up an unknown outcome, so the operation does not end at its deadline before
+	// that.
 	LooksUp bool
-	// TooLate is the reason for people why an operation ends at its deadline. Empty: its last error.
+	// TooLate is the user-facing reason why an operation ends at its deadline. If it is empty, the operation's last
+	// error is used.
 	TooLate string
-	// Interrupted changes an operation whose attempt ended with its process, and which is due now. Nil: nothing.
+	// Interrupted changes an operation whose attempt ended with its process, and which is due now. Nil means no change.
 	Interrupted func(op *store.Operation)
-	// Forgotten changes an operation of the outbox whose copy in the queue was lost. Nil: nothing.
+	// Forgotten changes an operation in the outbox whose copy in the queue was lost. Nil means no change.
 	Forgotten func(op *store.Operation)
-	// Find returns the id that the remote server gave an operation, if a person has seen that it took effect. Nil:
-	// there is none.
+	// Find returns the id that the remote server gave to an operation that a person has seen take effect. Nil means
+	// that there is none.
 	Find func(ctx context.Context, op *store.Operation) string
-	// Reopened applies a person's retry to the appointment of op, in the transaction that reopens op. It may return a
-	// change to be recorded. Nil: nothing.
+	// Reopened applies a person's retry to op's appointment, in the transaction that reopens op. It may return a change
+	// to be recorded. If Reopened is nil, there is nothing to apply.
 	Reopened func(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor,
 		now time.Time) (*booking.Change, error)
 }
 
 // advance is the state machine of an operation. It applies an outcome to an operation that is being processed, and
-// returns the event for its history.
+// returns the event for the operation's history.
 func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.Operation, string) {
 	if o.Detail != "" || o.End == Delivered || o.End == NotNeeded {
 		op.LastError = o.Detail
@@ -164,7 +167,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 	return op, "retried"
 }
 
-// deliveryState returns the state of an operation for the delivery log of its appointment.
+// deliveryState returns an operation's state for its appointment's delivery log.
 func deliveryState(op *store.Operation) string {
 	switch {
 	case op.Status == store.OperationCompleted:
@@ -177,13 +180,13 @@ func deliveryState(op *store.Operation) string {
 	return booking.DeliveryQueued
 }
 
-// ended is an operation, and the outcome of its attempt.
+// ended is an operation and the outcome of its attempt.
 type ended struct {
 	op store.Operation
 	Outcome
 }
 
-// Settle records an outcome and gives the operations that follow from it to the queue.
+// Settle records an outcome and passes the operations that follow from it to the queue.
 func (out *Outbound) Settle(ctx context.Context, op store.Operation, o Outcome) {
 	out.settle(ctx, ended{op, o})
 }
@@ -196,8 +199,8 @@ func (out *Outbound) settle(ctx context.Context, list ...ended) {
 	}
 }
 
-// Conclude records an outcome as Settle does. It returns the operation after it, and the change that it made, if any.
-// The caller must enqueue the calls of the change.
+// Conclude records an outcome as Settle does. It returns the operation in its new state and the change that the outcome
+// made, if any. The caller must enqueue that change's calls.
 func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome) (store.Operation, *booking.Change) {
 	after, changes, _ := out.conclude(ctx, []ended{{op, o}}, nil) // without a step there is no error
 	if len(changes) == 0 {
@@ -206,12 +209,12 @@ func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome
 	return after[0], changes[0]
 }
 
-// conclude stores outcomes: first in one transaction of the database, with their effects on the appointments, then in
-// concurrent writes to the queue, which can share a commit. It returns the operations after the outcomes, and the
-// changes that they made. The caller must enqueue the calls of the changes.
+// conclude stores outcomes: first in one database transaction, with their effects on the appointments, then in
+// concurrent writes to the queue, which can share a commit. It returns the operations in their new states and the
+// changes that the outcomes made. The caller must enqueue those changes' calls.
 //
-// step runs in the same transaction; nil: nothing. If the transaction fails, the outcomes of several operations are
-// stored one by one, and an outcome without a step is written again later. With a step the operations stay unchanged
+// step runs in the same transaction, unless it is nil. If the transaction fails, the outcomes of several operations are
+// stored one by one, and an outcome without a step is written again later. With a step, the operations stay unchanged
 // and conclude returns the error, so that the person who decided can repeat the decision.
 func (out *Outbound) conclude(ctx context.Context, list []ended,
 	step func(store.Tx) error) (after []store.Operation, changes []*booking.Change, err error) {
@@ -250,14 +253,14 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	all.Wait()
 	for i := range after {
 		out.ringLaneOf(after[i].Kind)
-		// after the write to the queue, so that the list has every counted operation
+		// after the write to the queue, so that the list contains every counted operation
 		out.ends.count(&after[i], list[i].End)
 	}
 	return after, changes, nil
 }
 
-// endAll records the ends of those operations in after that have one, and runs step, in one transaction. It returns no
-// changes if that fails.
+// endAll records the endings of the operations in after that have ended, and runs step, in one transaction. If that
+// fails, it returns no changes.
 func (out *Outbound) endAll(ctx context.Context, list []ended, after []store.Operation, now time.Time,
 	step func(store.Tx) error) (changes []*booking.Change, err error) {
 	err = out.store.Write(ctx, func(tx store.Tx) error {
@@ -293,7 +296,7 @@ func (out *Outbound) logFailed(op *store.Operation) {
 	}
 }
 
-// end records the end of an operation in tx.
+// end records in tx how an operation ended.
 func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how Ending,
 	now time.Time) (*booking.Change, error) {
 	kind := out.delivery(op.Kind)
@@ -326,7 +329,7 @@ func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, 
 	return c, out.booking.Record(ctx, tx, c)
 }
 
-// PutDelivery writes the state of an operation to the delivery log of its appointment.
+// PutDelivery writes an operation's state to its appointment's delivery log.
 func PutDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state string, now time.Time) error {
 	if op.AppointmentID == "" {
 		return nil
@@ -345,8 +348,8 @@ func PutDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state st
 	return tx.PutDelivery(ctx, d)
 }
 
-// unrecorded returns an operation whose end could not be written to the database. It is pending and due in 10 s, with
-// the error, the result and the payload of the attempt.
+// unrecorded returns an operation whose ending could not be written to the database. It is pending and due in 10 s,
+// with the attempt's error, result and payload.
 func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 	op := before
 	op.LastError, op.Result, op.Payload = ended.LastError, ended.Result, ended.Payload
@@ -357,18 +360,18 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 	return op
 }
 
-// DoneWithoutName is the result of an operation that took effect and got no id from the remote server.
+// DoneWithoutName is the result of an operation that took effect without getting an id from the remote server.
 const DoneWithoutName = "done"
 
-// keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload
-// of a delivered email or text message is dropped: no later call needs it, and it is most of the operation's size. If
-// the write fails, it is retried until the queue has the outcome; see unsaved.go.
+// keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload of
+// a delivered email or text message is dropped, because no later call needs it and it makes up most of the operation's
+// size. If the write fails, it is retried until the queue has the outcome; see unsaved.go.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
 	out.save(ctx, out.unsaved.add(op, event, detail))
 	out.ringLaneOf(op.Kind)
 }
 
-// save writes an outcome to the queue. If that fails, saveOutcomes repeats it.
+// save writes an outcome to the queue. If that fails, saveOutcomes retries it.
 func (out *Outbound) save(ctx context.Context, u *unsaved) {
 	if err := out.saveOutcome(context.WithoutCancel(ctx), u); err != nil {
 		out.queueFailed(nil, "outcome of an operation not stored in the queue; retrying",
@@ -377,8 +380,8 @@ func (out *Outbound) save(ctx context.Context, u *unsaved) {
 	}
 }
 
-// Postpone stores in the queue that an operation, which its caller attempted outside the queue, has an unknown
-// outcome. The lane takes it after the wait.
+// Postpone records in the queue that an operation that its caller attempted outside the queue has an unknown outcome.
+// The lane takes it after the wait.
 func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail string) {
 	ctx := context.Background()
 	out.heedClock(ctx)
@@ -386,10 +389,10 @@ func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail str
 	out.keep(ctx, op, "added", detail)
 }
 
-// Unread returns an explanation why an attempt could not begin: its appointment was not read.
+// Unread returns an explanation of why an attempt could not begin: its appointment could not be read.
 func Unread(ctx context.Context) string {
 	if ctx.Err() != nil {
-		return "the server stopped before it was tried"
+		return "the server stopped before the first attempt"
 	}
 	return "the database could not be read"
 }

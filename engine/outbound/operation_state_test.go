@@ -9,8 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// The state machine of an operation, row by row: the effect of each outcome on an operation that is
-// being processed.
+// An operation's state machine, row by row: the effect of each outcome on an operation that is being processed.
 func TestAdvance(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	rules := Limits{}.WithDefaults()
@@ -62,7 +61,7 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// Ids have the documented form, are never issued twice, follow the clock when it is set back, and those of one
+// Ids have the documented form, are never issued twice, and follow the clock when it is set back. Ids from the same
 // instant sort in the order in which they were created.
 func TestOperationIDs(t *testing.T) {
 	shape := regexp.MustCompile(`^op-[0-9]{13}-[0-9a-z]{6}$`)

@@ -24,7 +24,7 @@ import (
 )
 
 // These tests check the guarantees of the queue. Nothing is lost while the upstream is unreachable, a person decides
-// about an unknown outcome, and staff can retry an operation or give up on it.
+// about unknown outcomes, and staff can retry an operation or give up on it.
 
 func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	}
 }
 
-// TestOperationIsGivenUpInTime: the server retries until 15 minutes before the start. The clinic then sees the
+// TestOperationIsGivenUpInTime: the server retries until 15 minutes before the start. After that, the clinic sees the
 // failure.
 func TestOperationIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestOperationIsGivenUpInTime(t *testing.T) {
 	})
 }
 
-// TestTenAttempts: after ten refusals by the rate limit the operation visibly fails. A person can retry it.
+// TestTenAttempts: after ten refusals by the rate limit, the operation visibly fails. A person can retry it.
 func TestTenAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestTenAttempts(t *testing.T) {
 	})
 }
 
-// TestReview: a person can decide about an unknown outcome in three ways. Each is checked with the state after it.
+// TestReview: a person can decide about an unknown outcome in three ways. For each, the resulting state is checked.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	garbage := upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.Garbage}
@@ -227,7 +227,8 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// failingStore is a database that accepts a number of writes after failAfter is set, and then fails each.
+// failingStore is a database that accepts a number of writes after failAfter is set, and then fails every further
+// write.
 type failingStore struct {
 	store.Store
 	failAfter atomic.Pointer[atomic.Int32] // nil: it does not fail
@@ -240,8 +241,8 @@ func (f *failingStore) Write(ctx context.Context, do func(store.Tx) error) error
 	return f.Store.Write(ctx, do)
 }
 
-// TestReviewWritesOutcomeWithAudit: a person's decision that an operation took effect and its audit entry are one
-// write. The database has both or neither.
+// TestReviewWritesOutcomeWithAudit: a person's decision that an operation took effect and its audit entry are written
+// together. The database contains either both or neither.
 func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -282,9 +283,9 @@ func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 	})
 }
 
-// TestOwnFirstAttemptIsAdopted: the upstream applies the first attempt so late that the look-up does not find it. The
-// second attempt is refused, because our own first attempt has taken the slot. The server detects this, and no caller
-// learns that the booking failed.
+// TestOwnFirstAttemptIsAdopted: the upstream applies the first attempt so late that the look-up does not find the
+// appointment. The second attempt is refused because our own first attempt has taken the slot. The server detects this,
+// and no caller is notified that the booking failed.
 func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -316,8 +317,8 @@ func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	})
 }
 
-// TestVisitorsUpstream: a visitor's booking is also written upstream, with a separate patient. Moves and
-// cancellations follow it there.
+// TestVisitorsUpstream: a visitor's booking is also written upstream, with a separate patient. So are its moves and its
+// cancellation.
 func TestVisitorsUpstream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -340,7 +341,7 @@ func TestVisitorsUpstream(t *testing.T) {
 			}
 			p.Until(2*time.Minute, "settled", p.Settled)
 		}
-		// A second booking of the same person has the same patient.
+		// A second booking for the same person uses the same patient.
 		r2 := enginetest.BookingOf(1, "cleaning")
 		r2.SlotStart, r2.Client = p.SlotAt(40), enginetest.Client(2)
 		if _, err := p.Booking.Book(t.Context(), r2); err != nil {
@@ -369,8 +370,8 @@ func TestVisitorsUpstream(t *testing.T) {
 	})
 }
 
-// TestUnknownPatientNeedsReview: the server cannot find out whether a patient was added, so it does not add the
-// patient twice: a person decides.
+// TestUnknownPatientNeedsReview: the server cannot find out whether a patient was added. To avoid adding the patient
+// twice, it lets a person decide.
 func TestUnknownPatientNeedsReview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -397,8 +398,8 @@ func TestUnknownPatientNeedsReview(t *testing.T) {
 	})
 }
 
-// TestQueueLost: the queue's file is lost with all its content. The operations in the outbox are delivered anyway,
-// once.
+// TestQueueLost: the queue file is lost with everything in it. The operations in the outbox are still delivered, once
+// each.
 func TestQueueLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -430,7 +431,7 @@ func TestQueueLost(t *testing.T) {
 }
 
 // TestWriteSurvivesRenamedChair: the upstream's id of a chair is corrected while a booking waits. The booking is
-// written with the new id and not lost.
+// written with the new id instead of being lost.
 func TestWriteSurvivesRenamedChair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -508,8 +509,7 @@ func TestEraseDuringQueuedWrite(t *testing.T) {
 	})
 }
 
-// TestNothingPersonalLeaks: the queue's file, the log, errors and an agent's view of the queue contain no personal
-// data.
+// TestNothingPersonalLeaks: the queue file, the log, errors and an agent's view of the queue contain no personal data.
 func TestNothingPersonalLeaks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

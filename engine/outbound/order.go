@@ -9,11 +9,12 @@ import (
 
 // # The order of an appointment's operations
 //
-// The deliveries of an appointment are rows that the database numbers in the transactions that add the operations to
-// the outbox. These transactions run one after another on all nodes, so the numbers are the order of the commits. The
-// id of an operation begins with the clock of the node that created it, so it does not determine the order.
+// An appointment's deliveries are rows that the database numbers in the transactions that add the operations to the
+// outbox. Across all nodes, these transactions run one after another, so the numbers follow the order of the commits.
+// An operation's id begins with the clock time of the node that created it, so ids do not determine the order.
 
-// order has the place of each operation of one appointment, by its id: 1 is the first that was added to the outbox.
+// order contains the position of each of an appointment's operations, by id: 1 is the first that was added to the
+// outbox.
 type order map[string]int
 
 func orderOf(list []store.Delivery) order {
@@ -25,7 +26,7 @@ func orderOf(list []store.Delivery) order {
 }
 
 // before reports whether operation a was added to the outbox before b. An operation without a row comes before those
-// that have one: its row was deleted because of its age (Record.ForgetDeliveries).
+// that have one, because its row was deleted due to its age (Record.ForgetDeliveries).
 func (o order) before(a, b string) bool {
 	if o[a] == o[b] {
 		return a < b
@@ -33,10 +34,10 @@ func (o order) before(a, b string) bool {
 	return o[a] < o[b]
 }
 
-// Earlier lists the queued operations of the same appointment that come before op and block it, as blocks decides. It
-// reports pending if others are on their way to the queue, or if an agent's call attempts one outside the queue: ask
-// again in a second. Earlier adds to the queue the operations that were committed and never queued, because a process
-// ended in between.
+// Earlier lists the queued operations of the same appointment that come before op and block it, as determined by
+// blocks. It reports pending if others are on their way to the queue, or if an agent's call is attempting one outside
+// the queue: call Earlier again in a second. Earlier also queues operations that were committed but never queued
+// because a process ended in between.
 func (out *Outbound) Earlier(ctx context.Context, op *store.Operation,
 	blocks func(*store.Operation) bool) (list []store.Operation, pending bool, err error) {
 	deliveries, err := out.store.Deliveries(ctx, op.AppointmentID)

@@ -1,19 +1,20 @@
-// Package outbound is the queue of outbound calls. Each call is an operation: an upstream write, an email or a
+// Package outbound is the queue for outbound calls. Each call is an operation: an upstream write, an email or a
 // webhook. Packages practice and message decide which operations a change requires, and make the attempts (Hooks).
 //
 // # Each operation is delivered once
 //
-// An operation commits with the change that requires it, as a row of the outbox. The row remains until the operation
-// has ended. The relay copies it into the queue. A lane takes it from there, has it attempted, and records the
-// outcome: first in the database, with its effect on the appointment, and then in the queue. So the queue can be
-// rebuilt from the outbox at any time. A crash between two of these steps loses no operation and delivers none twice.
+// An operation is committed with the change that requires it, as a row in the outbox. The row remains until the
+// operation has ended. The relay copies it into the queue. A lane takes it from there, has it attempted, and records
+// the outcome: first in the database, with its effect on the appointment, and then in the queue. So the queue can be
+// rebuilt from the outbox at any time. A crash between two of these steps does not lose an operation or deliver one
+// twice.
 //
 // # An unknown outcome is not a failure
 //
 // The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, an incomplete
 // answer), the operation waits until the quarantine is over. Its Delivery then finds out whether it took effect, or
-// leaves it to a person. If the remote server is unreachable, the operation is deferred, and that counts as no
-// attempt. A refusal counts as one.
+// leaves it to a person. If the remote server is unreachable, the operation is deferred, which does not count as an
+// attempt. A refusal does.
 //
 // # Where to read
 //
@@ -70,7 +71,8 @@ type Options struct {
 
 	Queue  store.Queue // nil: no outbound call is made
 	Shared bool        // other nodes use the same Store and Queue
-	// the queue started empty although the outbox may have operations: which of them were attempted is unknown
+	// the queue started out empty although there may be operations in the outbox: which of them were attempted is
+	// unknown
 	QueueRebuilt bool
 	Keep         time.Duration // how long the queue stores an operation after its end
 	Limits       Limits
@@ -85,12 +87,12 @@ type Hooks struct {
 	Delivery func(store.OperationKind) Delivery
 	// Operations returns the operations that a change requires.
 	Operations func(*booking.Change) []booking.Promise
-	// BeforeWork runs after a start and before the first attempt, when the queue has the attempts of earlier
+	// BeforeWork runs after startup and before the first attempt, once the queue contains the attempts of earlier
 	// processes.
 	BeforeWork func(ctx context.Context, now time.Time) error
 }
 
-// New returns an Outbound. The functions of Work deliver its operations.
+// New returns an Outbound. The functions returned by Work deliver its operations.
 func New(o Options) *Outbound {
 	out := &Outbound{
 		store: o.Store, log: o.Logger, booking: o.Booking, Options: o, Queue: o.Queue, queueReady: make(chan struct{}),
@@ -102,10 +104,10 @@ func New(o Options) *Outbound {
 // HasQueue reports whether outbound calls are made.
 func (out *Outbound) HasQueue() bool { return out.Queue != nil }
 
-// Started returns the start of this process. Operations that are older are from another one.
+// Started returns when this process started. Older operations come from another process.
 func (out *Outbound) Started() time.Time { return out.started }
 
-// Ready returns a channel that is closed when the queue is complete after the start and BeforeWork has run. It is not
+// Ready returns a channel that is closed once the queue is complete after startup and BeforeWork has run. It is never
 // closed if Work does not run.
 func (out *Outbound) Ready() <-chan struct{} { return out.queueReady }
 
@@ -114,8 +116,8 @@ func (out *Outbound) delivery(kind store.OperationKind) Delivery {
 	return out.Options.Hooks.Delivery(kind)
 }
 
-// Operations returns the operations that a change requires: its own (Change.Follow), and those of the packages above.
-// Without a queue there are none.
+// Operations returns the operations that a change requires: its own (Change.Follow), and those of higher-level
+// packages. Without a queue, there are none.
 func (out *Outbound) Operations(c *booking.Change) []booking.Promise {
 	if out.Queue == nil {
 		return nil

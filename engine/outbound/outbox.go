@@ -17,11 +17,10 @@ import (
 
 // # The outbox and its relay
 //
-// A change stores the outbound calls that it requires in the outbox, in its own transaction. The relay copies them
-// into the queue, from which the lanes (lane.go) deliver them. A row stays in the outbox until its operation has
-// ended. An end is written to the outbox first and to the queue second. So the queue can be rebuilt from the outbox
-// at any time, and an operation that is in the queue and not in the outbox has ended: a lane that takes it completes
-// it.
+// A change stores the outbound calls that it requires in the outbox, in its own transaction. The relay copies them into
+// the queue, from which the lanes (lane.go) deliver them. A row stays in the outbox until its operation has ended. An
+// ending is written to the outbox first and to the queue second. So the queue can be rebuilt from the outbox at any
+// time, and an operation that is in the queue but not in the outbox has ended: a lane that takes it completes it.
 
 // States of a store.Delivery.
 const (
@@ -36,26 +35,26 @@ type Outbox struct {
 	Ids     operationIDs
 	wakeUps wakeUps
 	mu      sync.Mutex
-	// waiting has the committed operations on their way to the queue. missed: there were more than maxWaiting, so the
-	// relay reads the outbox.
+	// waiting contains the committed operations on their way to the queue. missed means that there were more than
+	// maxWaiting, so the relay reads the outbox.
 	waiting []store.Operation
 	missed  bool
 	claimed map[string]bool // ids of operations that an agent's call or a person works on outside the queue
 }
 
 const (
-	// maxWaiting limits the memory of the relay while the queue accepts no operations.
+	// maxWaiting limits the relay's memory use while the queue does not accept operations.
 	maxWaiting = 10_000
-	// reconcileEvery is the interval at which a running server compares the outbox with the queue, for operations
-	// that a lost process of the same cluster left. reconcileAge is the minimum age of such an operation: by then no
+	// reconcileEvery is the interval at which a running server compares the outbox with the queue, for operations that
+	// a lost process of the same cluster left behind. reconcileAge is the minimum age of such an operation: by then, no
 	// process is about to queue it.
 	reconcileEvery = 5 * time.Minute
 	reconcileAge   = 2 * time.Minute
-	// relayRetry is the pause before a failed call of the queue is repeated.
+	// relayRetry is the pause before a failed queue call is retried.
 	relayRetry = 2 * time.Second
 )
 
-// Enqueue gives committed operations to the relay. It never blocks.
+// Enqueue passes committed operations to the relay. It never blocks.
 func (out *Outbound) Enqueue(calls ...booking.Promise) {
 	if out.Queue == nil || len(calls) == 0 {
 		return
@@ -96,7 +95,7 @@ func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 // Claim claims an operation: neither the relay nor a lane touches it until Release.
 func (o *Outbox) Claim(id string) { o.claimAlone(id) }
 
-// claimAlone is Claim for a caller that must be the only one. It returns false if the operation is already claimed.
+// claimAlone is Claim for a caller that needs exclusive access. It returns false if the operation is already claimed.
 func (o *Outbox) claimAlone(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,8 +122,8 @@ func (o *Outbox) Claimed(id string) bool {
 	return o.claimed[id]
 }
 
-// relayOperations synchronizes the queue with the outbox at the start, and then moves committed operations to the
-// queue until ctx ends. The lanes begin when the start is complete.
+// relayOperations synchronizes the queue with the outbox at startup, and then moves committed operations to the queue
+// until ctx is done. The lanes begin when this synchronization is complete.
 func (out *Outbound) relayOperations(ctx context.Context) {
 	for err := out.recoverQueue(ctx); err != nil; err = out.recoverQueue(ctx) {
 		if ctx.Err() != nil {
@@ -196,9 +195,9 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 	return nil
 }
 
-// reconcile adds to the queue every operation of the outbox that was created before an instant and has an id greater
-// than after. It skips claimed operations and those with an unsaved outcome. Operations that the queue already has
-// do not change, except reopened ones. lost: the queue lost the attempts, so the outcome of each operation is
+// reconcile queues every operation in the outbox that was created before an instant and has an id greater than after.
+// It skips claimed operations and those with an unsaved outcome. Operations that are already in the queue do not
+// change, except reopened ones. lost means that the queue lost the attempts, so the outcome of each operation is
 // unknown.
 func (out *Outbound) reconcile(ctx context.Context, after string, before time.Time, lost bool) error {
 	const page = 500
@@ -234,8 +233,8 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 	}
 }
 
-// reopened reopens an operation in the queue that a person retried, if the process ended before it wrote that to the
-// queue.
+// reopened reopens an operation in the queue that a person retried, in case the process ended before it wrote the retry
+// to the queue.
 func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 	known, err := out.Queue.Operation(ctx, op.ID)
 	if err != nil || op.Status.Final() || !known.Status.Final() {
@@ -247,8 +246,8 @@ func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 	return out.Queue.Change(ctx, op, "retried", "by hand")
 }
 
-// recoverQueue repairs the queue after a start. Attempts that were running when the process ended get an unknown
-// outcome. Then BeforeWork runs, and recoverQueue adds the operations of the outbox that are not in the queue.
+// recoverQueue repairs the queue after startup. Attempts that were in progress when the process ended get an unknown
+// outcome. Then BeforeWork runs, and recoverQueue adds the operations in the outbox that are not in the queue.
 func (out *Outbound) recoverQueue(ctx context.Context) error {
 	now := out.Now()
 	for after := ""; ; {
@@ -289,7 +288,7 @@ func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operat
 	return op
 }
 
-// outages are the calls of the queue that are repeated until they work.
+// outages are the queue calls that are being retried until they succeed.
 type outages struct{ relay, look, due, start timed.Outage }
 
 // queueFailed logs that the queue does not work. It calls OnFatal if the queue will never work again in this process.
@@ -310,7 +309,7 @@ func (out *Outbound) queueWorks(of *timed.Outage, what string) {
 	}
 }
 
-// FindPromise returns the outbox's copy of an operation, or false if the outbox no longer has it.
+// FindPromise returns the outbox's copy of an operation, or false if it is no longer in the outbox.
 func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operation, bool, error) {
 	op, err := out.store.Promised(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -320,8 +319,8 @@ func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operatio
 }
 
 // operationIDs creates ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Ids that one process
-// creates in the same millisecond sort in the order of their creation. Two processes create equal ids in a
-// millisecond once in a billion times.
+// creates in the same millisecond sort in order of creation. The chance that two processes create the same id in the
+// same millisecond is one in a billion.
 type operationIDs struct {
 	Ahead time.Duration // added to the clock; a test sets it for a node whose clock is ahead
 
@@ -358,7 +357,7 @@ func (o *operationIDs) Next(now time.Time) string {
 // sinceID returns an id that sorts before those of all operations created at since or later.
 func sinceID(since time.Time) string { return fmt.Sprintf("op-%d", since.UnixMilli()) }
 
-// wakeUps wakes all listeners. A caller that listens before it checks its condition misses no signal.
+// wakeUps wakes all listeners. A caller that starts listening before it checks its condition does not miss any signal.
 type wakeUps struct {
 	mu sync.Mutex
 	c  chan struct{}

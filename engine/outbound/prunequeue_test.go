@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// TestDeliveredOperationsArePruned: however many operations are delivered in a day, the queue stores a bounded number
+// TestDeliveredOperationsArePruned: however many operations are delivered in a day, the queue stores a limited number
 // of them and none of their content.
 func TestDeliveredOperationsArePruned(t *testing.T) {
 	t.Parallel()

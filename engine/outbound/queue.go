@@ -17,8 +17,8 @@ import (
 
 // # The queue for people
 //
-// A person can attempt a waiting operation now, retry a failed one, decide about one of unknown outcome, and give up
-// on any that is not being attempted. Giving up ends the operation, never the appointment.
+// A person can have a waiting operation attempted now, retry a failed one, decide about one with an unknown outcome,
+// and give up on any that is not being attempted. Giving up ends only the operation, never the appointment.
 
 // QueueFilter selects the operations that Status lists. The zero value selects all states.
 type QueueFilter struct {
@@ -96,8 +96,8 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 	return s, nil
 }
 
-// ownQueueStatus counts and lists the operations that one API key decided. For its counts it reads the operations;
-// Status without By does not.
+// ownQueueStatus counts and lists the operations that result from one API key's calls. It has to read the operations to
+// count them; Status without By does not.
 func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s QueueStatus, err error) {
 	limit := min(cmp.Or(f.Limit, 100), 500)
 	for _, state := range []struct {
@@ -130,7 +130,8 @@ func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s Queue
 	return s, nil
 }
 
-// decidedBy returns the API key of the caller who decided an operation; empty: it was another caller.
+// decidedBy returns the API key of the caller whose decision led to an operation, or an empty string if it was not an
+// API key.
 func decidedBy(op *store.Operation) string {
 	var p struct {
 		By string `json:"by"`
@@ -158,7 +159,7 @@ func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool)
 	return q
 }
 
-// EachSince calls do with every operation that was created at since or later, by id.
+// EachSince calls do with every operation created at or after since, by id.
 func (out *Outbound) EachSince(ctx context.Context, since time.Time, do func(QueuedOperation)) error {
 	if out.Queue == nil {
 		return nil
@@ -191,28 +192,29 @@ func (out *Outbound) Operation(ctx context.Context, id string, names bool) (Queu
 	return out.queued(ctx, op, names), nil
 }
 
-// Retry retries a failed operation from the beginning, or a waiting one now. It sends a completed webhook again, under
-// the same id. An operation of unknown outcome still waits for the end of its quarantine. Errors: store.ErrNotFound,
-// record.ErrOperationState.
+// Retry retries a failed operation from the beginning, or a waiting one immediately. It resends a completed webhook
+// under the same id. An operation with an unknown outcome still waits for the end of its quarantine. Errors:
+// store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error {
 		switch {
 		case op.NeedsReview:
-			return fmt.Errorf("%w: its outcome is unknown; decide it with review", record.ErrOperationState)
+			return fmt.Errorf("%w: the outcome of the operation is unknown; resolve it with "+
+				"review", record.ErrOperationState)
 		case op.Status == store.OperationFailed:
 			return out.reopen(ctx, actor, op)
 		case op.Status == store.OperationCompleted && op.Kind == store.Webhook && len(op.Payload) > 0:
 			op.Result = "" // otherwise the lane takes it for delivered
 			return out.reopen(ctx, actor, op)
 		case op.Status != store.OperationPending:
-			return fmt.Errorf("%w: it is %s", record.ErrOperationState, op.Status)
+			return fmt.Errorf("%w: the operation is %s", record.ErrOperationState, op.Status)
 		}
 		if !op.Unknown {
 			op.NextAttemptAt = out.Now()
 		}
 		switch err := out.Queue.Change(ctx, op, "retried", "by hand"); {
 		case anothers(err):
-			return fmt.Errorf("%w: it is running", record.ErrOperationState)
+			return fmt.Errorf("%w: the operation is running", record.ErrOperationState)
 		case err != nil:
 			return err
 		}
@@ -240,7 +242,7 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 	}
 	return out.withOperation(ctx, id, func(op store.Operation) error {
 		if !op.NeedsReview {
-			return fmt.Errorf("%w: it needs no review", record.ErrOperationState)
+			return fmt.Errorf("%w: the operation needs no review", record.ErrOperationState)
 		}
 		switch d {
 		case DecisionResend:
@@ -262,7 +264,7 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 	})
 }
 
-// nameOf returns the id of an operation that took effect, as found by a person.
+// nameOf returns the remote id of an operation that took effect, as found by a person.
 func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	if find := out.delivery(op.Kind).Find; find != nil {
 		return find(ctx, op)
@@ -270,7 +272,7 @@ func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	return DoneWithoutName
 }
 
-// GiveUp ends an operation that is not being attempted, without its effect. The appointment remains. Errors:
+// GiveUp ends an operation that is not being attempted, without carrying it out. The appointment remains. Errors:
 // store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error { return out.giveUp(ctx, actor, op) })
@@ -278,7 +280,7 @@ func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) 
 
 func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
 	if op.Status == store.OperationProcessing {
-		return fmt.Errorf("%w: it is running", record.ErrOperationState)
+		return fmt.Errorf("%w: the operation is running", record.ErrOperationState)
 	}
 	if op.Status != store.OperationCompleted {
 		now, c := out.Now(), (*booking.Change)(nil)
@@ -351,13 +353,13 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	return nil
 }
 
-// withOperation runs a person's decision about an operation while no lane touches it.
+// withOperation carries out a person's decision about an operation while keeping the lanes from touching it.
 func (out *Outbound) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
 	if out.Queue == nil || !record.ValidID(id) {
 		return store.ErrNotFound
 	}
 	if !out.Outbox.claimAlone(id) {
-		return fmt.Errorf("%w: it is running", record.ErrOperationState)
+		return fmt.Errorf("%w: the operation is running", record.ErrOperationState)
 	}
 	defer func() {
 		out.Outbox.Release(id)

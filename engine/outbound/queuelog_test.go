@@ -28,7 +28,7 @@ func (q lostQueue) NextDue(ctx context.Context, kinds ...store.OperationKind) (t
 	return q.Queue.NextDue(ctx, kinds...)
 }
 
-// TestQueueOutageIsOneLineInTheLog: every worker asks the queue once a second while it is unreachable for an hour.
+// TestQueueOutageIsOneLineInTheLog: every worker calls the queue once a second while it is unreachable for an hour.
 func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,23 +7,23 @@ import (
 	"holdfast/store"
 )
 
-// Rest is the back-off for calls to a server that is unreachable. It grows with each failure. The zero value is ready
-// for use. It is safe for concurrent use.
+// Rest is the back-off for calls to an unreachable server. It grows with each failure. The zero value is ready for use.
+// It is safe for concurrent use.
 type Rest struct {
 	mu       sync.Mutex
 	until    time.Time
 	failures int
 }
 
-// Until returns the instant of the next attempt. It is in the past if the server works.
+// Until returns the instant of the next attempt. It is in the past if the server is working.
 func (r *Rest) Until() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.until
 }
 
-// Begin starts a rest, longer each time until End, and reports whether the server worked until now. Several calls
-// that fail during one rest count once. base is that of store.Backoff.
+// Begin starts a rest, which gets longer each time until End is called, and reports whether the server was working
+// until now. Several calls that fail during one rest count once. base is the same as in store.Backoff.
 func (r *Rest) Begin(now time.Time, base time.Duration) (worked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *Rest) Begin(now time.Time, base time.Duration) (worked bool) {
 	return r.failures == 1
 }
 
-// End allows the next attempt immediately, and reports whether there was a rest.
+// End allows the next attempt immediately and reports whether a rest was in progress.
 func (r *Rest) End() (rested bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,8 @@ type Retried struct {
 }
 
 // RetryFailed retries all failed operations from the beginning, as Retry does with one. It skips those that need
-// review: a person must decide each time whether to repeat a call that may have taken effect. It retries no
-// operation twice, even if the operation fails again during the call.
+// review: for each of them, a person must decide whether to repeat a call that may have taken effect. It does not retry
+// any operation twice, even if the operation fails again during the call.
 func (out *Outbound) RetryFailed(ctx context.Context, actor record.Actor) (r Retried, err error) {
 	if out.Queue == nil {
 		return r, nil

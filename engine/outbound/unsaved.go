@@ -13,10 +13,10 @@ import (
 
 // # Outcomes that the queue has not stored
 //
-// After an attempt the queue may refuse the write of the outcome: the disk is full, or PostgreSQL restarts. The
-// operation is then `processing` in the queue although no attempt is running. The outcome stays here, and the write
-// is retried until the queue has stored it. If the process ends first, or another node takes the operation over, the
-// outcome is unknown, as after a crash.
+// After an attempt, the queue might refuse to store the outcome, for example because the disk is full or PostgreSQL is
+// restarting. The operation is then `processing` in the queue although no attempt is in progress. The outcome stays
+// here, and the write is retried until the queue has stored it. If the process ends first, or another node takes over
+// the operation, the outcome is unknown, as after a crash.
 
 // unsaved is the outcome of one operation that the queue has not stored.
 type unsaved struct {
@@ -35,7 +35,7 @@ type unsavedSet struct {
 	wakeUps wakeUps // signals a write that failed
 }
 
-// add adds the outcome of an operation and returns it. The payload of a delivered email or text message is dropped.
+// add adds an operation's outcome and returns it. The payload of a delivered email or text message is dropped.
 func (s *unsavedSet) add(op store.Operation, event, detail string) *unsaved {
 	if op.Status == store.OperationCompleted && op.Kind.IsMessage() {
 		op.Payload = nil
@@ -45,7 +45,8 @@ func (s *unsavedSet) add(op store.Operation, event, detail string) *unsaved {
 	return u
 }
 
-// put adds u. It replaces an earlier outcome of the same operation, and waits for a write of that one that has begun.
+// put adds u. It replaces any earlier outcome of the same operation. If that outcome is being written, put waits for
+// the write.
 func (s *unsavedSet) put(u *unsaved) {
 	s.mu.Lock()
 	before := s.of[u.op.ID]
@@ -68,7 +69,7 @@ func (s *unsavedSet) get(id string) *unsaved {
 	return s.of[id]
 }
 
-// all returns the outcomes in the order of their operations' ids.
+// all returns the outcomes, ordered by operation id.
 func (s *unsavedSet) all() []*unsaved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +114,7 @@ func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 	return nil
 }
 
-// saveOutcomes retries the writes that failed, until ctx ends.
+// saveOutcomes retries failed writes until ctx is done.
 func (out *Outbound) saveOutcomes(ctx context.Context) {
 	for ctx.Err() == nil {
 		failed := out.unsaved.wakeUps.listen()
@@ -130,15 +131,15 @@ func (out *Outbound) saveOutcomes(ctx context.Context) {
 			}
 		}
 		if saved > 0 {
-			out.log.Info("outcomes of operations stored after a failed write", "operations", saved, "left",
+			out.log.Info("operation outcomes stored after an earlier write failure", "operations", saved, "left",
 				len(out.unsaved.all()))
 			out.ringLanes()
 		}
 	}
 }
 
-// resumed reports whether a worker that has taken op must leave it, because the queue has not stored the outcome of
-// an earlier attempt by this node, or has stored it only now.
+// resumed reports whether a worker that has taken op must leave it alone, because the queue has not stored the outcome
+// of this node's earlier attempt or has only just stored it.
 func (out *Outbound) resumed(ctx context.Context, op *store.Operation) bool {
 	u := out.unsaved.get(op.ID)
 	if u == nil {
@@ -152,5 +153,5 @@ func (out *Outbound) resumed(ctx context.Context, op *store.Operation) bool {
 	return err != nil || known.Status != store.OperationProcessing || known.Attempts != op.Attempts
 }
 
-// Unsaved returns the number of outcomes that this node has not stored in the queue.
+// Unsaved returns the number of outcomes that this node has not stored in the queue yet.
 func (out *Outbound) Unsaved() int { return len(out.unsaved.all()) }

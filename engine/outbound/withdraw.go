@@ -10,10 +10,10 @@ import (
 	"holdfast/store"
 )
 
-// Withdraw withdraws the operations that the change of an appointment at an instant required. It removes them from
-// the outbox, and a lane that finds one in the queue completes it. It returns false if one of them is no longer
-// queued. With unsent, it also returns false if no operation is left in the outbox that reports the appointment's
-// earlier state to the upstream. If Withdraw returns false, roll the transaction back.
+// Withdraw withdraws the operations required by the change that was made to an appointment at an instant. It removes
+// them from the outbox, and a lane that finds one of them in the queue completes it. It returns false if one of them is
+// no longer queued. With unsent, it also returns false if no operation is left in the outbox that reports the
+// appointment's earlier state to the upstream. If Withdraw returns false, roll the transaction back.
 func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time,
 	unsent bool) (bool, error) {
 	if out.Queue == nil {
@@ -36,7 +36,7 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 		if err := tx.Fulfil(ctx, d.OperationID); err != nil {
 			return false, err
 		}
-		d.State, d.Detail = DeliveryNotNeeded, "taken back"
+		d.State, d.Detail = DeliveryNotNeeded, "withdrawn"
 		if err := tx.PutDelivery(ctx, d); err != nil {
 			return false, err
 		}

@@ -15,20 +15,20 @@ import (
 type Erased struct {
 	store.Erased
 	MailFiles int // deleted files of emails
-	// Copies of the data that a person must delete: files of emails that could not be deleted, and earlier copies.
+	// Copies of the data that someone must delete: email files that could not be deleted, and earlier copies.
 	MailFilesLeft []string
 	Copies        []Copy
 }
 
-// Copy is a copy of the data that an erasure does not change, such as a backup.
+// Copy is a copy of the data that an erasure leaves unchanged, such as a backup.
 type Copy struct {
 	Name   string
 	MadeAt time.Time
 }
 
 // Erase blanks a person in appointments (a confirmed one stays booked), in all records about them, and in emails that
-// were written to files. The audit entry does not name the person. *ValidationError unless exactly one of the fields
-// is given.
+// were written to files. The audit entry does not name the person. Errors: *ValidationError unless exactly one of the
+// fields is given.
 func (pe *People) Erase(ctx context.Context, actor record.Actor, p store.Person) (Erased, error) {
 	p.Email, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone)
 	given := 0
@@ -54,10 +54,10 @@ func (pe *People) Erase(ctx context.Context, actor record.Actor, p store.Person)
 	return pe.erase(ctx, actor, p, linked, []string{p.Email})
 }
 
-// EraseOf erases the person of each of some appointments, with every spelling of that person. It erases no other
-// person who shares an address or a number with them (PlanErasure).
+// EraseOf erases the person in each of these appointments, with every spelling of that person. It does not erase other
+// people who share an address or a number with them (PlanErasure).
 //
-// Errors: store.ErrNotFound, *ValidationError if one of them was erased before.
+// Errors: store.ErrNotFound, *ValidationError if one of them has already been erased.
 func (pe *People) EraseOf(ctx context.Context, actor record.Actor, appointmentIDs ...string) (Erased, error) {
 	var all store.Person
 	var addresses, others []string

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Erasure is the extent of erasing the person of an appointment. It also lists the other people who share an email
-// address or a phone number with that person.
+// Erasure describes what erasing the person in an appointment would cover. It also lists the other people who share an
+// email address or a phone number with that person.
 type Erasure struct {
 	Of      []store.Identity // as the appointments and links spell the person, newest first
 	Coming  int              // confirmed appointments that have not ended; they stay booked
@@ -22,10 +22,10 @@ type Erasure struct {
 	Sharing []Found // the newest first
 }
 
-// PlanErasure returns what an erasure of the person of an appointment would delete. It reads every appointment, which
-// only one call does at a time.
+// PlanErasure returns what erasing the person in an appointment would delete. It reads every appointment, which only
+// one call at a time is allowed to do.
 //
-// Errors: store.ErrNotFound, *ValidationError if the person was erased already.
+// Errors: store.ErrNotFound, *ValidationError if the person has already been erased.
 func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasure, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
@@ -66,9 +66,9 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 	return x, nil
 }
 
-// spellings adds the other spellings of a person, and in turn the other spellings of those. A spelling without a date
-// of birth matches spellings with one only if all of them have the same date. Two dates can belong to two people, such
-// as a mother and her daughter.
+// spellings adds the other spellings of a person, and in turn the other spellings of each of those. A spelling without
+// a date of birth matches spellings with one only if all of them have the same date. Two dates can belong to two
+// people, such as a mother and her daughter.
 func spellings(of []store.Identity, people []spelled) []store.Identity {
 	for known := 0; known != len(of); {
 		known = len(of)
@@ -90,7 +90,7 @@ func spellings(of []store.Identity, people []spelled) []store.Identity {
 	return of
 }
 
-// birthDates returns the known dates of birth, each once.
+// birthDates returns the known dates of birth, without duplicates.
 func birthDates(of []store.Identity) (all []string) {
 	for i := range of {
 		if born := of[i].BirthDate; born != "" && !slices.Contains(all, born) {
@@ -101,7 +101,7 @@ func birthDates(of []store.Identity) (all []string) {
 }
 
 // Holders returns the people with an appointment that has this email address or phone number, newest first. If it
-// returns several, they share it.
+// returns several people, they share it.
 func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err error) {
 	people, err := pe.everybody(ctx)
 	for i := range people {
@@ -112,7 +112,7 @@ func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err
 	return newestFirst(all), err
 }
 
-// spelled is one spelling with all of its appointments.
+// spelled is one spelling, with all appointments that use it.
 type spelled struct {
 	Found
 	starts []time.Time
@@ -127,7 +127,7 @@ func (s *spelled) coming(now time.Time) (n int) {
 	return n
 }
 
-// everybody reads the patients of all appointments.
+// everybody reads the patients from all appointments.
 func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
 	release, err := pe.takeTurn(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func shares(a, b *store.Identity) bool {
 		number != "" && number == store.Digits(b.Phone)
 }
 
-// newestFirst merges the spellings of one person, and sorts the people by their latest appointment, newest first.
+// newestFirst merges the spellings of one person, and sorts the people by their latest appointments, newest first.
 func newestFirst(found []Found) []Found {
 	sort.Slice(found, func(i, j int) bool {
 		a, b := &found[i], &found[j]

@@ -10,8 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// TestEraseOneOfFamily: before an erasure the plan shows other people who share an address or a number, and they are
-// kept. A different spelling that leads to further appointments belongs to the person, also when found by a link.
+// TestEraseOneOfFamily: before an erasure, the plan shows other people who share an address or a number, and their data
+// is kept. A different spelling that leads to further appointments belongs to the person, even if it is found through a
+// link.
 func TestEraseOneOfFamily(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -66,7 +67,7 @@ func TestEraseOneOfFamily(t *testing.T) {
 }
 
 // TestEraseKeepsNamesake: two people share a name and a number, and one appointment has no date of birth. Erasing one
-// person keeps the other. The engine does not guess whose appointment it is if it could be either's.
+// person does not affect the other. If the appointment could be either person's, the engine does not guess whose it is.
 func TestEraseKeepsNamesake(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPersonHasHistory: a person's history has the appointments with the same name that also share a birth date,
-// number or address.
+// TestPersonHasHistory: a person's history contains the appointments with the same name that also share a date of
+// birth, number or address.
 func TestPersonHasHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPersonHasHistory(t *testing.T) {
 		missed := book(lena)
 		gone := book(store.Patient{Name: "lena  VOGT", Phone: "0301112233"})
 		book(store.Patient{Name: "Tom Vogt", Phone: "030 1112233"}) // a relative
-		// a daughter of the same name
+		// a daughter with the same name
 		book(store.Patient{Name: "Lena Vogt", Phone: "0301112233", BirthDate: "1999-01-02"})
 		book(store.Patient{Name: "Lena Vogt", Email: "another@example.org", Phone: "040 999888"}) // another person
 		next := book(store.Patient{Name: "Lena Vogt", Phone: "030 111 2233", Email: "lena@example.org"})
@@ -44,7 +44,7 @@ func TestPersonHasHistory(t *testing.T) {
 			h.Past[0].ID != gone.ID || h.Past[1].ID != missed.ID || h.NoShows != 1 || h.Cancelled != 1 {
 			t.Errorf("%v: %+v", err, h)
 		}
-		// A name alone finds no others, and a specialist sees only the appointments in their own calendar.
+		// A name alone does not find any others, and a specialist sees only the appointments in their own calendar.
 		nobody := book(store.Patient{Name: "Lena Vogt"})
 		if h, err := c.Person.History(t.Context(), nobody.ID, people.Viewer{}); err != nil || len(h.Coming) != 1 || len(h.Past) != 0 {
 			t.Errorf("history of a name without contact data: %v, %+v", err, h)
@@ -58,8 +58,8 @@ func TestPersonHasHistory(t *testing.T) {
 	})
 }
 
-// TestHistoryHidesColleaguesNotesFromSpecialist: a specialist who invents an appointment with a patient's name and
-// birth date sees none of the colleagues' data.
+// TestHistoryHidesColleaguesNotesFromSpecialist: a specialist who makes up an appointment with a patient's name and
+// date of birth does not see any of their colleagues' data.
 func TestHistoryHidesColleaguesNotesFromSpecialist(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

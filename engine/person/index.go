@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// The index of people gets its new appointments in the background, many together, after a rush of bookings and not
-// during it. So a booking does not wait for the index. A search also reads the appointments that are not in the index
+// New appointments are added to the index of people in the background, many at a time, after a rush of bookings rather
+// than during it. So bookings do not wait for the index. A search also reads the appointments that are not in the index
 // yet.
 
 const (
@@ -23,12 +23,12 @@ const (
 	indexPause   = time.Second
 	indexBusy    = 64
 	maxUnindexed = 8192
-	// indexBatch is the number of appointments of one transaction, which delays other writes.
+	// indexBatch is the number of appointments per transaction, which delays other writes.
 	indexBatch = 100
-	// longIndex is the number of appointments from which on Run logs its progress, every indexReport.
+	// longIndex is the number of appointments above which Run logs its progress, every indexReport.
 	longIndex   = 10_000
 	indexReport = 10 * time.Second
-	// longSearch is the number of appointments outside the index from which on only one search runs at a time.
+	// longSearch is the number of unindexed appointments above which only one search runs at a time.
 	longSearch = 10_000
 	// indexRetry is the pause after a failed transaction.
 	indexRetry = 10 * time.Second
@@ -41,7 +41,7 @@ type index struct {
 	rest    atomic.Int64  // the approximate number of appointments that the index lacks
 }
 
-// FollowAppointment counts a change of an appointment.
+// FollowAppointment counts a change to an appointment.
 func (pe *People) FollowAppointment() {
 	if pe.index.changed.Add(1) < indexAfter {
 		return
@@ -52,8 +52,9 @@ func (pe *People) FollowAppointment() {
 	}
 }
 
-// Run adds appointments to the index until ctx ends: those that it lacks now, and later those of every indexAfter
-// changes or more, when bookings are rare. It does nothing while no appointment changes.
+// Run adds appointments to the index until ctx is done: first those that it currently lacks, and later, after every
+// indexAfter changes or more, those that changed, when there are few bookings. While no appointment changes, it does
+// nothing.
 func (pe *People) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		pe.index.changed.Store(0)
@@ -69,7 +70,7 @@ func (pe *People) Run(ctx context.Context) {
 	}
 }
 
-// awaitChanges returns when there are enough changes to index, and when the server has time for them.
+// awaitChanges returns when there are enough changes to index and the server has time for them.
 func (pe *People) awaitChanges(ctx context.Context) {
 	select {
 	case <-pe.index.due:
@@ -88,7 +89,7 @@ func (pe *People) awaitChanges(ctx context.Context) {
 	}
 }
 
-// Index adds appointments to the index of people until fewer than enough are left. It logs its progress.
+// Index adds appointments to the index of people until fewer than enough are left to add. It logs its progress.
 func (pe *People) Index(ctx context.Context, enough int64) error {
 	_, all, err := pe.store.PeopleIndexed(ctx)
 	if err != nil {
@@ -96,7 +97,7 @@ func (pe *People) Index(ctx context.Context, enough int64) error {
 	}
 	pe.index.rest.Store(all)
 	if all >= longIndex {
-		pe.log.Info("indexing people; searches are slower until this ends", "appointments", all)
+		pe.log.Info("indexing people; searches are slower until indexing ends", "appointments", all)
 	}
 	began := time.Now()
 	reported := began

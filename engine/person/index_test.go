@@ -49,7 +49,7 @@ func newIndexed(t testing.TB, log *slog.Logger) *indexed {
 	return &indexed{TB: t, store: db, people: New(Options{Store: db, Logger: log})}
 }
 
-// book inserts n appointments of n people.
+// book inserts n appointments for n people.
 func (x *indexed) book(n int) {
 	x.Helper()
 	err := x.store.Write(x.Context(), func(tx store.Tx) error {
@@ -76,7 +76,7 @@ func (x *indexed) book(n int) {
 	}
 }
 
-// rest returns how many appointments the index lacks, as soon as Run waits.
+// rest returns how many appointments are missing from the index once Run is waiting.
 func (x *indexed) rest() int64 {
 	x.Helper()
 	synctest.Wait()
@@ -87,7 +87,7 @@ func (x *indexed) rest() int64 {
 	return rest
 }
 
-// run starts Run, and stops it at the end of the test.
+// run starts Run and stops it when the test ends.
 func (x *indexed) run() (stop func()) {
 	ctx, cancel := context.WithCancel(x.Context())
 	ended := make(chan struct{})
@@ -140,7 +140,7 @@ func TestRunIndexesDuringLongRush(t *testing.T) {
 	})
 }
 
-// After an upgrade, the index lacks every appointment. The log has the progress.
+// After an upgrade, the index lacks every appointment. The log shows the progress.
 func TestIndexReportsProgress(t *testing.T) {
 	var log bytes.Buffer
 	x := newIndexed(t, slog.New(slog.NewTextHandler(&log, nil)))
@@ -148,7 +148,7 @@ func TestIndexReportsProgress(t *testing.T) {
 	if err := x.people.Index(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"indexing people; searches are slower until this ends", `"people indexed" appointments=10000`} {
+	for _, want := range []string{"indexing people; searches are slower until indexing ends", `"people indexed" appointments=10000`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not have %q:\n%s", want, &log)
 		}

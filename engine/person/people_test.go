@@ -113,7 +113,7 @@ func TestMergeTwoSpellings(t *testing.T) {
 	if _, err := c.Person.Link(ctx, married.ID, before.ID, "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
-	// An erasure by today's address also erases the person under earlier details.
+	// An erasure by the person's current address also erases the person under earlier details.
 	erased, err := c.Person.Erase(ctx, "user:jo", store.Person{Email: "lena@example.org"})
 	if err != nil || erased.Appointments < 2 || erased.Notes != 1 || erased.Links != 1 {
 		t.Errorf("erased: %+v, %v", erased, err)

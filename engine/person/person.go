@@ -1,9 +1,9 @@
-// Package person identifies the people of a clinic: it lists the appointments of a person and the desk's notes about
-// them, and finds a person by part of a name.
+// Package person identifies the people of a clinic: it lists a person's appointments and the desk's notes about the
+// person, and finds people by part of a name.
 //
 // A person is derived from the appointments by the data of their patients (store.Identity.Is), and from the desk's
 // notes and its links between two spellings of one person. The package computes this on each call. An index in the
-// database leads to the spellings and their appointments (index.go). It changes in the transaction that changes an
+// database leads to the spellings and their appointments (index.go). The index changes in the same transaction as an
 // appointment's patient, so nothing survives an erasure.
 package person
 
@@ -36,15 +36,15 @@ type Options struct {
 	Records *record.Records
 	Queue   store.Queue    // if nil, there is none
 	Mailer  *notice.Mailer // nil means no emails are sent, and none are in files
-	// Copies lists the copies of the data that an erasure does not change. If nil, there are none.
+	// Copies lists the copies of the data that an erasure leaves unchanged. If it is nil, there are none.
 	Copies func() ([]Copy, error)
 	Hooks  Hooks
 }
 
-// Hooks are the functions of packages above this one that an erasure calls. All of them are required.
+// Hooks are functions of higher-level packages that an erasure calls. All of them are required.
 type Hooks struct {
-	// BeforeErase runs before an erasure. The caller calls release after the commit, to release the times that were
-	// held for the person's requests and offers.
+	// BeforeErase runs before an erasure. The caller must call release after the commit to release the times held for
+	// the person's requests and offers.
 	BeforeErase func(ctx context.Context) (release func(context.Context), err error)
 }
 
@@ -59,12 +59,12 @@ func New(o Options) *People {
 	}
 }
 
-// The limits of one History: the appointments with one name, and the names that links lead to.
+// The limits for one History: the number of appointments with one name, and the number of names to which links lead.
 const maxNamesakes, maxNames = 10_000, 12
 
-// History has the appointments of one person, and the notes and links of that person.
+// History contains one person's appointments, notes and links.
 type History struct {
-	// as the appointments and links spell the person, the spelling of the requested appointment first
+	// the person as spelled in the appointments and links, starting with the requested appointment's spelling
 	Of        []store.Identity
 	Coming    []store.Appointment // confirmed and not over, the next one first
 	Past      []store.Appointment // appointments that have ended or are cancelled, latest first
@@ -76,14 +76,14 @@ type History struct {
 
 // Viewer is the user who requests a history. Specialists see the appointments in their own calendar, the notes that
 // they wrote themselves, and links to spellings of the person that are in their calendar. So an appointment with
-// invented data does not reveal the data of colleagues.
+// made-up data does not reveal colleagues' data.
 type Viewer struct {
 	SpecialistID string       // empty for the reception, owners and admin keys, who see everything
 	Actor        record.Actor // the author of the viewer's own notes
 }
 
-// History returns the appointments of the person of an appointment, including that one, as far as the viewer may see
-// them. Errors: store.ErrNotFound.
+// History returns all appointments of the person in an appointment, including that one, as far as the viewer is allowed
+// to see them. Errors: store.ErrNotFound.
 func (pe *People) History(ctx context.Context, id string, by Viewer) (History, error) {
 	if !record.ValidID(id) {
 		return History{}, store.ErrNotFound
@@ -194,7 +194,8 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity,
 	return all, nil
 }
 
-// isIn reports whether a specialist has an appointment of this person; the desk, without a specialist, sees everyone.
+// isIn reports whether a specialist has an appointment with this person. It is always true for the desk, which has no
+// specialist and sees everyone.
 func (pe *People) isIn(ctx context.Context, i *store.Identity, specialistID string) (found bool, err error) {
 	if specialistID == "" {
 		return true, nil
@@ -206,9 +207,10 @@ func (pe *People) isIn(ctx context.Context, i *store.Identity, specialistID stri
 	}), err
 }
 
-// AddNote stores a note of the desk about the person of an appointment. The audit entry does not contain its text.
+// AddNote stores a note by the desk about the person in an appointment. The audit entry does not contain the note's
+// text.
 //
-// Errors: store.ErrNotFound, *ValidationError, also if the person was erased.
+// Errors: store.ErrNotFound, *ValidationError, including if the person has been erased.
 func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor record.Actor,
 	once *record.Once) (store.PersonNote, error) {
 	var m record.Mistakes
@@ -238,7 +240,7 @@ func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor
 	})
 }
 
-// named returns the person of an appointment. It returns *ValidationError if the person was erased.
+// named returns the person in an appointment. It returns *ValidationError if the person has been erased.
 func named(ctx context.Context, r store.Reader, appointmentID string) (store.Identity, error) {
 	if !record.ValidID(appointmentID) {
 		return store.Identity{}, store.ErrNotFound
@@ -257,9 +259,10 @@ func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor)
 	})
 }
 
-// Link records that the people of two appointments are one person. Unlink undoes it. The appointments do not change.
+// Link records that the people in two appointments are the same person. Unlink undoes it. The appointments do not
+// change.
 //
-// Errors: store.ErrNotFound, *ValidationError, also if the two entries are the same person already.
+// Errors: store.ErrNotFound, *ValidationError, including if the two entries already are the same person.
 func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor,
 	once *record.Once) (store.PersonLink, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
@@ -307,7 +310,7 @@ func (pe *People) remove(ctx context.Context, actor record.Actor, action record.
 	})
 }
 
-// Linked lists the identities to which links lead from a person who is about to be erased, without that person.
+// Linked lists the identities linked to a person who is about to be erased, without that person.
 func (pe *People) Linked(ctx context.Context, p store.Person) (others []store.Identity, err error) {
 	if len(p.Of) > 0 {
 		return nil, nil // the caller has already followed the links

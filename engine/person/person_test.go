@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// mailFiles reads all files of a folder of mail, by name.
+// mailFiles reads all files in a mail folder, by name.
 func mailFiles(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -96,7 +96,7 @@ func TestEraseReportsRemainingEmail(t *testing.T) {
 	})
 }
 
-// afterReading is a store that runs then once, right after an appointment was read.
+// afterReading is a store that runs the function then once, right after an appointment has been read.
 type afterReading struct {
 	store.Store
 	then func()

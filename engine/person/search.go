@@ -8,16 +8,16 @@ import (
 	"holdfast/store"
 )
 
-// MaxFound is the maximum number of people in one answer.
+// MaxFound is the maximum number of people in one result.
 const MaxFound = 50
 
-// Found is a person in the result of a search: the identity as the newest appointment spells it.
+// Found is a person in a search result: the identity as spelled in the newest appointment.
 type Found = store.FoundPerson
 
-// Find searches for people by any part of a name, a phone number, an email address or a date of birth, or by several
-// of these together (store.ParsePersonQuery). Names are folded (accents, ß and ss, ü and ue) and may have one or two
-// typing errors. Phone numbers are compared without signs and prefixes. Exact matches come before similar ones; within
-// each, the newest come first.
+// Find searches for people by any part of a name, a phone number, an email address or a date of birth, or by several of
+// these together (store.ParsePersonQuery). Names are folded (accents, ß and ss, ü and ue) and can contain one or two
+// typing errors. Phone numbers are compared without punctuation and prefixes. Exact matches come before similar ones.
+// Within each group, the newest come first.
 //
 // Find uses the index. While the index lacks many appointments, as after an upgrade, only one search runs at a time.
 func (pe *People) Find(ctx context.Context, query, specialistID string, limit int) (found []Found, err error) {
@@ -56,8 +56,8 @@ func joined(found []Found, limit int) (all []Found) {
 	return all
 }
 
-// join adds a spelling to the people, or merges it with one of them as far as their own data identify them
-// (store.Identity.Is). It returns false if the spelling is one person too many.
+// join adds a spelling to the people, or merges it with one of them if their own data identify them as the same person
+// (store.Identity.Is). It returns false if adding the spelling would exceed the maximum number of people.
 func join(all []Found, f Found, limit int) ([]Found, bool) {
 	i := slices.IndexFunc(all, func(o Found) bool { return o.Is(&f.Identity) })
 	switch {

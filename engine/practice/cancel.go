@@ -3,6 +3,7 @@ package practice
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"holdfast/engine/booking"
 	"holdfast/engine/outbound"
@@ -10,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// deliverCancel cancels an appointment in the upstream. Repeating that is harmless.
+// deliverCancel cancels an appointment upstream. Repeating that is harmless.
 func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outbound.Outcome {
 	a, err := pr.store.Appointment(ctx, op.AppointmentID)
 	switch {
@@ -22,13 +23,20 @@ func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outb
 	if at, behind := pr.behind(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
+	log, err := pr.store.Deliveries(ctx, a.ID)
+	if err != nil {
+		return pr.soon(outbound.Unread(ctx))
+	}
 	p := payloadOf(op)
+	if p.GUID == "" && !decides(&a, log, op, &p) {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved again"}
+	}
 	guid := p.GUID
 	if guid == "" {
 		guid = a.UpstreamID
 	}
-	if guid == "" && p.Search && a.UpstreamPatientID != "" {
-		list, err := pr.findUpstream(ctx, &p, &a)
+	if wanted, search := pr.unnamed(ctx, log, p); guid == "" && search && a.UpstreamPatientID != "" {
+		list, err := pr.findUpstream(ctx, &wanted, &a)
 		switch {
 		case err != nil:
 			o, _ := pr.harmless(op, err)
@@ -50,7 +58,23 @@ func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outb
 	return outbound.Outcome{End: outbound.Delivered, Result: guid}
 }
 
-// putAwayFailed completes the failed operations of a cancelled appointment: a person has nothing left to decide.
+// unnamed returns the appointment to look up for a cancellation p without a GUID. It returns false if no write took
+// effect, so that there is nothing to cancel. A write can take effect without a GUID after the cancellation was queued.
+func (pr *Practice) unnamed(ctx context.Context, log []store.Delivery, p payload) (wanted payload, search bool) {
+	for _, d := range slices.Backward(log) {
+		if !isWrite(d) || d.State != outbound.DeliveryDelivered {
+			continue
+		}
+		op, err := pr.outbound.Queue.Operation(ctx, d.OperationID)
+		if written := payloadOf(&op); err == nil && !written.isBlank() {
+			return written, true
+		}
+		return p, true
+	}
+	return p, p.Search
+}
+
+// putAwayFailed completes a cancelled appointment's failed operations, because a person has nothing left to decide.
 func (pr *Practice) putAwayFailed(ctx context.Context, cancel *store.Operation) {
 	list, _, err := pr.outbound.Earlier(ctx, cancel, func(o *store.Operation) bool {
 		return o.Status == store.OperationFailed && !o.NeedsReview && booking.ChannelOf(o.Kind) == "upstream"
@@ -63,7 +87,7 @@ func (pr *Practice) putAwayFailed(ctx context.Context, cancel *store.Operation) 
 	}
 }
 
-// deliverComment adds the note of an agent's booking to the patient's comment.
+// deliverComment adds the note from an agent's booking to the patient's comment.
 func (pr *Practice) deliverComment(ctx context.Context, op *store.Operation) outbound.Outcome {
 	a, err := pr.store.Appointment(ctx, op.AppointmentID)
 	switch {
@@ -78,7 +102,7 @@ func (pr *Practice) deliverComment(ctx context.Context, op *store.Operation) out
 	return outbound.Outcome{End: outbound.Delivered, Result: outbound.DoneWithoutName}
 }
 
-// harmless converts the result of a call that can be repeated after any outcome. It returns true if the call
+// harmless converts the result of a call that can safely be repeated after any outcome. It returns true if the call
 // succeeded.
 func (pr *Practice) harmless(op *store.Operation, err error) (outbound.Outcome, bool) {
 	switch class := upstream.ClassOf(err); {

@@ -19,14 +19,14 @@ import (
 	"holdfast/store"
 )
 
-// listing is the state of one start at every place that reports it.
+// listing is the state of one start time as shown in every place that reports it.
 type listing struct {
 	agents, page bool // offered
 	hold         error
 	reason       availability.Reason
 }
 
-// says queries the state of a start in every way.
+// says queries the state of a start time in every way.
 func says(p *enginetest.TestPractice, start time.Time) (l listing) {
 	p.T.Helper()
 	ctx := p.T.Context()
@@ -62,7 +62,7 @@ func date(p *enginetest.TestPractice, at time.Time) store.Date {
 }
 
 // TestRefusedSlotIsClosed: the practice-management system refused a slot that it lists. Holdfast does not offer the
-// slot again to any agent or on any page, until a later listing or the passing of time opens it.
+// slot to any agent or on any page again until a later listing, or the passage of time, opens it.
 func TestRefusedSlotIsClosed(t *testing.T) {
 	t.Parallel()
 	open := listing{agents: true, page: true}
@@ -124,8 +124,8 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 	})
 }
 
-// TestClosureSurvivesRestart: after a restart the engine does not offer a start that was refused before. It opens the
-// start when the refusal is old enough, and changes the generation of the listing.
+// TestClosureSurvivesRestart: after a restart, the engine does not offer a start time that was refused before the
+// restart. It opens the start time when the refusal is old enough, and changes the listing's generation.
 func TestClosureSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskBookingIsWrittenFirst: public bookings wait for the practice-management system, and a booking of the desk
+// TestDeskBookingIsWrittenFirst: public bookings are waiting for the practice-management system, and the desk's booking
 // is written before them.
 func TestDeskBookingIsWrittenFirst(t *testing.T) {
 	t.Parallel()

@@ -15,20 +15,20 @@ import (
 
 // # Writing while a caller waits
 //
-// An agent's caller gets an answer within Options.AgentBound. In that time the booking is attempted outside the queue.
-// Work makes the attempt, so a call in flight outlives the request that caused it. From the beginning, the outbox
-// marks the operation as attempted. If the attempt does not end the operation, the queue gets the operation.
+// An agent's caller gets an answer within Options.AgentBound. During that time, the booking is attempted outside the
+// queue. Work makes the attempt, so a call in flight outlives the request that caused it. The operation is marked as
+// attempted in the outbox from the beginning. If the attempt does not end the operation, it goes to the queue.
 
 const (
-	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two consecutive bookings, such as those of
-	// two siblings, the second waits for its turn and is confirmed too.
+	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two consecutive bookings, such as for two
+	// siblings, the second waits for its turn and is also confirmed.
 	DefaultAgentBound = 12 * time.Second
-	// MinAgentBound and MaxAgentBound leave time for a call, and for an answer before the caller gives up.
+	// MinAgentBound and MaxAgentBound leave enough time for a call, and for an answer before the caller gives up.
 	MinAgentBound, MaxAgentBound = 3 * time.Second, 25 * time.Second
-	// CallReserve is the part of the time limit that is reserved for a call: the limit would interrupt a call that
-	// begins later.
+	// CallReserve is the part of the time limit that is reserved for a call. A call that begins later would be
+	// interrupted by the limit.
 	CallReserve = time.Second
-	// probeBound is the time limit for a question to a doubtful upstream while a caller waits.
+	// probeBound is the time limit for probing an upstream of doubtful state while a caller waits.
 	probeBound = 3 * time.Second
 )
 
@@ -44,7 +44,7 @@ type direct struct {
 	left    bool // the caller got the answer that the booking is queued
 }
 
-// Why an attempt was left to the queue, as the error types of answers to agents.
+// The reasons why an attempt was left to the queue, as error types in answers to agents.
 const (
 	ErrorRateLimitedQueued   = "RATE_LIMITED_QUEUED"
 	ErrorUnknownQueued       = "OUTCOME_UNKNOWN_QUEUED"
@@ -77,7 +77,7 @@ func (d *direct) decide() bool {
 	return d.decided
 }
 
-// leave stops waiting. It returns false if the attempt has ended, because its result arrives next.
+// leave stops waiting. It returns false if the attempt has already ended and its result is about to arrive.
 func (d *direct) leave() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,8 +85,7 @@ func (d *direct) leave() bool {
 	return d.left
 }
 
-// TryNow has Work attempt a booking that its caller has claimed, and returns the result at the deadline at the
-// latest.
+// TryNow has Work attempt a booking that the caller has claimed, and returns the result by the deadline.
 func (pr *Practice) TryNow(op store.Operation, deadline time.Time) Attempted {
 	d := &direct{op: op, deadline: deadline, reply: make(chan Attempted, 1), queued: make(chan struct{})}
 	timer := time.NewTimer(time.Until(deadline))
@@ -110,7 +109,7 @@ func (pr *Practice) TryNow(op store.Operation, deadline time.Time) Attempted {
 	return Attempted{End: outbound.Unknown, ErrorType: ErrorUnknownQueued, Detail: detail, Attempts: 1}
 }
 
-// runDirects makes the attempts that callers wait for. It returns when ctx and all attempts have ended.
+// runDirects makes the attempts that callers are waiting for. It returns when ctx is done and all attempts have ended.
 func (pr *Practice) runDirects(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -147,7 +146,7 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 	r.End, r.Guid, r.Detail = o.End, o.Result, o.Detail
 	switch {
 	case o.End == outbound.Refused && waiting:
-		if pr.cancelFence(ctx, &a, op.ID, o.Detail) {
+		if pr.cancelFence(ctx, &a, &p, op.ID, o.Detail) {
 			op.Status = store.OperationFailed
 			pr.outbound.CountEnd(&op, outbound.Refused)
 			return r
@@ -194,8 +193,8 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	case err != nil:
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
-		// The process was suspended, so the caller has left, and another node may have taken the operation over. The
-		// queue has the operation.
+		// The process was suspended, so the caller has left, and another node may have taken over the operation, which
+		// is in the queue.
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(),
 			Detail: "its turn came after the caller's time limit"}
 	}
@@ -224,7 +223,7 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	}
 }
 
-// noteNow sends the note of a booking that was just written. If there is too little time, the queue sends it.
+// noteNow sends the note for a booking that was just written. If there is too little time, the queue sends it.
 func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r *Attempted) {
 	for i, call := range c.Calls {
 		if call.Kind != store.UpstreamComment {
@@ -248,10 +247,14 @@ func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r
 	}
 }
 
-// cancelFence frees the time of a booking that the upstream refused while its caller waited. It returns false if the
-// database could not be written. Then the operation remains in the outbox, and the caller must not get the answer
-// that the booking was refused.
-func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, operationID, detail string) bool {
+// errMoved means that the desk has moved a booking while its first time was being written.
+var errMoved = errors.New("the booking was moved")
+
+// cancelFence frees the time of a booking that the upstream refused while the caller was waiting. It returns false if
+// the desk has moved the booking since, or if the database could not be written. In these cases, the operation remains
+// in the outbox, and the caller must not be informed that the booking was refused.
+func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, p *payload, operationID,
+	detail string) bool {
 	ctx = context.WithoutCancel(ctx)
 	_, err := pr.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused,
 		Actor: "system", Reason: detail, Fence: true},
@@ -259,14 +262,17 @@ func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, opera
 			if a.Status == store.Cancelled {
 				return false, tx.Fulfil(ctx, operationID)
 			}
+			if !isCurrent(a, p) {
+				return false, errMoved
+			}
 			a.Status, a.CancelledAt, a.CancelReason, a.UpstreamState = store.Cancelled, now, detail, store.UpstreamNone
 			op := store.Operation{ID: operationID, Kind: store.UpstreamBook, AppointmentID: a.ID,
 				Status: store.OperationFailed, LastError: detail}
 			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID),
 				outbound.PutDelivery(ctx, tx, &op, outbound.DeliveryFailed, now))
 		})
-	if err != nil {
-		pr.log.Error("failed to cancel a refused booking; queued instead", "appointment", a.ID, "error", err)
+	if err != nil && !errors.Is(err, errMoved) {
+		pr.log.Error("failed to cancel a booking that the practice-management system refused; its operation stays in the outbox", "appointment", a.ID, "error", err)
 	}
 	return err == nil
 }

@@ -13,12 +13,12 @@ import (
 
 // # Look-ups
 //
-// An appointment of unknown outcome is looked up. After a write of unknown outcome, isThere asks first whether the
-// upstream answers at all. Questions are spaced as writes are. A caller of lookUp has waited for its turn.
+// An appointment whose write had an unknown outcome is looked up. Before that, isThere checks whether the upstream
+// responds at all. Look-ups are spaced like writes. A caller of lookUp has already waited for its turn.
 
-// isThere asks, after a write of unknown outcome, whether the upstream answers: if it does not, another write would
-// have an unknown outcome too. The question involves no patient, whose record could make it fail. If its turn does
-// not come in time, isThere does not ask, because another question has just failed. It returns false with the
+// isThere checks, after a write with an unknown outcome, whether the upstream responds. If it does not, another write
+// would also have an unknown outcome. The check does not involve a patient, whose record could make it fail. If its
+// turn does not come in time, isThere skips the check, because another one has just failed. It returns false with the
 // outcome that follows.
 func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.Outcome, bool) {
 	if pr.doubt.Load() == 0 {
@@ -48,14 +48,14 @@ func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.
 	return outbound.Outcome{}, true
 }
 
-// mayBeWritten reports whether op is from another process, and this one has not looked its appointment up yet. The
-// data may be a restored copy, which does not have the attempts after the backup.
+// mayBeWritten reports whether op comes from another process and this process has not looked up its appointment yet.
+// The data may be a restored copy, which lacks the attempts made after the backup.
 func (pr *Practice) mayBeWritten(op *store.Operation, p *payload) bool {
 	return op.CreatedAt.Before(pr.outbound.Started()) && p.Checked != pr.outbound.Started().UnixMilli()
 }
 
-// lookUp asks whether the appointment exists. It returns false if it certainly is not, and otherwise true with the
-// outcome that follows. A question without an answer defers this operation and no other one.
+// lookUp checks whether the appointment exists. It returns false if it certainly does not, and otherwise true with the
+// outcome that follows. If there is no response, only this operation is deferred.
 func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	list, err := pr.findUpstream(ctx, p, a)
@@ -99,7 +99,7 @@ func (pr *Practice) unanswered(op *store.Operation, p *payload, err error) outbo
 	return outbound.Outcome{End: outbound.LookupFailed, Detail: upstream.Words(err)}
 }
 
-// putOff defers an operation, each time for longer: the upstream did not answer, or limits the rate.
+// putOff defers an operation, for longer each time, because the upstream did not respond or limits the rate.
 func (pr *Practice) putOff(op *store.Operation, p *payload, err error) outbound.Outcome {
 	p.Asked++
 	op.Payload = p.json()
@@ -122,8 +122,8 @@ func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *pay
 		At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
 }
 
-// findUpstream lists the entries of the patient's list that can be this appointment. It leaves out those of other
-// appointments: siblings in one group session share patient, start and column.
+// findUpstream lists the entries in the patient's list that could be this appointment. It leaves out those that belong
+// to other appointments: siblings in one group session share the patient, start and column.
 func (pr *Practice) findUpstream(ctx context.Context, p *payload,
 	a *store.Appointment) ([]upstream.Appointment, error) {
 	list, err := pr.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, pr.clinic.Zone())
@@ -146,8 +146,7 @@ func (pr *Practice) findUpstream(ctx context.Context, p *payload,
 	}), nil
 }
 
-// findResult returns the GUID of an appointment that a person has found in the upstream, or
-// outbound.DoneWithoutName.
+// findResult returns the GUID of an appointment that a person has found upstream, or outbound.DoneWithoutName.
 func (pr *Practice) findResult(ctx context.Context, op *store.Operation) string {
 	p := payloadOf(op)
 	if p.isBlank() {
@@ -165,7 +164,7 @@ func (pr *Practice) findResult(ctx context.Context, op *store.Operation) string 
 	return outbound.DoneWithoutName
 }
 
-// withDoubt marks the doubt that an attempt of unknown outcome leaves, such as one of a node that stopped.
+// withDoubt marks the doubt left by an attempt with an unknown outcome, for example on a node that stopped.
 func (p *payload) withDoubt(op *store.Operation) {
 	if op.Unknown && p.Step != "" && !p.Doubt {
 		p.Doubt = true

@@ -12,11 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// These tests call the practice-management system to look appointments up. A failed look-up delays only its own
-// operation, and look-ups do not overload the upstream.
+// These tests look up appointments in the practice-management system. A failed look-up delays only its own operation,
+// and look-ups do not overload the upstream.
 
-// TestFailedLookupDelaysOnlyItsOwn: writes work and look-ups do not. The operation with an unknown outcome needs
-// review after three unusable answers, and no other operation waits for it.
+// TestFailedLookupDelaysOnlyItsOwn: writes work but look-ups do not. The operation with an unknown outcome needs review
+// after three unusable responses, and no other operation waits for it.
 func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []upstreamtest.Outcome{upstreamtest.ServerError, upstreamtest.Garbage, upstreamtest.Half} {
@@ -61,8 +61,8 @@ func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestLookupsAreSpacedAndBackOff: while the upstream refuses look-ups because of its rate limit, the server makes
-// them at growing intervals and one at a time. An unknown outcome does not go to review for that.
+// TestLookupsAreSpacedAndBackOff: while the upstream refuses look-ups because of its rate limit, the server makes them
+// one at a time and at increasing intervals. An unknown outcome does not go to review for that reason.
 func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 	})
 }
 
-// TestRestoredFilesMakeNoDuplicate: the files are restored to a state before a booking was written upstream. The
-// server finds the booking there and does not write it again.
+// TestRestoredFilesMakeNoDuplicate: the files are restored to a state before a booking was written upstream. The server
+// finds the booking upstream and does not write it again.
 func TestRestoredFilesMakeNoDuplicate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

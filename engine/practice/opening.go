@@ -13,21 +13,21 @@ import (
 	"holdfast/store"
 )
 
-// openingDays is the number of days in one question: an answer may have 1 MiB.
+// openingDays is the number of days per query, because a response may be at most 1 MiB.
 const openingDays = 14
 
-// maxOpeningRest is the longest back-off after questions without an answer.
+// maxOpeningRest is the longest back-off after queries that got no response.
 const maxOpeningRest = 5 * time.Minute
 
-// OpeningsFailed returns when the upstream stopped answering questions about its openings, and why. The time is zero
-// if it answers.
+// OpeningsFailed returns when the upstream stopped responding to queries for its openings, and why. The time is zero if
+// it responds.
 func (pr *Practice) OpeningsFailed() (since time.Time, reason string) {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	return pr.failed, pr.failedBy
 }
 
-// fetchOpenings asks about all types every OpeningsEvery, until ctx ends.
+// fetchOpenings queries the openings for all types every OpeningsEvery, until ctx is done.
 func (pr *Practice) fetchOpenings(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -50,7 +50,7 @@ func (pr *Practice) fetchOpenings(ctx context.Context) {
 	}
 }
 
-// fetchAll asks about all types once. It stops at the first question without an answer.
+// fetchAll queries the openings for all types once. It stops at the first query that gets no response.
 func (pr *Practice) fetchAll(ctx context.Context, asks *upstream.Pacer) error {
 	first, more := store.DateOf(time.Now().In(pr.clinic.Zone())), true
 	for offset := 0; more; offset += openingDays {
@@ -75,7 +75,7 @@ func (pr *Practice) fetchAll(ctx context.Context, asks *upstream.Pacer) error {
 	return nil
 }
 
-// listedTypes returns the ids of the active types that the upstream has, in the order of the page.
+// listedTypes returns the ids of the active types that exist upstream, in page order.
 func (pr *Practice) listedTypes() []string {
 	s := pr.clinic.Current()
 	var ids []string
@@ -97,7 +97,7 @@ func (pr *Practice) openingHorizon(appointmentTypeID string) int {
 	return t.HorizonDays + 1
 }
 
-// fetchSome asks about the days of one type from from to before end.
+// fetchSome queries the openings for one type on the days from from up to but not including end.
 func (pr *Practice) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from,
 	end store.Date) error {
 	s := pr.clinic.Current()
@@ -126,7 +126,7 @@ func (pr *Practice) fetchSome(ctx context.Context, asks *upstream.Pacer, appoint
 	return nil
 }
 
-// noteOpenings stores the result of the last question, and logs a change.
+// noteOpenings stores the result of the last query and logs a change.
 func (pr *Practice) noteOpenings(err error) {
 	why := ""
 	if err != nil {
@@ -152,8 +152,9 @@ func (pr *Practice) noteOpenings(err error) {
 	}
 }
 
-// QuestionFor returns the question about the openings of one type on local days of the clinic, from from to before
-// end. columns has the specialist ids by their columns in the upstream. It is empty if the upstream has none of them.
+// QuestionFor returns the query for one type's openings on local days of the clinic, from from up to but not including
+// end. columns contains the specialist ids by their upstream columns. columns is empty if none of the specialists exist
+// upstream.
 func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from,
 	end store.Date) (question upstream.Openings, columns map[string]string) {
 	question = upstream.Openings{
@@ -176,8 +177,8 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from,
 	return question, columns
 }
 
-// AskOpenings returns the upstream's openings by specialist id, and the instant of the question. It leaves out
-// columns of other specialists. Errors: those of Upstream.GetOnlineReservations.
+// AskOpenings returns the upstream's openings by specialist id, and when they were requested. It leaves out other
+// specialists' columns. Errors: those of Upstream.GetOnlineReservations.
 func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings,
 	columns map[string]string) (bySpecialist map[string][]occupancy.Interval, asked time.Time, err error) {
 	asked = time.Now()

@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// offered returns the starts of one local day that the page offers, as half hours after its midnight.
+// offered returns the start times that the page offers on one local day, as half hours after midnight.
 func offered(p *enginetest.TestPractice, day store.Date) (halves []int) {
 	p.T.Helper()
 	list, err := p.Booking.Timeslots(p.T.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning",
@@ -33,8 +33,8 @@ func offered(p *enginetest.TestPractice, day store.Date) (halves []int) {
 }
 
 // TestSlotsFollowUpstreamOpenings: the upstream lists ten to twelve, and Holdfast's own calendar is open all day. A
-// time that is booked by telephone there disappears from the page within minutes. After an hour without an
-// answer, Holdfast's own calendar applies again.
+// time booked by telephone upstream disappears from the page within minutes. After an hour without a response,
+// Holdfast's own calendar applies again.
 func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	})
 }
 
-// TestOpeningsRespectPacer: the calls for openings keep the spacing, and there are fewer calls than days.
+// TestOpeningsRespectPacer: the calls for openings respect the spacing, and there are fewer calls than days.
 func TestOpeningsRespectPacer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestOpeningsRespectPacer(t *testing.T) {
 	})
 }
 
-// TestSlotsUseOwnCalendarWithoutOpenings: some practices have not set up online openings.
+// TestSlotsUseOwnCalendarWithoutOpenings covers practices that have not set up online openings.
 func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,8 @@ func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	})
 }
 
-// TestMoveToPartOfOwnTimeIsAllowed: the upstream does not list the time that the appointment itself occupies there.
+// TestMoveToPartOfOwnTimeIsAllowed: although the upstream does not list the time that the appointment itself occupies
+// there, the appointment can move to a part of it.
 func TestMoveToPartOfOwnTimeIsAllowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

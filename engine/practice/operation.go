@@ -14,12 +14,12 @@ import (
 	"holdfast/store"
 )
 
-// target is the appointment that an operation writes.
+// target is the upstream appointment that an operation writes.
 type target struct {
 	Start   time.Time `json:"start,omitzero"`
 	Minutes int       `json:"minutes,omitempty"`
-	// Specialist is the specialist at the time of the change. A move to another one, or to another time, has a
-	// separate operation.
+	// Specialist is the specialist at the time of the change. A move to another specialist or time has its own
+	// operation.
 	Specialist string `json:"specialist,omitempty"`
 
 	View   string `json:"view,omitempty"` // GUIDs of the upstream
@@ -27,19 +27,19 @@ type target struct {
 	Type   string `json:"type,omitempty"`
 }
 
-// payload is the payload of an upstream operation. It has no personal data: the patient and the note are read from
-// the appointment at the attempt.
+// payload is the payload of an upstream operation. It contains no personal data: the patient and the note are read from
+// the appointment when the attempt is made.
 type payload struct {
 	target
 	// Step is the write that began last: stepPatient, stepAppointment or stepForgotten. It is empty if none began.
 	Step string `json:"step,omitempty"`
-	// Doubt: an attempt had an unknown outcome, so this operation itself may have taken the slot.
+	// Doubt means that an attempt had an unknown outcome, so this operation itself may have taken the slot.
 	Doubt   bool   `json:"doubt,omitempty"`
 	Written bool   `json:"written,omitempty"` // the appointment exists, and the answer contained no GUID
 	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty means the appointment's own
 	Search  bool   `json:"search,omitempty"`  // the appointment to cancel must be looked up first
 	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added and is not recorded yet
-	// the start, in Unix ms, of the process that last looked the appointment up and did not find it
+	// the start, in Unix ms, of the process that last looked up the appointment without finding it
 	Checked int64  `json:"checked,omitempty"`
 	By      string `json:"by,omitempty"`    // the API key of the caller who decided it; see outbound.QueueFilter
 	Asked   int    `json:"asked,omitempty"` // look-ups in a row without an answer
@@ -65,7 +65,7 @@ func (p *payload) json() json.RawMessage {
 // isBlank reports whether the person was erased, and with them the appointment to write.
 func (p *payload) isBlank() bool { return p.Start.IsZero() }
 
-// write returns the target as the upstream takes it.
+// write returns the target in the upstream's format.
 func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppointment {
 	return upstream.NewAppointment{
 		PatientGUID: patientGUID, Start: t.Start, Zone: zone, ScheduleViewGUID: t.View, ScheduleColumnGUID: t.Column,
@@ -74,7 +74,7 @@ func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppoi
 }
 
 // targetOf returns an appointment's place in the upstream. It returns false if the appointment does not belong there:
-// no upstream is configured, or the type or the specialist has no GUIDs of it.
+// no upstream is configured, or the type or the specialist has no GUIDs there.
 func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	s := pr.clinic.Current()
 	t, p := s.Types[a.AppointmentTypeID], s.SpecialistByID[a.SpecialistID]
@@ -88,8 +88,8 @@ func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	}, true
 }
 
-// isCurrent reports whether an operation still writes the current state of the appointment. A later change has a
-// separate operation.
+// isCurrent reports whether an operation still writes the current state of the appointment. A later change has its own
+// operation.
 func isCurrent(a *store.Appointment, p *payload) bool {
 	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
@@ -108,7 +108,7 @@ func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
 	}
 }
 
-// Operations returns the upstream write that a change requires, or none.
+// Operations returns the upstream write required by a change, or none.
 func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	a := c.After
 	if !pr.IsConnected() || a.UpstreamState != store.UpstreamPending {
@@ -124,7 +124,7 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	case c.Kind == booking.ChangeRescheduled && goes:
 		kind = store.UpstreamReschedule
 	case c.Kind == booking.ChangeCancelled, c.Kind == booking.ChangeRescheduled:
-		// A move to a specialist who is not in the upstream leaves no appointment there.
+		// A move to a specialist who does not exist upstream leaves no appointment there.
 		kind = store.UpstreamCancel
 		p.target, _ = pr.targetOf(c.Before)
 		p.Start, p.Minutes = c.Before.SlotStart, int(c.Before.SlotEnd.Sub(c.Before.SlotStart)/time.Minute)
@@ -149,8 +149,8 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
 }
 
-// deskLead is the longest time by which a write of the desk goes before a public one: the lane takes the
-// operation that was due first, and at the desk a patient is waiting for it.
+// deskLead is how far ahead of public writes the desk's writes can go, at most. The lane takes the operation that was
+// due first, and at the desk, a patient is waiting for it.
 const deskLead = time.Hour
 
 // NoticeOf returns the name that the delivery log gives an upstream operation.
@@ -166,16 +166,16 @@ func NoticeOf(kind store.OperationKind) string {
 	return "book"
 }
 
-// deadlineOf returns the instant after which a write is too late: 15 minutes before the start, so that staff can
-// still act, but not before half of the time between the booking and the start is over.
+// deadlineOf returns the instant after which a write is too late: 15 minutes before the start, so that staff can still
+// act, but not before half the time between the booking and the start has passed.
 func deadlineOf(start, booked time.Time) time.Time {
 	return start.Add(-min(15*time.Minute, start.Sub(booked)/2))
 }
 
-// tooLate is the reason for people why a write ends at its deadline.
+// tooLate is the user-facing reason why a write ends at its deadline.
 const tooLate = "too late to deliver: the appointment is about to start"
 
-// ended applies the end of an operation to its appointment, in the transaction that records the end.
+// ended applies an operation's ending to its appointment, in the transaction that records the ending.
 func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error) {
 	a, err := tx.Appointment(ctx, op.AppointmentID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -184,28 +184,40 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 	if err != nil {
 		return nil, err
 	}
+	log, err := tx.Deliveries(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
 	before, p, now := a, payloadOf(op), pr.outbound.Now()
 	c := &booking.Change{Before: &before, After: &a, Actor: "system", Reason: op.LastError}
 	switch {
 	case op.Status == store.OperationFailed:
-		c.Kind = booking.ChangeUpstreamFailed
+		c.Kind, c.Leftover = booking.ChangeUpstreamFailed, op.Kind == store.UpstreamCancel
 		state := store.UpstreamFailed
 		if op.NeedsReview {
 			c.Kind, state = booking.ChangeUpstreamReview, store.UpstreamReview
 		}
-		if op.Kind == store.UpstreamCancel || isCurrent(&a, &p) || a.Status == store.Confirmed && p.isBlank() {
+		if decides(&a, log, op, &p) || op.Kind == store.UpstreamCancel && p.GUID != "" ||
+			a.Status == store.Confirmed && p.isBlank() {
 			a.UpstreamState = state
 		}
 	case op.Kind == store.UpstreamCancel && p.GUID == "":
-		c.Kind = booking.ChangeUpstreamDone
-		a.UpstreamState = store.UpstreamNone
+		c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(&a, log, op)
+		if decides(&a, log, op, &p) {
+			a.UpstreamState = store.UpstreamNone
+		}
 		if a.Status == store.Cancelled && op.Result != "" {
 			a.UpstreamState = store.UpstreamConfirmed
 		} else if op.Result != "" {
 			a.UpstreamID = ""
 		}
-	case op.Result != "" && op.Kind != store.UpstreamCancel:
-		c.Kind = booking.ChangeUpstreamDone
+	case op.Kind == store.UpstreamCancel:
+		if isFailed := a.UpstreamState == store.UpstreamFailed || a.UpstreamState == store.UpstreamReview; isFailed &&
+			a.Status == store.Confirmed && isDelivered(log) {
+			c.Kind, a.UpstreamState = booking.ChangeUpstreamDone, store.UpstreamConfirmed
+		}
+	case op.Result != "":
+		c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(&a, log, op)
 		replaced := a.UpstreamID
 		a.UpstreamID = op.Result
 		if op.Result == outbound.DoneWithoutName {
@@ -217,8 +229,7 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
 			c.Follow = append(c.Follow, pr.cancelCall(&a, payload{GUID: replaced}, now))
 		}
-		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" &&
-			a.Status == store.Confirmed {
+		if c.First && a.Patient.Notes != "" && a.Status == store.Confirmed {
 			note := pr.outbound.NewOperation(store.UpstreamComment, &a, now)
 			c.Follow = append(c.Follow, booking.Promise{Operation: note, Notice: NoticeOf(store.UpstreamComment)})
 		}
@@ -240,8 +251,8 @@ func (pr *Practice) cancelCall(a *store.Appointment, p payload, at time.Time) bo
 	return booking.Promise{Operation: op, Notice: NoticeOf(store.UpstreamCancel)}
 }
 
-// reopened sets the appointment of an operation that a person retries to pending, in the transaction that reopens the
-// operation.
+// reopened sets an appointment to pending when a person retries its operation, in the transaction that reopens the
+// operation. An operation that a later change has replaced leaves the appointment unchanged.
 func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor,
 	now time.Time) (*booking.Change, error) {
 	if op.AppointmentID == "" {
@@ -250,6 +261,13 @@ func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operati
 	a, err := tx.Appointment(ctx, op.AppointmentID)
 	if err != nil {
 		return nil, err
+	}
+	log, err := tx.Deliveries(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	if p := payloadOf(op); !decides(&a, log, op, &p) {
+		return nil, nil
 	}
 	before := a
 	a.UpstreamState, a.UpdatedAt = store.UpstreamPending, now

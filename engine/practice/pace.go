@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// Pace takes turns in a line that all nodes share: Reserve takes one, Again repeats the last one, and Return returns
-// one unused. See upstream.Line.
+// Pace takes turns in a line that all nodes share: Reserve takes a turn, Again repeats the last one, and Return gives
+// an unused one back. See upstream.Line.
 type Pace struct {
 	Reserve func(ctx context.Context, name string, spacing,
 		most time.Duration) (wait time.Duration, turn int64, err error)
@@ -16,7 +16,7 @@ type Pace struct {
 	Return func(ctx context.Context, name string, spacing time.Duration, turn int64) error
 }
 
-// shareLine makes a pacer take its turns from the line of a name, if the nodes share one.
+// shareLine makes a pacer take its turns from the line with a given name, if the nodes share one.
 func (pr *Practice) shareLine(p *upstream.Pacer, name string) {
 	pace := pr.Options.Pace
 	if pace.Reserve == nil {
@@ -35,7 +35,7 @@ func (pr *Practice) shareLine(p *upstream.Pacer, name string) {
 		},
 		Return: func(ctx context.Context, spacing time.Duration, turn int64) {
 			if err := pace.Return(ctx, name, spacing, turn); err != nil {
-				pr.log.Debug("failed to release an upstream turn; it stays unused", "line", name, "error", err)
+				pr.log.Debug("failed to release an upstream turn; the turn stays unused", "line", name, "error", err)
 			}
 		},
 	})

@@ -4,23 +4,23 @@
 //
 // # Writes
 //
-// A change requires its upstream write in its own transaction, as an operation of the outbox (MarkUpstream,
+// A change's upstream write is recorded in the change's own transaction, as an operation in the outbox (MarkUpstream,
 // Operations). Package outbound moves the operation into the queue and calls the functions that Delivery returns.
 //
 // # An unknown outcome is not a failure
 //
 // The upstream has no idempotency keys. So the queue records an attempt before this package sends anything. If the
-// outcome of a write is unknown (a time-out, a reset, half an answer), the operation waits until the quarantine is
-// over, and then this package looks the appointment up. It adopts an appointment that exists, writes one that does
+// outcome of a write is unknown (a time-out, a reset, an incomplete response), the operation waits until the quarantine
+// is over, and then this package looks up the appointment. It adopts an appointment that exists, writes one that does
 // not, and leaves the operation to a person if it cannot find out. If the upstream is unreachable, the operation is
-// deferred, and that counts as no attempt. A refusal counts as one.
+// deferred, which does not count as an attempt. A refusal does.
 //
 // # Openings
 //
-// Work asks about the openings of each appointment type up to its horizon, the nearest days of all types first: one
-// question at a time, with the pacer's spacing between them, and after waiting writes. Package occupancy stores the
-// answers and uses them until they are too old. If the upstream does not answer, Work asks again after a back-off,
-// and the last answers remain in use.
+// Work fetches the openings for each appointment type up to its booking horizon, the nearest days of all types first.
+// It makes one query at a time, at the pacer's spacing, and lets waiting writes go first. Package occupancy stores the
+// results and uses them until they are too old. If the upstream does not respond, Work retries after a back-off, and
+// the last results remain in use.
 //
 // # Where to read
 //
@@ -32,6 +32,7 @@
 //	start.go      the state that a start restores: the pacer, interrupted writes
 //	opening.go    the upstream's openings
 //	pace.go       one pace for all nodes
+//	log.go        the delivery log
 //	rollback.go   writes after the instant of a restored snapshot
 package practice
 
@@ -52,9 +53,9 @@ import (
 	"holdfast/store"
 )
 
-// Upstream is the clinic's practice-management system, as this package needs it. *upstream.Client implements it. The
-// class of its errors shows what happened (see upstream.ClassOf). Only a call with an upstream.Unknown error can have
-// taken effect.
+// Upstream is the part of the clinic's practice-management system that this package needs. *upstream.Client implements
+// it. The class of its errors shows what happened (see upstream.ClassOf). Only a call with an upstream.Unknown error
+// can have taken effect.
 type Upstream interface {
 	SetPatient(ctx context.Context, n upstream.NewPatient) (patientGUID string, err error)
 	// FindPatients and PatientInformation return upstream.Misconfigured for vendors that do not offer them.
@@ -68,14 +69,14 @@ type Upstream interface {
 	GetOnlineReservations(ctx context.Context, o upstream.Openings) (list []upstream.Opening, dropped int, err error)
 }
 
-// Limits are the times of calls of the upstream. The zero value of each is its default.
+// Limits are the time limits for upstream calls. The zero value of each means its default.
 type Limits struct {
 	RetryDelay     time.Duration // before the single quick retry while an agent waits; default 5 s
 	OpeningsEvery  time.Duration // the interval between two fetches of the openings; if zero, they are not fetched
 	OpeningsMaxAge time.Duration // the age at which fetched openings are no longer used; default 1 h
 }
 
-// WithDefaults returns l with its defaults in place of zero values.
+// WithDefaults returns l with zero values replaced by the defaults.
 func (l Limits) WithDefaults() Limits {
 	if l.RetryDelay <= 0 {
 		l.RetryDelay = 5 * time.Second
@@ -100,8 +101,8 @@ type Options struct {
 	Pace       Pace            // spaces the calls of all nodes together; if zero, this process is the only one
 	AgentBound time.Duration   // how long an agent waits for the answer to a booking; default DefaultAgentBound
 	Limits     Limits
-	// AfterRollback: the data may be older than the upstream's. Bookings of earlier runs are looked up before they
-	// are written.
+	// AfterRollback means that the data may be older than the upstream's. Bookings of earlier runs are looked up before
+	// they are written.
 	AfterRollback bool
 }
 
@@ -122,13 +123,13 @@ type Practice struct {
 	rollback rollback
 
 	mu sync.Mutex
-	// the first failed question about openings since the last answer; if zero, the last one was answered
+	// the first failed query for openings since the last response; if zero, the last query succeeded
 	failed   time.Time
 	failedBy string // the reason, for people
 }
 
-// New returns a Practice. The functions of Work fetch openings and write agents' bookings. The error says that
-// AgentBound is out of range, or that the Upstream has no queue.
+// New returns a Practice. The functions returned by Work fetch openings and write agents' bookings. New returns an
+// error if AgentBound is out of range or there is an Upstream but no queue.
 func New(o Options) (*Practice, error) {
 	if o.Upstream != nil && !o.Outbound.HasQueue() {
 		return nil, errors.New("an Upstream needs a Queue")
@@ -155,7 +156,7 @@ func New(o Options) (*Practice, error) {
 // IsConnected reports whether the clinic has a practice-management system.
 func (pr *Practice) IsConnected() bool { return pr.Options.Upstream != nil }
 
-// Work returns the functions that write agents' bookings and fetch openings. It returns none without an upstream.
+// Work returns the functions that write agents' bookings and fetch openings. Without an upstream, it returns none.
 func (pr *Practice) Work() []func(context.Context) {
 	if !pr.IsConnected() {
 		return nil
@@ -167,8 +168,8 @@ func (pr *Practice) Work() []func(context.Context) {
 	return work
 }
 
-// Delivery returns how package outbound treats operations of a kind. It has no Attempt without an upstream, and is
-// empty for other packages' kinds.
+// Delivery returns how package outbound handles operations of a kind. Without an upstream, it has no Attempt. For other
+// packages' kinds, it is empty.
 func (pr *Practice) Delivery(kind store.OperationKind) outbound.Delivery {
 	if booking.ChannelOf(kind) != "upstream" {
 		return outbound.Delivery{}

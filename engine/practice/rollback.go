@@ -15,38 +15,38 @@ import (
 
 // # After a rollback of the data
 //
-// A restored machine snapshot has the database and the queue of an earlier instant. The practice-management system
-// still has the writes after that instant, and nothing in the files shows them. A booking of a known patient is
-// looked up after every start. A booking whose patient was not added yet has no GUID to look up: its patient is found
-// by name first.
+// A restored machine snapshot contains the database and the queue as of an earlier instant. The practice-management
+// system still has the writes made after that instant, but nothing in the files shows them. A booking of a known
+// patient is looked up after every start. A booking whose patient had not been added yet has no GUID to look up, so its
+// patient is first searched for by name.
 //
-// If an operator starts the server with --after-rollback, it looks up every such booking of an earlier run. Without
-// the flag it looks up the first one of each start: operations are delivered in the order in which they became due,
-// so after a rollback the practice-management system has the first one. If it does, the server logs an error and
-// looks up the others too.
+// If an operator starts the server with --after-rollback, it looks up every such booking from earlier runs. Without the
+// flag, it looks up only the first one after each start. Operations are delivered in the order in which they became
+// due, so after a rollback the practice-management system has the first one. If it does, the server logs an error and
+// looks up the others as well.
 
-// maxNamesakes is the largest number of patients of one name whose appointments are read.
+// maxNamesakes is the maximum number of patients with the same name whose appointments are read.
 const maxNamesakes = 10
 
-// rollback is the state of the look-ups after a rollback of the data.
+// rollback is the state of the look-ups after the data was rolled back.
 type rollback struct {
 	known   atomic.Bool // earlier writes are looked up by the patient's name
 	checked atomic.Bool // the first write of this start was looked up and did not exist
 }
 
-// suspectRollback makes the server look up all writes of earlier runs, because the practice-management system has op
-// although every recorded attempt of it certainly failed.
+// suspectRollback makes the server look up all writes from earlier runs, because the practice-management system has
+// op's appointment although every recorded attempt certainly failed.
 func (pr *Practice) suspectRollback(op *store.Operation) {
 	if !pr.rollback.known.Swap(true) {
 		pr.log.Error(
-			"practice-management system has a booking that this server has not written; earlier bookings are looked up before they are sent",
+			"practice-management system has a booking that this server did not write; looking up earlier bookings before sending them",
 			"operation", op.ID, "appointment", op.AppointmentID,
 		)
 	}
 }
 
-// findRolledBack looks for a booking of an earlier run whose patient has no GUID here. It reports true with the
-// outcome if the attempt ends with that, and false if the booking must be written.
+// findRolledBack looks for a booking from an earlier run whose patient has no GUID here. It returns true with the
+// outcome if that ends the attempt, and false if the booking must be written.
 func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	known := pr.rollback.known.Load()
@@ -79,10 +79,10 @@ func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *
 	return pr.soon(outbound.Unread(ctx)), true
 }
 
-// errManyFound is the error of a search by name that does not lead to one appointment.
+// errManyFound is the error for a search by name that does not lead to a single appointment.
 var errManyFound = errors.New("more than one patient or appointment matches")
 
-// wordsOf explains an error of findByName for people.
+// wordsOf converts an error from findByName into a user-facing explanation.
 func wordsOf(err error) string {
 	if errors.Is(err, errManyFound) {
 		return err.Error()
@@ -91,8 +91,8 @@ func wordsOf(err error) string {
 }
 
 // findByName finds the appointment of a patient without a GUID in the practice-management system, and returns both
-// GUIDs. Without the appointment, it returns empty strings, or with reuse the patient whose name, date of birth and
-// telephone number or email address are the same.
+// GUIDs. If the appointment does not exist, it returns empty strings or, with reuse, the patient whose name, date of
+// birth, and telephone number or email address are the same.
 func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appointment,
 	reuse bool) (patient, appointment string, err error) {
 	namesakes := []string{p.Patient}
@@ -133,8 +133,8 @@ func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appoint
 	return patient, "", err
 }
 
-// namesakes returns the patients whom the practice-management system has under the name of an appointment's patient,
-// and no other date of birth.
+// namesakes returns the patients in the practice-management system who have the same name as an appointment's patient
+// and no different date of birth.
 func (pr *Practice) namesakes(ctx context.Context, a *store.Appointment) (guids []string, err error) {
 	if err := pr.asks.Wait(ctx, upstream.NoBound); err != nil {
 		return nil, err
@@ -157,8 +157,7 @@ func (pr *Practice) namesakes(ctx context.Context, a *store.Appointment) (guids 
 	return guids, nil
 }
 
-// samePatient returns the one patient among guids who is the patient of an appointment for certain, or an empty
-// string.
+// samePatient returns the one patient among guids who is certain to be an appointment's patient, or an empty string.
 func (pr *Practice) samePatient(ctx context.Context, guids []string, a *store.Appointment) (same string, err error) {
 	born, err := time.Parse(time.DateOnly, a.Patient.BirthDate)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// bookWhileCut books n cleanings of new patients on the booking page while the practice-management system is
+// bookWhileCut books n cleanings for new patients on the booking page while the practice-management system is
 // unreachable. It then returns a copy of the data directory, as in a machine snapshot.
 func bookWhileCut(p *enginetest.TestPractice, n int) (snapshot string) {
 	p.T.Helper()
@@ -68,7 +68,7 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 							a.UpstreamID)
 					}
 				}
-				if !strings.Contains(p.Log.String(), "has a booking that this server has not written") && !told {
+				if !strings.Contains(p.Log.String(), "has a booking that this server did not write") && !told {
 					t.Errorf("the log does not report the rollback:\n%s", p.Log.String())
 				}
 			})
@@ -76,8 +76,8 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 	}
 }
 
-// TestRollbackWithoutLookupAsksPeople: a vendor without a patient look-up cannot report whether a booking is there.
-// After a rollback a person decides. Without a rollback the bookings are written.
+// TestRollbackWithoutLookupAsksPeople: a vendor without a patient look-up cannot report whether a booking exists. After
+// a rollback, a person decides. Without a rollback, the bookings are written.
 func TestRollbackWithoutLookupAsksPeople(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {
@@ -107,7 +107,7 @@ func TestRollbackWithoutLookupAsksPeople(t *testing.T) {
 	}
 }
 
-// TestRollbackReusesAddedPatient: the patient was added after the snapshot and the booking was not written. The same
+// TestRollbackReusesAddedPatient: the patient was added after the snapshot, but the booking was not written. The
 // patient is not added a second time.
 func TestRollbackReusesAddedPatient(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 // The queue and the outbox show what the previous process was doing. Package outbound calls these functions before
 // its first delivery.
 
-// RememberLastWrite restarts the pacer from the last write that an earlier process, or another node, can have sent.
+// RememberLastWrite restarts the pacer from the last write that an earlier process or another node could have sent.
 func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error {
 	if !pr.IsConnected() {
 		return nil
@@ -57,7 +57,7 @@ func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error 
 	return nil
 }
 
-// forgotten changes an operation whose copy in the queue was lost: either write may have been sent.
+// forgotten changes an operation whose copy in the queue was lost: either of its writes may have been sent.
 func forgotten(op *store.Operation) {
 	if p := payloadOf(op); !op.Status.Final() && !p.isBlank() {
 		p.Step, p.Doubt = stepForgotten, true

@@ -14,15 +14,15 @@ import (
 
 // # Writing from the queue
 //
-// The queue records an attempt before anything is sent. A recorded attempt without an outcome is unknown. It is
-// looked up before the write is repeated. A refusal after an unknown outcome is looked up as well, because the first
-// attempt itself may have taken the slot.
+// The queue records an attempt before anything is sent. If a recorded attempt has no outcome, the outcome is unknown,
+// and it is looked up before the write is repeated. A refusal after an unknown outcome also causes a look-up, because
+// the first attempt itself may have taken the slot.
 
-// deliverWrite writes a new appointment, or the new time of one. It is the attempt of UpstreamBook and
-// UpstreamReschedule: a move is a new appointment in the upstream, and the end of the old one.
+// deliverWrite writes a new appointment or an appointment's new time. It is the attempt for UpstreamBook and
+// UpstreamReschedule: upstream, a move creates a new appointment and ends the old one.
 func (pr *Practice) deliverWrite(ctx context.Context, op *store.Operation) outbound.Outcome {
 	o := pr.attemptWrite(ctx, op)
-	// Another write of unknown outcome would not help: the lane rests.
+	// Another write with an unknown outcome would not help, so the lane pauses.
 	o.Rest = o.End == outbound.Unknown && pr.doubt.Load() > 1
 	return o
 }
@@ -92,6 +92,9 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 			return o
 		}
 	}
+	if o, ok := pr.findEarlier(ctx, op, &a); !ok {
+		return o
+	}
 	return pr.sendAppointment(ctx, op, &p, a)
 }
 
@@ -107,7 +110,7 @@ func (pr *Practice) sendAppointment(ctx context.Context, op *store.Operation, p 
 	if err := pr.Options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
 		return pr.soon(op.LastError)
 	}
-	// It may have been cancelled or moved while it waited for its turn.
+	// The appointment may have been cancelled or moved while it waited for its turn.
 	a, err := pr.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case err != nil:
@@ -124,7 +127,7 @@ func (pr *Practice) sendAppointment(ctx context.Context, op *store.Operation, p 
 	return pr.written(ctx, op, p, &a, created, err)
 }
 
-// written converts the answer to a SetAppointment to an outcome.
+// written converts the response to SetAppointment to an outcome.
 func (pr *Practice) written(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment,
 	created upstream.Created, err error) outbound.Outcome {
 	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
@@ -179,7 +182,51 @@ func (pr *Practice) begin(ctx context.Context, op *store.Operation, p *payload, 
 	return pr.outbound.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
 }
 
-// makeRoom cancels the old time of an appointment that moves to a part of it: the upstream would refuse the new time.
+// findEarlier looks up and records the GUID of the earlier time of an appointment that moves, if it has none, so that
+// the earlier time can be cancelled. It does nothing if no earlier write took effect.
+func (pr *Practice) findEarlier(ctx context.Context, op *store.Operation, a *store.Appointment) (outbound.Outcome,
+	bool) {
+	if op.Kind != store.UpstreamReschedule || a.UpstreamID != "" {
+		return outbound.Outcome{}, true
+	}
+	log, err := pr.store.Deliveries(ctx, a.ID)
+	if err != nil {
+		return pr.soon(outbound.Unread(ctx)), false
+	}
+	wanted, search := pr.unnamed(ctx, log, payload{})
+	if !search || wanted.isBlank() {
+		return outbound.Outcome{}, true
+	}
+	if pr.asks.Wait(ctx, upstream.NoBound) != nil {
+		return pr.soon(op.LastError), false
+	}
+	list, err := pr.findUpstream(ctx, &wanted, a)
+	var answered *upstream.Error
+	switch class := upstream.ClassOf(err); {
+	case err != nil && !errors.As(err, &answered):
+		return pr.soon(outbound.Unread(ctx)), false
+	case class == upstream.NotSent, class == upstream.RateLimited, upstream.IsSilent(err):
+		return pr.harmless(op, err)
+	case len(list) != 1: // or the answer cannot be used: the move does not wait for it
+		return outbound.Outcome{}, true
+	}
+	err = pr.store.Write(ctx, func(tx store.Tx) error {
+		now, err := tx.Appointment(ctx, a.ID)
+		if err != nil || now.UpstreamID != "" {
+			return err
+		}
+		now.UpstreamID, now.UpdatedAt = list[0].GUID, pr.outbound.Now()
+		return tx.UpdateAppointment(ctx, now)
+	})
+	if err != nil {
+		return pr.soon("the earlier appointment could not be recorded yet"), false
+	}
+	a.UpstreamID = list[0].GUID
+	return outbound.Outcome{}, true
+}
+
+// makeRoom cancels the old time of an appointment that moves to a time overlapping it, because the upstream would
+// otherwise refuse the new time.
 func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	if a.UpstreamID == "" {
@@ -196,8 +243,8 @@ func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payloa
 	return pr.harmless(op, err)
 }
 
-// addPatient adds the patient of a booking that has none, such as a booking from the page, and records the GUID with
-// the appointment. A patient cannot be looked up, so a person decides about an unknown outcome.
+// addPatient adds the patient for a booking that has none upstream, such as a booking from the page, and records the
+// GUID with the appointment. Patients cannot be looked up, so a person decides about an unknown outcome.
 func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	if p.Patient == "" {
@@ -249,7 +296,7 @@ func (pr *Practice) recordPatient(ctx context.Context, a *store.Appointment, gui
 	return err
 }
 
-// knownPatient returns the GUID that the same person has from another appointment, or an empty one.
+// knownPatient returns the GUID that the same person has in another appointment, or an empty string.
 func (pr *Practice) knownPatient(ctx context.Context, a *store.Appointment) string {
 	address := a.Patient.Email
 	if address == "" {
@@ -272,7 +319,7 @@ func (pr *Practice) knownPatient(ctx context.Context, a *store.Appointment) stri
 	return ""
 }
 
-// newPatientOf converts a patient for the upstream: the last word of the name is the last name.
+// newPatientOf converts a patient to the upstream's format: the last word of the name is the last name.
 func newPatientOf(p *store.Patient) upstream.NewPatient {
 	n := upstream.NewPatient{FirstName: p.Name, LastName: "-", Phone: p.Phone, Email: p.Email}
 	if i := strings.LastIndexByte(p.Name, ' '); i > 0 {
@@ -282,8 +329,8 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 	return n
 }
 
-// behind returns the instant until which an operation waits for an earlier one of the same appointment, and whether
-// there is one. Operations of an appointment are delivered in the order of their changes.
+// behind returns until when an operation waits for an earlier one of the same appointment, and whether there is one.
+// Operations of an appointment are delivered in the order of their changes.
 func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	now := pr.outbound.Now()
 	list, pending, err := pr.outbound.Earlier(ctx, op, func(o *store.Operation) bool { // a comment blocks nothing
@@ -310,7 +357,7 @@ func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time,
 	return time.Time{}, false
 }
 
-// soon defers an operation for 10 s, because this server could not attempt it.
+// soon defers an operation for 10 s because this server could not attempt it.
 func (pr *Practice) soon(detail string) outbound.Outcome {
 	return outbound.Outcome{End: outbound.Deferred, Detail: detail, At: pr.outbound.Now().Add(10 * time.Second)}
 }

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// History contains the times between two instants at which a specialist was online.
+// History contains the periods between two instants during which a specialist was online.
 type History struct {
 	Zone  *time.Location         // the specialist's zone
 	Log   []store.PresenceChange // the changes between the two instants, earliest first
@@ -17,11 +17,11 @@ type History struct {
 	Days  []OnlineDay            // each local day that has begun, in order
 }
 
-// OnlineSpan is a stretch of time in which a specialist was online.
+// OnlineSpan is a stretch of time during which a specialist was online.
 type OnlineSpan struct {
 	From, To time.Time
-	// the change that ended the span, as in store.PresenceChange; empty if it had not ended at the end of the requested
-	// time
+	// the change that ended the span, as in store.PresenceChange; empty if the span had not ended by the end of the
+	// requested range
 	Ended string
 }
 
@@ -34,8 +34,9 @@ type OnlineDay struct {
 // MaxPresenceLines is the maximum number of log lines that History reads for one specialist.
 const MaxPresenceLines = 20_000
 
-// History reads the presence log of one specialist in [from, to). A span that has not ended counts up to now. Log
-// lines are deleted by age, and a specialist counts as offline before the first line. Errors: store.ErrNotFound.
+// History reads the presence log of one specialist in [from, to). A span that has not ended counts up to now. Log lines
+// are deleted once they reach a certain age, and a specialist counts as offline before the first remaining line.
+// Errors: store.ErrNotFound.
 func (pr *Presence) History(ctx context.Context, specialistID string, from, to time.Time) (History, error) {
 	s := pr.clinic.Current()
 	if s.SpecialistByID[specialistID] == nil {
@@ -53,8 +54,8 @@ func (pr *Presence) History(ctx context.Context, specialistID string, from, to t
 	return h, nil
 }
 
-// OnlineSpans returns the spans in [from, to), up to now, in which a specialist was online. The log must begin with
-// the earliest line.
+// OnlineSpans returns the spans in [from, to), up to now, during which a specialist was online. The log must be in
+// order, earliest line first.
 func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []OnlineSpan) {
 	if to.After(now) {
 		to = now
@@ -86,8 +87,8 @@ func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []O
 	return spans
 }
 
-// OnlineDays adds up the spans on each local day that overlaps [from, to) and has begun at now. A local day can have
-// 23 or 25 hours.
+// OnlineDays adds up the spans on each local day that overlaps [from, to) and has begun by now. A local day can have 23
+// or 25 hours.
 func OnlineDays(spans []OnlineSpan, zone *time.Location, from, to, now time.Time) (days []OnlineDay) {
 	if to.After(now) {
 		to = now

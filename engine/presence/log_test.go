@@ -22,7 +22,7 @@ func TestOnlineDaysFollowTheWallClock(t *testing.T) {
 	}
 	line := func(s, change string) store.PresenceChange { return store.PresenceChange{At: at(s), Change: change} }
 	log := []store.PresenceChange{
-		// of a span whose start was forgotten
+		// for a span whose start has been deleted
 		line("2026-10-22 23:00", "offline"),
 		line("2026-10-23 22:00", "online"), line("2026-10-26 01:00", "auto_offline"), // over the night with 25 hours
 		line("2026-10-26 08:00", "online"), line("2026-10-26 09:00", "deactivated"),

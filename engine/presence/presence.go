@@ -1,17 +1,18 @@
-// Package presence tracks which specialists can take an on-demand session, and manages the sessions.
+// Package presence tracks which specialists can take on-demand sessions, and manages these sessions.
 //
 // # Two copies
 //
-// The live state (package holds) contains the online specialists, their heartbeats and their loads, so a heartbeat
-// costs no database operation. The database has a mirror of it. The mirror is written when a specialist goes online
-// or offline and, for heartbeats, once a minute in one statement. After a start, or when the live state was lost,
-// Seed fills the live state from the mirror with heartbeats of now. So each specialist who was online has the whole
-// stale period to send a heartbeat. Reconciliation repairs the live state from the database.
+// The live state (package holds) contains the online specialists, their heartbeats and their loads, so a heartbeat does
+// not cost a database operation. The database contains a mirror of this state. The mirror is written when a specialist
+// goes online or offline and, for heartbeats, once a minute in a single statement. After a start, or when the live
+// state has been lost, Seed fills the live state from the mirror and sets the heartbeats to the current time. So each
+// specialist who was online has the whole stale period to send a heartbeat. Reconciliation repairs the live state from
+// the database.
 //
 // # Sessions
 //
 // All available specialists receive a request, and the first one to accept it gets the session. The transaction that
-// accepts checks the capacity; the live load is a hint. A request that no specialist accepts expires.
+// accepts a request checks the capacity; the live load is only a hint. A request that no specialist accepts expires.
 package presence
 
 import (
@@ -51,7 +52,7 @@ func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, eve
 		requested: make(chan struct{}, 1)}
 }
 
-// Options are the times of presence. The zero value of each is its default. While the server runs, the clinic's
+// Options are the presence time limits. The zero value of each means its default. While the server runs, the clinic's
 // settings can replace StaleAfter and can turn off the heartbeat requirement (RequirePing).
 type Options struct {
 	StaleAfter time.Duration // a heartbeat older than this takes a specialist offline; default 90 s
@@ -73,13 +74,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// presenceState is the presence state that this process has in its own memory.
+// presenceState is the presence state that this process keeps in memory.
 type presenceState struct {
 	options Options
 	beacon  beacon
 	turns   turns
-	// loads lets session changes run concurrently and reconciliation alone. Between the count of the sessions and the
-	// update of the live loads, no session may begin or end; otherwise reconciliation would set a wrong load.
+	// loads lets session changes run concurrently, but reconciliation only by itself. No session may begin or end
+	// between counting the sessions and updating the live loads. Otherwise, reconciliation would set a wrong load.
 	loads sync.RWMutex
 
 	seeded   atomic.Pointer[string] // the storage that was seeded last
@@ -87,12 +88,12 @@ type presenceState struct {
 	switches atomic.Uint64          // how often the storage mode has changed
 }
 
-// StorageSwitches returns how often the live state moved to another storage mode since the start. The mode is checked
-// once a second, so a switch there and back within one second is not counted.
+// StorageSwitches returns how often the live state has switched to another storage mode since startup. The mode is
+// checked once a second, so switching back and forth within one second is not counted.
 func (pr *Presence) StorageSwitches() uint64 { return pr.presence.switches.Load() }
 
-// turns serializes the presence changes of each specialist, so that both copies change in the same order and a sweep
-// decides on the current state. These locks are held across a commit, so code that must be fast does not take them.
+// turns serializes each specialist's presence changes, so that both copies change in the same order and a sweep decides
+// based on the current state. These locks are held across a commit, so code that must be fast does not acquire them.
 type turns [64]sync.Mutex
 
 // take waits for the specialist's turn and returns the function that ends it.
@@ -104,14 +105,14 @@ func (t *turns) take(specialistID string) (done func()) {
 	return turn.Unlock
 }
 
-// Status is the presence of one specialist: the live state and the instants of the last changes.
+// Status is one specialist's presence: the live state and the times of the last changes.
 type Status struct {
 	holds.Present
 	LastOnlineAt, LastOfflineAt time.Time // zero if never
 	LastChange                  string    // as in store.PresenceChange; empty if never, and in the answer to a change
 }
 
-// staleAfter returns the maximum age of a heartbeat; 0 if the clinic does not require heartbeats.
+// staleAfter returns the maximum age of a heartbeat, or 0 if the clinic does not require heartbeats.
 func (pr *Presence) staleAfter() time.Duration {
 	s := pr.clinic.Settings()
 	switch {
@@ -123,8 +124,8 @@ func (pr *Presence) staleAfter() time.Duration {
 	return pr.presence.options.StaleAfter
 }
 
-// GoOnline makes a specialist available for on-demand sessions. It sets the heartbeat to now; otherwise the next
-// sweep would take the specialist offline again. Errors: store.ErrNotFound, holds.ErrDeactivated.
+// GoOnline makes a specialist available for on-demand sessions. It sets the heartbeat to the current time; otherwise,
+// the next sweep would take the specialist offline again. Errors: store.ErrNotFound, holds.ErrDeactivated.
 func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, error) {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -161,8 +162,8 @@ func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, 
 	return pr.presenceOf(ctx, &p, mirror)
 }
 
-// GoOffline takes a specialist offline. They receive no more sessions; those in progress continue. Errors:
-// store.ErrNotFound.
+// GoOffline takes a specialist offline. The specialist receives no more sessions, but those in progress continue.
+// Errors: store.ErrNotFound.
 func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status, error) {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -176,8 +177,8 @@ func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status,
 	return pr.presenceOf(ctx, &p, mirror)
 }
 
-// takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The caller has taken
-// the specialist's turn.
+// takeOffline changes both copies, the durable one first, so that nothing has changed if that fails. The caller must
+// have taken the specialist's turn.
 func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
 	mirror, err := pr.mirrorOffline(ctx, specialistID, change)
 	if err != nil {
@@ -203,8 +204,8 @@ func (pr *Presence) mirrorOffline(ctx context.Context, specialistID, change stri
 	})
 }
 
-// Beat renews the heartbeat of a specialist who is online. It costs no database operation. Errors: store.ErrNotFound,
-// holds.ErrOffline, holds.ErrDeactivated.
+// Beat renews the heartbeat of a specialist who is online. It does not cost a database operation. Errors:
+// store.ErrNotFound, holds.ErrOffline, holds.ErrDeactivated.
 func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
 	s := pr.clinic.Current()
 	p, ok := s.SpecialistByID[specialistID]
@@ -245,7 +246,7 @@ func (pr *Presence) Of(ctx context.Context, specialistID string) (Status, error)
 }
 
 // presenceOf combines the mirror with the live state. The maximum and the active flag come from the schedule, because
-// the live state does not contain a specialist who was never online.
+// the live state does not contain specialists who have never been online.
 func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store.PresenceMirror) (Status, error) {
 	live, err := pr.holds.Present(ctx, p.ID)
 	live.Max, live.Deactivated = p.MaxSessions, !p.Active
@@ -255,7 +256,7 @@ func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store
 	return Status{Present: live, LastOnlineAt: m.LastOnlineAt, LastOfflineAt: m.LastOfflineAt}, err
 }
 
-// Available lists the specialists who can take a session now, least busy first; at most limit (0 = all).
+// Available lists the specialists who can take a session now, least busy first, at most limit of them (0 = all).
 func (pr *Presence) Available(ctx context.Context, limit int) ([]holds.Present, error) {
 	pr.settle(ctx)
 	return pr.holds.Available(ctx, pr.staleAfter(), limit)
@@ -278,7 +279,7 @@ type beacon struct {
 	dropped uint64    // how often the cache was cleared
 }
 
-// drop clears the cache. A count that began before drop is not cached.
+// drop clears the cache. A count that began before drop was called is not cached.
 func (b *beacon) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -288,8 +289,8 @@ func (b *beacon) drop() {
 // Recount makes the next Beacon count again, because another node has changed which specialists are online.
 func (pr *Presence) Recount() { pr.presence.beacon.drop() }
 
-// Beacon returns how many specialists can take a session now. The answer is public and at most beaconTTL old. If a
-// specialist goes online or offline, is deactivated or gets another maximum, the next call counts again.
+// Beacon returns how many specialists can take a session now. The count is public and at most beaconTTL old. If a
+// specialist goes online or offline, is deactivated or gets a different maximum, the next call counts again.
 func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	pr.settle(ctx)
 	now := time.Now()
@@ -313,8 +314,8 @@ func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	return count, nil
 }
 
-// changePresence commits one change of the mirror together with its line in the log. edit reports whether it made a
-// change; if not, nothing is written.
+// changePresence commits one change to the mirror together with its log line. edit reports whether it made a change. If
+// not, nothing is written.
 func (pr *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time,
 	edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
 	var m store.PresenceMirror
@@ -349,9 +350,9 @@ func (pr *Presence) publishPresence(ctx context.Context, specialistID, change st
 		Reason: holds.Reason(change)})
 }
 
-// FollowActive updates presence when a specialist is deactivated, activated or archived. A deactivated specialist is
-// no longer available. A specialist who is activated again is online if they were online before, and has a whole
-// stale period to send a heartbeat. If FollowActive fails, reconciliation repairs the state later.
+// FollowActive updates presence when a specialist is deactivated, activated or archived. A deactivated specialist is no
+// longer available. A specialist who is reactivated is online again if they were online before, and has a full stale
+// period in which to send a heartbeat. If FollowActive fails, reconciliation repairs the state later.
 func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	defer pr.presence.turns.take(p.ID)()
 	defer pr.presence.beacon.drop() // the active flag or the maximum may have changed
@@ -360,7 +361,7 @@ func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	}
 }
 
-// setActive updates both copies from the schedule. The caller has taken the specialist's turn.
+// setActive updates both copies from the schedule. The caller must have taken the specialist's turn.
 func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
 	set, change := pr.holds.Activate, "activated"
 	if !p.Active {
@@ -383,7 +384,8 @@ func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
 }
 
 // mirrorActive writes a specialist's active flag to the mirror and its lines to the log, and returns the changes. The
-// mirror still has a deactivated specialist as online if they were online, so that activation restores it.
+// mirror still lists a deactivated specialist as online if they were online before, so that activation can restore
+// this.
 func (pr *Presence) mirrorActive(ctx context.Context, p store.Specialist) (changes []string, err error) {
 	now := record.Now()
 	err = pr.store.Write(ctx, func(tx store.Tx) error {

@@ -17,7 +17,7 @@ import (
 )
 
 // These tests check the sweeps: the cost of a heartbeat, which specialists go offline and which must not, and which
-// errors are repaired.
+// errors get repaired.
 
 func TestHeartbeatsWriteOnceAMinute(t *testing.T) {
 	t.Parallel()
@@ -110,9 +110,9 @@ func TestAutoOffline(t *testing.T) {
 	})
 }
 
-// TestLongRestartKeepsSpecialistsOnline: a server that is down for longer than the stale period receives no
-// heartbeats. After the restart, each specialist who was online has a new stale period. A specialist without a
-// heartbeat in it goes offline, and no reconciliation delays that.
+// TestLongRestartKeepsSpecialistsOnline: a server that is down for longer than the stale period receives no heartbeats.
+// After the restart, each specialist who was online has a new stale period. A specialist who does not send a heartbeat
+// during it goes offline, and reconciliation does not delay that.
 func TestLongRestartKeepsSpecialistsOnline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestNewStorageIsSeeded(t *testing.T) {
 		c.online("ada")
 		fallback := "fallback"
 		c.moody.called.Store(&fallback)
-		// the live state that serves now does not have ada
+		// the live state now in use does not have ada
 		if _, err := c.Holds.Offline(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
@@ -314,8 +314,8 @@ func TestNewStorageIsSeeded(t *testing.T) {
 	})
 }
 
-// TestNewStorageIsSeededBeforeItIsRead: another storage serves, without ada, and a reader does not wait for the next
-// look of the sweeps.
+// TestNewStorageIsSeededBeforeItIsRead: another storage, without ada, is now in use, and a reader does not wait for the
+// sweeps' next check.
 func TestNewStorageIsSeededBeforeItIsRead(t *testing.T) {
 	for name, sees := range map[string]func(ctx context.Context, c *onCall) bool{
 		"heartbeat": func(ctx context.Context, c *onCall) bool { return c.Presence.Beat(ctx, "ada") == nil },
@@ -353,7 +353,7 @@ func TestNewStorageIsSeededBeforeItIsRead(t *testing.T) {
 	}
 }
 
-// TestEmptiedStorageIsSeeded: a database that crashed has another epoch and no specialist online.
+// TestEmptiedStorageIsSeeded: a database that crashed has a new epoch and no specialists online.
 func TestEmptiedStorageIsSeeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

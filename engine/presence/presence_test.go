@@ -25,8 +25,9 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Presence: the specialists who can take a session now. It needs no database write per heartbeat, and it is correct
-// again after any failure. The engine, database and live state are real; two wrappers around them count and fail.
+// Presence: the specialists who can take a session now. It does not need a database write per heartbeat, and recovers
+// from any failure. The engine, database and live state are real; two wrappers around them count calls and make them
+// fail.
 
 // countingStore counts the transactions and, of those, the statements that mirror heartbeats.
 type countingStore struct {
@@ -49,7 +50,7 @@ func (t countingTx) MirrorHeartbeats(ctx context.Context, beats map[string]time.
 	return t.Tx.MirrorHeartbeats(ctx, beats)
 }
 
-// moodyHolds is a live state that a test can make fail to list the online specialists, and report another mode.
+// moodyHolds is a live state that a test can make fail to list the online specialists, or report another mode.
 type moodyHolds struct {
 	holds.Backend
 	fails  atomic.Bool
@@ -87,7 +88,7 @@ func (m *moodyHolds) Epoch() string {
 	return m.Backend.Epoch()
 }
 
-// onCall is a clinic whose specialists take up to 3 sessions at a time.
+// onCall is a clinic whose specialists can take up to 3 sessions at a time.
 type onCall struct {
 	*enginetest.TestClinic
 	counted *countingStore
@@ -113,7 +114,7 @@ func newOnCall(t testing.TB, o presence.Options, specialists ...string) *onCall 
 	return c
 }
 
-// startOnCall starts an engine with an empty live state over a database, as after a restart.
+// startOnCall starts an engine with an empty live state on an existing database, as after a restart.
 func startOnCall(t testing.TB, db *sqlite.Store, o presence.Options) *onCall {
 	t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
@@ -149,7 +150,7 @@ func (c *onCall) online(specialists ...string) {
 	}
 }
 
-// beating sends a heartbeat of the specialists every 20 seconds for the given duration.
+// beating sends the specialists' heartbeats every 20 seconds for the given duration.
 func (c *onCall) beating(long time.Duration, specialists ...string) {
 	c.T.Helper()
 	for end := time.Now().Add(long); time.Now().Before(end); {
@@ -280,8 +281,8 @@ func TestRestartKeepsOnline(t *testing.T) {
 	})
 }
 
-// TestRestartAfterOnline: the heartbeat that going online creates is durable immediately, and not only with the next
-// mirror.
+// TestRestartAfterOnline: the heartbeat created by going online is stored durably immediately, not only at the next
+// mirror update.
 func TestRestartAfterOnline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -381,8 +382,8 @@ func TestActivateAllowsOnline(t *testing.T) {
 	}
 }
 
-// TestActivateRestoresOnline: activating a specialist again restores their online flag, with or without a restart in
-// between. A specialist who went offline in that time stays offline.
+// TestActivateRestoresOnline: reactivating a specialist restores their online flag, with or without a restart in
+// between. A specialist who went offline in the meantime stays offline.
 func TestActivateRestoresOnline(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 // SessionRequestTTL is how long a session request waits for a specialist to accept it.
 const SessionRequestTTL = 60 * time.Second
 
-// Reasons why a session change is refused, as the Reason of a *NotBookableError.
+// Reasons why a session change is refused, used as the Reason in a *NotBookableError.
 const (
 	ReasonAccepted   availability.Reason = "already_accepted"
 	ReasonEnded      availability.Reason = "session_over"
@@ -25,7 +25,7 @@ const (
 	ReasonNotOnline  availability.Reason = "not_online"
 )
 
-// SessionRequest is what a patient says when they request a session. All fields are optional.
+// SessionRequest is what a patient enters when requesting a session. All fields are optional.
 type SessionRequest struct {
 	AppointmentTypeID string
 	Reason            string // at most 200 characters
@@ -33,7 +33,7 @@ type SessionRequest struct {
 	PatientPhone      string // the specialist calls this number
 }
 
-// check completes and checks a request.
+// check fills in and validates a request.
 func (r *SessionRequest) check(m *record.Mistakes, c *clinic.Clinic) {
 	for _, text := range []*string{&r.Reason, &r.PatientName, &r.PatientPhone} {
 		*text = strings.TrimSpace(*text)
@@ -110,9 +110,9 @@ func (pr *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]stor
 	return pr.store.Sessions(ctx, f)
 }
 
-// AcceptSession gives a request to the first specialist who accepts it; the others get *NotBookableError. The
-// transaction checks the capacity; the live counter is a hint that reconciliation repairs. A repeat by the same
-// specialist returns the session again and is a sign of life. Errors: store.ErrNotFound.
+// AcceptSession gives a request to the first specialist who accepts it. The others get *NotBookableError. The
+// transaction checks the capacity; the live counter is only a hint, which reconciliation repairs. Repeating the call as
+// the same specialist returns the session again and counts as a sign of life. Errors: store.ErrNotFound.
 func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -135,9 +135,10 @@ func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) 
 	})
 }
 
-// DeclineSession declines a request. specialistID is the specialist who declines; the others can still accept, until
-// all available specialists have declined. Empty declines for the clinic. A request that no specialist can accept any
-// more expires at once. A repeat changes nothing. Errors: *ValidationError, store.ErrNotFound, *NotBookableError.
+// DeclineSession declines a request. specialistID is the specialist who declines. The others can still accept until all
+// available specialists have declined. If specialistID is empty, the request is declined for the whole clinic. A
+// request that no specialist can accept any more expires at once. Repeating the call changes nothing. Errors:
+// *ValidationError, store.ErrNotFound, *NotBookableError.
 func (pr *Presence) DeclineSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	var available []holds.Present
 	if specialistID != "" {
@@ -194,7 +195,7 @@ func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.S
 }
 
 // RerouteSession moves a session in progress to another specialist: one load decreases and the other increases.
-// Rerouting to the specialist who already has the session counts as activity. Errors: store.ErrNotFound,
+// Rerouting to the specialist who already has the session counts as a sign of life. Errors: store.ErrNotFound,
 // *NotBookableError.
 func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
@@ -216,8 +217,8 @@ func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string)
 	})
 }
 
-// SetSessionPayment sets whether a session waits for its payment. The session counts in the specialist's load either
-// way. A repeat is a sign of life. Errors: store.ErrNotFound, *NotBookableError.
+// SetSessionPayment sets whether a session is waiting for payment. The session counts toward the specialist's load
+// either way. Repeating the call counts as a sign of life. Errors: store.ErrNotFound, *NotBookableError.
 func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
 	to := store.SessionActive
 	if pending {
@@ -297,7 +298,7 @@ func inProgress(s *store.Session) error {
 	return &availability.NotBookableError{Reason: ReasonEnded}
 }
 
-// counts reports whether a session is part of its specialist's load.
+// counts reports whether a session counts toward its specialist's load.
 func counts(s *store.Session) bool {
 	return s.Status == store.SessionActive || s.Status == store.SessionPendingPayment
 }
@@ -325,7 +326,7 @@ func (pr *Presence) changeSession(ctx context.Context, id string,
 		}
 		if changed {
 			after.UpdatedAt = now
-			// over: what the patient said is not needed any more
+			// the session is over: what the patient entered is no longer needed
 			if after.Status != store.SessionRequested && !counts(&after) {
 				after.Reason, after.PatientName, after.PatientPhone = "", "", ""
 			}

@@ -49,7 +49,8 @@ func TestUnansweredSessionExpires(t *testing.T) {
 	})
 }
 
-// TestUnendedSessionExpires: its place is free again, the streams get the event, and a change in the meantime counts.
+// TestUnendedSessionExpires: the session's place becomes free, the streams get the event, and a change made in the
+// meantime counts.
 func TestUnendedSessionExpires(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -126,8 +127,8 @@ func TestUnendedSessionExpires(t *testing.T) {
 	}
 }
 
-// TestSessionListIsBounded: more sessions wait than one read returns, and none is due. The loop waits until the first
-// one expires.
+// TestSessionListIsBounded: more sessions are waiting than one read returns, and none of them is due. The loop waits
+// until the first one expires.
 func TestSessionListIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// These tests check sessions: the first specialist to accept gets the session, no specialist has more than the limit,
-// and the load equals the database's count.
+// These tests check sessions: the first specialist to accept gets the session, no specialist has more sessions than the
+// limit, and the load equals the count in the database.
 
 // request requests a session as client n.
 func (c *onCall) request(n int) store.Session {
@@ -155,7 +155,7 @@ func TestSessionsRespectCapacity(t *testing.T) {
 	if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 0 {
 		t.Errorf("available: got %v, want none", list)
 	}
-	// The limit can be changed while running.
+	// The limit can be changed at runtime.
 	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
 		p.MaxSessions = 4
 	}); err != nil {
@@ -310,7 +310,7 @@ func TestAcceptRefusals(t *testing.T) {
 }
 
 // TestDeclinedRequestExpiresAtOnce: a request stays open while an available specialist can accept it. After the last
-// decline, it expires, and what the patient said is cleared.
+// decline, it expires, and what the patient entered is cleared.
 func TestDeclinedRequestExpiresAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newOnCall(t, presence.Options{}, "ada", "ben")
@@ -344,7 +344,7 @@ func TestDeclinedRequestExpiresAtOnce(t *testing.T) {
 	enginetest.WantRefusal(t, "declining an accepted request", err, presence.ReasonAccepted)
 }
 
-// TestSessionRequestIsChecked refuses what no specialist could use.
+// TestSessionRequestIsChecked: a request that no specialist could use is refused.
 func TestSessionRequestIsChecked(t *testing.T) {
 	t.Parallel()
 	c := newOnCall(t, presence.Options{}, "ada")

@@ -13,7 +13,7 @@ import (
 // Sweeps correct the presence state. They take specialists offline whose heartbeats have stopped, copy heartbeats to
 // the database, and repair the live state from the database.
 
-// Run runs the sweeps until ctx ends.
+// Run runs the sweeps until ctx is done.
 func (pr *Presence) Run(ctx context.Context) {
 	o := pr.presence.options
 	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile),
@@ -29,7 +29,7 @@ func (pr *Presence) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-sweep.C:
-			// After a step of the wall clock, every heartbeat looks old until the specialist has sent the next one.
+			// After the wall clock was set, every heartbeat looks old until the specialist has sent the next one.
 			if stale := pr.staleAfter(); !clock.stepped(now, stale) {
 				err = pr.sweepPresence(ctx, stale)
 			}
@@ -45,17 +45,17 @@ func (pr *Presence) Run(ctx context.Context) {
 			err = pr.trySettle(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			pr.log.Warn("presence sweep failed; retrying", "error", err)
+			pr.log.Warn("failed to check for missed heartbeats; retrying", "error", err)
 		}
 	}
 }
 
-// wallClock detects that the wall clock was set. Heartbeats are instants of the wall clock.
+// wallClock detects that the wall clock was set. Heartbeats are wall-clock times.
 type wallClock struct {
 	seen, step time.Time
 }
 
-// stepped reports whether the wall clock was set within this time before now.
+// stepped reports whether the wall clock was set within this period before now.
 func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 	elapsed, shown := now.Sub(c.seen), now.Round(0).Sub(c.seen.Round(0)) // Round(0) leaves the monotonic reading out
 	c.seen = now
@@ -65,18 +65,19 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 	return !c.step.IsZero() && now.Sub(c.step) < within
 }
 
-// storage identifies the storage that serves the live state, and its epoch. The result changes when the live state
-// may have been lost.
+// storage identifies the storage that currently serves the live state, and its epoch. The result changes when the live
+// state might have been lost.
 func (pr *Presence) storage() string { return pr.holds.Mode() + " " + pr.holds.Epoch() }
 
-// isSettled reports whether the storage that serves now has been seeded. If not, another storage serves, or the same
-// one may have lost its state: its presence is empty or outdated.
+// isSettled reports whether the storage now in use has been seeded. If not, another storage is in use, or the same one
+// may have lost its state, so its presence is empty or outdated.
 func (pr *Presence) isSettled() bool {
 	seeded := pr.presence.seeded.Load()
 	return seeded != nil && pr.storage() == *seeded
 }
 
-// trySettle reconciles a storage that has not been seeded. Callers that arrive in the meantime wait for the first.
+// trySettle reconciles a storage that has not been seeded. Callers that arrive in the meantime wait for the first one
+// to finish.
 func (pr *Presence) trySettle(ctx context.Context) error {
 	if pr.isSettled() {
 		return nil
@@ -94,8 +95,8 @@ func (pr *Presence) trySettle(ctx context.Context) error {
 }
 
 // settle is trySettle for a reader of the live state, so that a reader does not find every specialist offline after a
-// change of storage. If settle fails, the reader gets the live state unchanged, and Run retries within a second. The
-// caller has not taken a specialist's turn.
+// storage switch. If settle fails, the reader gets the live state unchanged, and Run retries within a second. The
+// caller must not have taken a specialist's turn.
 func (pr *Presence) settle(ctx context.Context) {
 	if err := pr.trySettle(ctx); err != nil {
 		pr.log.Debug("failed to seed presence; retrying", "error", err)
@@ -103,8 +104,9 @@ func (pr *Presence) settle(ctx context.Context) {
 }
 
 // Seed fills the live state from the database. It adds missing specialists, leaves existing heartbeats unchanged, and
-// sets the loads to a new count of the sessions. A specialist who was online and is missing gets a heartbeat of now:
-// no storage could receive heartbeats in the meantime, so the specialist has the whole stale period to send one.
+// sets the loads to a new count of the sessions. A specialist who was online and is missing gets the current time as
+// the heartbeat: no storage could receive heartbeats in the meantime, so the specialist has the full stale period in
+// which to send one.
 func (pr *Presence) Seed(ctx context.Context) error {
 	storage := pr.storage() // read first, so that a storage that takes over during Seed is seeded as well
 	mirrors, err := pr.store.PresenceMirrors(ctx)
@@ -146,8 +148,8 @@ func (pr *Presence) Seed(ctx context.Context) error {
 }
 
 // sweepPresence takes specialists offline whose heartbeat is older than stale. If it cannot read the live state, it
-// changes nothing: a short failure must never take every specialist offline. A node that serves from its own memory
-// because Redis is unreachable has only its own heartbeats and does not sweep.
+// changes nothing, because a short failure must never take every specialist offline. A node that serves from its own
+// memory because Redis is unreachable has only its own heartbeats and does not sweep.
 func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
 	if stale == 0 || pr.isAlone() {
 		return nil
@@ -164,14 +166,14 @@ func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) erro
 	return nil
 }
 
-// isAlone reports whether the live state of this node has only the presence changes that this node received.
+// isAlone reports whether this node's live state contains only the presence changes that this node received itself.
 func (pr *Presence) isAlone() bool {
 	apart, ok := pr.holds.(holds.Apart)
 	return ok && apart.Alone()
 }
 
 // autoOffline takes one specialist offline whose heartbeat is older than stale. Any node can do it: the live state
-// decides by its own clock and reports the change to exactly one node. If the write to the database fails,
+// decides using its own clock and reports the change to exactly one node. If the write to the database fails,
 // reconciliation brings the specialist back online, and a later sweep takes them offline again.
 func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
 	defer pr.presence.turns.take(specialistID)()
@@ -185,7 +187,7 @@ func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale 
 	return err
 }
 
-// mirrorHeartbeats writes all heartbeats to the database in one statement.
+// mirrorHeartbeats writes all heartbeats to the database in a single statement.
 func (pr *Presence) mirrorHeartbeats(ctx context.Context) error {
 	if pr.isAlone() {
 		return nil
@@ -201,9 +203,8 @@ func (pr *Presence) mirrorHeartbeats(ctx context.Context) error {
 	return pr.store.Write(ctx, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
 }
 
-// reconcilePresence repairs the live state from the database. It takes specialists offline who are online in the live
-// state only, adds missing specialists, sets capacities and active flags as in the schedule, and counts the loads
-// again.
+// reconcilePresence repairs the live state from the database. It takes specialists offline who are online only in the
+// live state, adds missing specialists, sets capacities and active flags from the schedule, and recounts the loads.
 func (pr *Presence) reconcilePresence(ctx context.Context) error {
 	before, err := pr.holds.Everyone(ctx)
 	if err != nil {
@@ -237,8 +238,8 @@ func (pr *Presence) isKnown(specialistID string) bool {
 	return err == nil
 }
 
-// healOnline takes one specialist offline who should not be online, if that is still the case in the specialist's
-// turn. A deactivated specialist stays in the online set, so that activation can restore them.
+// healOnline takes a specialist offline who should not be online, if that is still the case when it has the
+// specialist's turn. A deactivated specialist stays in the online set, so that activation can restore them.
 func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
 	mirrors, err := pr.store.PresenceMirrors(ctx)
@@ -249,7 +250,7 @@ func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
 	return err
 }
 
-// healActive sets the active flag and the capacity of one specialist to the schedule's current values.
+// healActive sets one specialist's active flag and capacity to the schedule's current values.
 func (pr *Presence) healActive(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -259,7 +260,7 @@ func (pr *Presence) healActive(ctx context.Context, specialistID string) error {
 	return pr.setActive(ctx, p)
 }
 
-// tellMissing publishes the specialists who are online now and were not online before.
+// tellMissing publishes the specialists who are online now but were not online before.
 func (pr *Presence) tellMissing(ctx context.Context, before []holds.Present) error {
 	known := make(map[string]bool, len(before))
 	for i := range before {

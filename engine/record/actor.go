@@ -6,7 +6,7 @@ import (
 	"holdfast/store"
 )
 
-// Actor is who makes a change, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
+// Actor identifies who makes a change, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
 
 // Key returns the id of the actor's API key, or an empty string.
@@ -32,5 +32,5 @@ type Principal struct {
 // Actor returns the principal as the audit log names it.
 func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
 
-// May reports whether the principal has a scope. Admin includes all of them.
+// May reports whether the principal has a scope. Admin includes all scopes.
 func (p Principal) May(s store.Scope) bool { return p.Scope == s || p.Scope == store.ScopeAdmin }

@@ -15,8 +15,8 @@ func (r *Records) Audit(ctx context.Context, f store.AuditFilter) ([]store.Audit
 	return r.store.Audit(ctx, f)
 }
 
-// AuditWords returns the alternatives of each word of a search in the audit log: the word itself, and the ids whose
-// name contains it. names has the names of specialists, types, users and keys by id, because entries contain only ids.
+// AuditWords returns the alternatives for each word of an audit log search: the word itself, and the ids whose names
+// contain it. names maps ids to the names of specialists, types, users and keys, because entries contain only ids.
 func AuditWords(q string, names map[string]string) (words [][]string) {
 	for _, word := range strings.Fields(q) {
 		alternatives := []string{word}
@@ -30,7 +30,7 @@ func AuditWords(q string, names map[string]string) (words [][]string) {
 	return words
 }
 
-// Deliveries returns the state of each notice about one appointment, oldest first.
+// Deliveries returns the state of each notification about one appointment, oldest first.
 func (r *Records) Deliveries(ctx context.Context, appointmentID string) ([]store.Delivery, error) {
 	return r.store.Deliveries(ctx, appointmentID)
 }

@@ -12,9 +12,9 @@ import (
 var (
 	// ErrNoAppointmentType means that no type has this id. It is a store.ErrNotFound.
 	ErrNoAppointmentType = fmt.Errorf("appointment type: %w", store.ErrNotFound)
-	// ErrNoSlots means that no slot of this type can be booked in the asked range, up to its horizon.
+	// ErrNoSlots means that no slot of this type can be booked in the requested range, up to its horizon.
 	ErrNoSlots = errors.New("no bookable slot")
-	// ErrForbidden means that the caller is known but may not do this.
+	// ErrForbidden means that the caller is authenticated but is not allowed to do this.
 	ErrForbidden = errors.New("not allowed")
 	// ErrUnauthorized means that there is no credential, or one that is unknown, revoked or expired.
 	ErrUnauthorized = errors.New("no valid credential")
@@ -26,7 +26,7 @@ var (
 	ErrVisit = errors.New("the appointment is part of a visit of several people")
 	// ErrNotConfirmed means that the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
-	// ErrOperationState means that the state of the operation does not allow this.
+	// ErrOperationState means that the state of the operation does not allow this action.
 	ErrOperationState = errors.New("the operation's state does not allow this")
 	// ErrIdempotencyMismatch means that the key was used for another request.
 	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")

@@ -11,7 +11,7 @@ import (
 
 // NewID returns a new UUIDv7 (RFC 9562 section 5.7). Later ids sort later, to a quarter of a microsecond. The twelve
 // bits after the version are the fraction of the millisecond (section 6.2, method 3), so a log sorted by id is in
-// order of time.
+// chronological order.
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails; see crypto/rand

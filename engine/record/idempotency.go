@@ -14,16 +14,15 @@ type Once struct {
 	Scope       string   // hash of the credential or client, and the route
 	Key         string   // the caller's Idempotency-Key
 	Fingerprint [32]byte // SHA-256 of the request body
-	// Answer renders the reply to a result (an appointment, a session …), so that it can be remembered in the
+	// Answer renders the response for a result (an appointment, a session …), so that it can be saved in the
 	// transaction of the write. It must be pure.
 	Answer func(result any) (status int, body []byte)
 }
 
 type onceKey struct{}
 
-// WithOnce passes o to an operation that has no argument for it: creating a specialist, an appointment type, a user
-// or an API key, importing a clinic, erasing a person, and any change of a session. The answer commits with the
-// change.
+// WithOnce passes o to an operation that has no argument for it: creating a specialist, an appointment type, a user or
+// an API key, importing a clinic, erasing a person, and any change of a session. The response commits with the change.
 func WithOnce(ctx context.Context, o *Once) context.Context {
 	if o == nil {
 		return ctx
@@ -37,8 +36,8 @@ func OnceOf(ctx context.Context) *Once {
 	return o
 }
 
-// Recall returns the answer remembered for o, or nil if the request is new. It returns ErrIdempotencyMismatch if the
-// key was used with another body.
+// Recall returns the saved response for o, or nil if the request is new. It returns ErrIdempotencyMismatch if the key
+// was used with another body.
 func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
 	now := time.Now()
 	found, known := r.answered(o, now)
@@ -55,7 +54,7 @@ func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord
 	return o.matching(&found)
 }
 
-// RecallFromMemory is Recall without the database.
+// RecallFromMemory is like Recall, but does not read the database.
 func (r *Records) RecallFromMemory(_ context.Context, o *Once) (*store.IdempotencyRecord, error) {
 	found, known := r.answered(o, time.Now())
 	if !known {
@@ -71,9 +70,9 @@ func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecor
 	return found, nil
 }
 
-// Remember stores the answer to a request in memory. Use it for requests whose answer cannot commit with their change:
-// those about a hold or other live state, which is lost when the process ends, and those whose effect is not in the
-// database, such as an operation of the queue. If there are very many answers, the oldest are deleted early.
+// Remember saves a response in memory. Use it for requests whose response cannot commit with their change: those about
+// a hold or other live state, which is lost when the process ends, and those whose effect is not in the database, such
+// as a queue operation. If there are very many responses, the oldest are deleted early.
 func (r *Records) Remember(o *Once, result any, now time.Time) {
 	status, body := o.Answer(result)
 	r.answers.Put(answerKey{o.Scope, o.Key},
@@ -81,7 +80,7 @@ func (r *Records) Remember(o *Once, result any, now time.Time) {
 			CreatedAt: now}, now)
 }
 
-// Remember stores the answer in the transaction of its change. store.ErrDuplicate: another request with the same key
+// Remember saves the response in the transaction of its change. store.ErrDuplicate: another request with the same key
 // committed first, on another node. The write is then rolled back, and the caller calls Recall.
 func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.Time) error {
 	if o == nil {
@@ -93,7 +92,7 @@ func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.T
 	})
 }
 
-// maxAnswerBytes is the maximum size of one half of the answers in memory. An answer about a hold takes about 600
+// maxAnswerBytes is the maximum size of each half of the responses in memory. A response about a hold takes about 600
 // bytes with its keys.
 const maxAnswerBytes = 8 << 20
 
@@ -106,7 +105,7 @@ func newAnswers() *timed.Map[answerKey, store.IdempotencyRecord] {
 		})
 }
 
-// answered returns the answer in memory to o, unless it is too old.
+// answered returns the response to o in memory, unless it is too old.
 func (r *Records) answered(o *Once, now time.Time) (store.IdempotencyRecord, bool) {
 	found, known := r.answers.Get(answerKey{o.Scope, o.Key})
 	return found, known && now.Sub(found.CreatedAt) < store.IdempotencyRetention

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// TestAnswersInMemoryExpire: no answer outlives the retention, even if no other answer is added.
+// TestAnswersInMemoryExpire: no response outlives the retention period, even if no other response is added.
 func TestAnswersInMemoryExpire(t *testing.T) {
 	now := time.Now()
 	r := New(nil)
@@ -25,7 +25,7 @@ func TestAnswersInMemoryExpire(t *testing.T) {
 	}
 }
 
-// TestAnswersInMemoryAreBounded fills the memory several times, and recalls the first and the last answer.
+// TestAnswersInMemoryAreBounded fills the memory several times, and recalls the first and the last response.
 func TestAnswersInMemoryAreBounded(t *testing.T) {
 	r, now := New(nil), time.Now()
 	body := bytes.Repeat([]byte("x"), 64<<10)

@@ -1,12 +1,12 @@
 // Package record contains what all durable changes have in common: their author (Actor, Principal), the entry in the
-// audit log (Audit), the answer to a repeat of the request (Once), new ids, and the mistakes in a request (Mistakes,
+// audit log (Audit), the response to a repeated request (Once), new ids, and the mistakes in a request (Mistakes,
 // ValidationError, and the checks of single values).
 //
-// An audit entry and a remembered answer are written in the transaction of their change, so all of them commit or
-// none does. Neither contains a secret, and an audit entry has no data about a patient.
+// An audit entry and a saved response are written in the same transaction as their change, so either all of them commit
+// or none do. Neither contains a secret, and an audit entry contains no patient data.
 //
-// The answer to a request that is not durable, such as a hold, is remembered in memory (Records.Remember) and is lost
-// with the process, like the hold.
+// The response to a request that is not durable, such as a hold, is saved in memory (Records.Remember) and is lost with
+// the process, like the hold.
 package record
 
 import (
@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// Records reads the audit log and the deliveries, and remembers the answers to requests that are not durable.
+// Records reads the audit log and the deliveries, and saves the responses to requests that are not durable.
 type Records struct {
 	store   store.Store
 	answers *timed.Map[answerKey, store.IdempotencyRecord]
@@ -31,5 +31,5 @@ func (r *Records) Measurements() (store.Measurements, bool) {
 	return store.Measurements{}, false
 }
 
-// ForgetAnswers deletes the answers in memory. An erasure calls it, because an answer can contain data of any person.
+// ForgetAnswers deletes the responses in memory. An erasure calls it, because a response can contain any person's data.
 func (r *Records) ForgetAnswers() { r.answers.Clear() }

@@ -12,8 +12,8 @@ import (
 
 // # Expired records
 //
-// Appointments and the audit log are stored forever. All other records are deleted by age, so the disk of a clinic
-// grows with its appointments only.
+// Appointments and the audit log are stored forever. All other records are deleted by age, so disk use grows only with
+// the number of appointments.
 
 // Retention is how long records are stored after their end. The zero value of each field is its default.
 type Retention struct {
@@ -42,15 +42,15 @@ func (r Retention) WithDefaults() Retention {
 type Expiry struct {
 	Of  string // the kind, for the log
 	Age time.Duration
-	// Delete deletes at most limit records of before an instant, and returns how many it deleted.
+	// Delete deletes at most limit records from before an instant, and returns how many it deleted.
 	Delete func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// expiryStep is the number of records that one transaction deletes. It takes some milliseconds, and then other writes
-// have their turn.
+// expiryStep is the number of records that one transaction deletes. A step takes a few milliseconds, and then other
+// writes get their turn.
 const expiryStep = 500
 
-// RunExpiry deletes expired records every 10 minutes, until ctx ends.
+// RunExpiry deletes expired records every 10 minutes, until ctx is cancelled.
 func (r *Records) RunExpiry(ctx context.Context, log *slog.Logger, all []Expiry) {
 	timed.Every(ctx, 10*time.Minute, func(now time.Time) {
 		if err := r.DeleteExpired(ctx, now, all); err != nil && ctx.Err() == nil {

@@ -22,7 +22,7 @@ func (s *steps) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// TestDeleteExpiredDeletesAllInBoundedSteps: one call deletes all expired records, although there are more than one
+// TestDeleteExpiredDeletesAllInBoundedSteps: one call deletes all expired records, even if there are more than one
 // transaction may delete.
 func TestDeleteExpiredDeletesAllInBoundedSteps(t *testing.T) {
 	ctx := t.Context()

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// The checks of single values that several packages share. Each adds at most one mistake, whose message says how to
-// fix it.
+// These checks of single values are shared by several packages. Each adds at most one mistake, whose message says how
+// to fix it.
 
 // CheckID refuses an id that is missing or that ValidID refuses.
 func CheckID(m *Mistakes, field, id string) {
@@ -56,7 +56,7 @@ func CheckClient(m *Mistakes, c holds.ClientID) {
 func CheckStart(m *Mistakes, start time.Time) {
 	switch {
 	case start.IsZero():
-		m.Add("slotStartDate", "must be an instant like 2026-11-23T09:00:00Z")
+		m.Add("slotStartDate", "must be a time such as 2026-11-23T09:00:00Z")
 	case start.Year() < 2000 || start.Year() > 2200:
 		m.Add("slotStartDate", "must lie between the years 2000 and 2200")
 	}
@@ -117,7 +117,7 @@ func ValidLocale(s string) bool {
 	return true
 }
 
-// NormalizePatient trims the patient's fields and checks them. required are the fields that the clinic asks for; a
+// NormalizePatient trims the patient's fields and checks them. required lists the fields that the clinic requires; a
 // name is always required. now is in the clinic's zone, for the date of birth.
 func NormalizePatient(m *Mistakes, p *store.Patient, required []string, now time.Time) {
 	p.Name = strings.Join(strings.Fields(p.Name), " ")
@@ -168,7 +168,7 @@ func CheckEmail(m *Mistakes, field, s string) {
 	}
 }
 
-// dotted reports whether s consists of words joined by single dots. The words have letters, digits and the given
+// dotted reports whether s consists of words joined by single dots. The words consist of letters, digits and the given
 // signs.
 func dotted(s, signs string) bool {
 	for word := range strings.SplitSeq(s, ".") {
@@ -193,7 +193,7 @@ func CheckBirthDate(m *Mistakes, field, s string, now time.Time) {
 	}
 }
 
-// CheckPhone accepts at least three digits, and the signs that people write between them.
+// CheckPhone accepts at least three digits, along with the characters that people write between them.
 func CheckPhone(m *Mistakes, field, s string) {
 	digits := 0
 	for _, r := range s {
@@ -209,10 +209,10 @@ func CheckPhone(m *Mistakes, field, s string) {
 	}
 }
 
-// Other people read the name that a visitor types: at the desk, and at the top of emails to an address that may not
-// be the visitor's own.
+// Other people read the name that a visitor types: at the desk, and at the start of emails, which may go to an address
+// that is not the visitor's own.
 
-// MaxPublicName is the maximum number of characters of the name in a public booking.
+// MaxPublicName is the maximum length of the name in a public booking, in characters.
 const MaxPublicName = 80
 
 // CheckPublicName refuses a name that is too long, or whose characters are invisible or change the direction of
@@ -242,13 +242,13 @@ const (
 	maxGreetingDigits = 2
 )
 
-// address matches text that can be opened: a scheme, a path, an email address, or a name with a dot such as
+// address matches text that can be opened as a link: a scheme, a path, an email address, or a name with a dot such as
 // example.org, in any script.
 var address = regexp.MustCompile(`[:/\\@]|[\pL\pN]{2,}[.\x{3002}\x{ff0e}\x{ff61}]\pL{2,}`)
 
-// Greetable returns the name if an email can use it as its recipient and in its first line. It returns an empty
-// string if the name could be a message of its own: it is long, or contains an address, a telephone number or
-// invisible characters.
+// Greetable returns the name if an email can use it for its recipient and in its greeting. It returns an empty string
+// if the name could be a message in itself: if it is long, or contains an address, a telephone number or invisible
+// characters.
 func Greetable(name string) string {
 	digits := 0
 	for _, r := range name {

@@ -1,8 +1,8 @@
-// Package report counts the events of a clinic, by week or by month: bookings by source, cancellations, no-shows,
-// utilisation, lead time and the waiting list. The database counts; no report has data of a patient.
+// Package report counts a clinic's events, by week or by month: bookings by source, cancellations, no-shows,
+// utilisation, lead time and the waiting list. The database counts; no report contains patient data.
 //
-// An appointment belongs to the period in which it starts. Events of the waiting list come from the audit log,
-// because its entries are deleted 30 days after their end, and belong to the period in which they happened. Open time
+// An appointment belongs to the period in which it starts. Waiting-list events belong to the period in which they
+// happened. They come from the audit log, because waiting-list entries are deleted 30 days after they close. Open time
 // comes from the current weekly hours, from days off, and from blocks; blocks that ended more than store.BlockMemory
 // ago do not count.
 package report
@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// Reports counts. It is safe for concurrent use.
+// Reports creates reports. It is safe for concurrent use.
 type Reports struct {
 	store  store.Store
 	clinic *clinic.Clinic
@@ -26,7 +26,7 @@ type Reports struct {
 // New returns Reports.
 func New(s store.Store, c *clinic.Clinic) *Reports { return &Reports{s, c} }
 
-// MaxPeriods is the maximum number of periods of one report.
+// MaxPeriods is the maximum number of periods in a report.
 const MaxPeriods = 60
 
 // Step is the length of a period.
@@ -51,17 +51,17 @@ type Period struct {
 	Waitlist     Waitlist
 }
 
-// Use is the time of one specialist in a period.
+// Use is how a specialist's time was used in a period.
 type Use struct {
 	SpecialistID string
 	Open, Booked time.Duration
 }
 
-// Waitlist counts the events of the waiting list in a period.
+// Waitlist counts the waiting-list events in a period.
 type Waitlist struct{ Joined, Offered, Accepted, Booked int }
 
-// Count returns the report of the periods that contain the dates from, included, to to, excluded. A period that is
-// cut counts as a whole. It returns *record.ValidationError if the range is empty or too long.
+// Count returns the report for the periods that contain the dates from "from" (inclusive) to "to" (exclusive). A partly
+// covered period counts as a whole. It returns *record.ValidationError if the range is empty or too long.
 func (r *Reports) Count(ctx context.Context, step Step, from, to store.Date, now time.Time) ([]Period, error) {
 	if step != Week && step != Month {
 		return nil, record.Invalid("by", "must be week or month")

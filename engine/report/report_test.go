@@ -12,8 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// TestCountRefusesInvalidRanges: the step must be known, and the range must not be empty and have at most
-// 60 periods.
+// TestCountRefusesInvalidRanges: the step must be known, and the range must have 1 to 60 periods.
 func TestCountRefusesInvalidRanges(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	first := store.Date{Year: 2026, Month: time.March, Day: 4}
@@ -47,7 +46,8 @@ func TestCountRefusesInvalidRanges(t *testing.T) {
 	}
 }
 
-// TestCountUsesStartOfAppointment: an appointment counts in the week in which it starts, and a no-show only after it.
+// TestCountUsesStartOfAppointment: an appointment counts in the week in which it starts, and a no-show only counts
+// after its start.
 func TestCountUsesStartOfAppointment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1})

@@ -17,8 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// approved makes check-ups require the desk's approval, makes them video calls, and gives the clinic an address for
-// notices.
+// approved makes check-ups require the desk's approval, makes them video calls, and gives the clinic a notification
+// address.
 func approved(c *enginetest.TestClinic) {
 	c.T.Helper()
 	ctx := context.Background()
@@ -40,8 +40,8 @@ func approved(c *enginetest.TestClinic) {
 	}
 }
 
-// TestDeskApprovesRequest: a booking of such a type becomes a request, whose time is held for two days. The desk
-// confirms it, and the patient gets the link of the call and the cancellation policy, in their language.
+// TestDeskApprovesRequest: a booking of a type that needs approval becomes a request, whose time is held for two days.
+// The desk confirms it, and the patient gets the link to the call and the cancellation policy, in their language.
 func TestDeskApprovesRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestDeskApprovesRequest(t *testing.T) {
 	})
 }
 
-// TestApprovalRequestExpires: a request for a slot in the near future holds the slot until it begins. An undecided
-// request frees it.
+// TestApprovalRequestExpires: a request for a slot in the near future holds the slot until its start time. If it is
+// still undecided then, the slot is freed.
 func TestApprovalRequestExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 			}
 			mails += string(b)
 		}
-		if n := strings.Count(mails, "Not possible: the appointment you asked for"); n != 1 {
+		if n := strings.Count(mails, "Not possible: the appointment you requested"); n != 1 {
 			t.Errorf("the patient got %d emails, want one:\n%s", n, mails)
 		}
 		if n := strings.Count(mails, "Subject: Request expired:"); n != 1 {

@@ -12,16 +12,16 @@ import (
 	"holdfast/store"
 )
 
-// lapseEvery is how often the server checks for expired requests. KeptForApproval is how long a request for approval
-// is stored after it expires. It is longer than a server is off over a long weekend, so that waiting patients still
+// lapseEvery is how often the server checks for expired requests. KeptForApproval is how long a request for approval is
+// stored after it expires. It is longer than a long weekend for which a server may be off, so waiting patients still
 // get the email that their request expired.
 const (
 	lapseEvery      = time.Minute
 	KeptForApproval = 7 * 24 * time.Hour
 )
 
-// NotifyExpired notifies the patient and the clinic of each request for approval that expires undecided, until ctx
-// ends.
+// NotifyExpired notifies the patient and the clinic of each request for approval that expires undecided, until ctx is
+// cancelled.
 func (rq *Requests) NotifyExpired(ctx context.Context) {
 	last := time.Now()
 	timed.Every(ctx, lapseEvery, func(now time.Time) {
@@ -35,12 +35,12 @@ func (rq *Requests) NotifyExpired(ctx context.Context) {
 	})
 }
 
-// tellLapsed ends the expired requests for approval. The patient, who expects an answer, gets an email that the
-// request was declined; the desk gets one that it expired. The transaction that writes the emails to the outbox also
-// declines the request, so only one of several nodes sends them.
+// tellLapsed closes the expired requests for approval. The patient, who expects a reply, gets an email that the request
+// was declined; the desk gets one that it expired. The transaction that writes the emails to the outbox also declines
+// the request, so only one of several nodes sends them.
 //
-// tellLapsed also releases the hold of every request that expired since the last check. A hold expires by the
-// machine's monotonic clock, which stops while the machine sleeps; a request expires by the wall clock.
+// tellLapsed also releases the hold of every request that expired since the last check. Holds expire by the machine's
+// monotonic clock, which stops while the machine sleeps; requests expire by the wall clock.
 func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 	list, err := rq.store.BookingRequests(ctx, now.Add(-KeptForApproval))
 	if err != nil {
@@ -78,7 +78,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 	return nil
 }
 
-// Forget returns the function that deletes requests by age: those for approval, or those that the patient had to
+// Forget returns the function that deletes requests by age: those that need approval, or those that the patient had to
 // confirm.
 func Forget(approval bool) func(store.Tx, context.Context, time.Time, int) (int, error) {
 	return func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error) {

@@ -24,7 +24,7 @@ import (
 // In these tests, something happens between a request and its decision: the clinic changes, people are erased, or
 // the machine sleeps or is off.
 
-// asks requests a time of an appointment type that needs the desk's approval.
+// asks requests a time for an appointment type that needs the desk's approval.
 func asks(c *enginetest.TestClinic, n int, start time.Time) *store.BookingRequest {
 	c.T.Helper()
 	r := enginetest.BookingOf(n, "checkup")
@@ -106,7 +106,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 	}
 }
 
-// TestRefusedConfirmationKeepsRequest: the request stays open, and no other client gets its time.
+// TestRefusedConfirmationKeepsRequest: the request stays open, and no other client can take its time.
 func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t)
@@ -133,8 +133,8 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	}
 }
 
-// TestConfirmationIgnoresCooldown: several concurrent confirmations of one request all return its appointment, and
-// the desk may approve a second request of the same family.
+// TestConfirmationIgnoresCooldown: several concurrent confirmations of one request all return its appointment, and the
+// desk can approve a second request from the same family.
 func TestConfirmationIgnoresCooldown(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))
@@ -161,8 +161,8 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	}
 }
 
-// TestRequestExpiresDuringDowntime: a request that expires while the server is off gets its answer after the next
-// start, even after a long weekend.
+// TestRequestExpiresDuringDowntime: a request that expires while the server is off is answered after the next start,
+// even after a long weekend.
 func TestRequestExpiresDuringDowntime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 	})
 }
 
-// TestExpiredRequestFreesSlot: the slot is free although the hold has not expired, because the clock of holds stopped
+// TestExpiredRequestFreesSlot: the slot is free although the hold has not expired, because the clock for holds stopped
 // while the machine slept.
 func TestExpiredRequestFreesSlot(t *testing.T) {
 	t.Parallel()

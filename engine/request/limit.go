@@ -13,8 +13,8 @@ import (
 // Window is the time over which public bookings are counted. Older counts are deleted.
 const Window = time.Hour
 
-// LimitError reports that a limit on public bookings, requests or waiting-list entries is reached. A booking gets it
-// only if it cannot become a request. By names what was counted.
+// LimitError reports that a limit on public bookings, requests or waiting-list entries has been reached. A booking
+// fails with it only if it cannot become a request. By says what was counted.
 type LimitError struct {
 	By    string    // network, email or phone
 	Until time.Time // the limit allows another one from then on
@@ -28,7 +28,7 @@ type counted struct {
 	most    int
 }
 
-// countedBy lists the keys by which a booking is counted, without those that are unknown.
+// countedBy lists the keys by which a booking is counted, leaving out unknown ones.
 func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 	limits := rq.clinic.Settings().PublicBookings.WithDefaults()
 	network := ""
@@ -51,8 +51,8 @@ func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 	return all
 }
 
-// Count counts a booking, a request or another limited action of the public, by network and by the patient's email
-// address and phone number. If a limit is reached, Count counts nothing and returns a *LimitError.
+// Count counts a booking, a request or another limited public action by network and by the patient's email address and
+// phone number. If a limit has been reached, Count counts nothing and returns a *LimitError.
 func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *store.Patient, from *Visitor,
 	now time.Time) error {
 	all := rq.countedBy(p, from)
@@ -67,7 +67,7 @@ func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *stor
 	return nil
 }
 
-// over returns the *LimitError of the exceeded limit that ends last, or nil.
+// over returns the *LimitError for the exceeded limit that ends last, or nil.
 func over(ctx context.Context, r store.Reader, what string, all []counted, now time.Time) error {
 	var limit *LimitError
 	for _, c := range all {

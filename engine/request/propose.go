@@ -12,10 +12,10 @@ import (
 	"holdfast/store"
 )
 
-// Propose gives an open request another time, which the patient accepts or declines with the link of the request. It
-// holds the new time before it changes the request, and releases the old hold only after that, so a conflict changes
-// nothing. The request expires as a new one would. An empty specialistID means the specialist of the request. A second
-// proposal replaces the first one. The patient gets an email and, with their consent, a text message.
+// Propose gives an open request another time, which the patient accepts or declines with the request's link. It holds
+// the new time before it changes the request, and releases the old hold only after that, so a conflict changes nothing.
+// The request then expires like a new one. An empty specialistID means the request's specialist. A second proposal
+// replaces the first one. The patient gets an email and, with their consent, a text message.
 //
 // Errors: store.ErrNotFound, *LapsedError, *ValidationError, and those of booking.HoldForRequest.
 func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start time.Time, actor record.Actor,

@@ -14,13 +14,13 @@ import (
 	"holdfast/store"
 )
 
-// propose proposes a time to the patient of a request.
+// propose proposes a time to the patient who made a request.
 func propose(c *enginetest.TestClinic, r *store.BookingRequest, start time.Time) (store.BookingRequest, error) {
 	return c.Request.Propose(context.Background(), r.ID, "", start, enginetest.Jo, nil)
 }
 
-// TestProposedTimeIsHeldAndBooked: the proposed time is held from then on, the requested one is free, the email names
-// both, and the link books the proposed one.
+// TestProposedTimeIsHeldAndBooked: the proposed time is held from then on, the requested time is free, the email names
+// both, and the link books the proposed time.
 func TestProposedTimeIsHeldAndBooked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestProposedTimeIsHeldAndBooked(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		mail := c.Mails(folder, r.ID)["request_proposed"]
-		for _, want := range []string{"Another time for your request", next.Format("15:04"), c.Start.Format("15:04")} {
+		for _, want := range []string{"A different time for your request", next.Format("15:04"), c.Start.Format("15:04")} {
 			if !strings.Contains(mail, want) {
 				t.Errorf("the email misses %q:\n%s", want, mail)
 			}
@@ -50,8 +50,8 @@ func TestProposedTimeIsHeldAndBooked(t *testing.T) {
 	})
 }
 
-// TestRefusedProposalChangesNothing: a time that is taken, held, over or the same is refused, and the request keeps its
-// time.
+// TestRefusedProposalChangesNothing: a time that is taken, held, in the past or unchanged is refused, and the request
+// keeps its time.
 func TestRefusedProposalChangesNothing(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t)
@@ -87,8 +87,8 @@ func TestRefusedProposalChangesNothing(t *testing.T) {
 	}
 }
 
-// TestDeclinedAndExpiredProposals: both end the request and free the proposed time; the patient of an expired one gets
-// an email about the time that they asked for.
+// TestDeclinedAndExpiredProposals: both close the request and free the proposed time; when a proposal expires, the
+// patient gets an email about the time that they originally requested.
 func TestDeclinedAndExpiredProposals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

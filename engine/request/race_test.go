@@ -12,9 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAcceptedProposalOrExpiryWins: a patient accepts the time that the desk proposed at the moment at which the
-// proposal expires. Whichever of the two reaches the database first wins, the other changes nothing, and the answer to
-// the patient names the outcome.
+// TestAcceptedProposalOrExpiryWins: a patient accepts the time that the desk proposed just as the proposal expires.
+// Whichever reaches the database first wins, the other changes nothing, and the response tells the patient the outcome.
 func TestAcceptedProposalOrExpiryWins(t *testing.T) {
 	t.Parallel()
 	for name, isBooked := range map[string]bool{

@@ -3,25 +3,27 @@
 //
 // # Limits
 //
-// The transaction that books counts the bookings of the last hour by network, by email address and by phone number
-// (limit.go). The counts are in the database, so a restart does not reset them. Each key of a count is a keyed hash.
+// The transaction that writes a booking counts the bookings in the last hour by network, by email address and by phone
+// number (limit.go). The counts are in the database, so a restart does not reset them. Each count's key is a keyed
+// hash.
 //
 // # Requests
 //
 // A booking over the limits becomes a request. So does every public booking if the clinic requires confirmation. A
 // request is a separate row with the id of the appointment that it can become. A hold that belongs to no client
-// reserves its time. Only the patient is notified, by an email with the manage link of that id. Until the request
+// reserves its time. Only the patient is notified, by an email with the manage link for that id. Until the request
 // expires, the link confirms it; the desk can also confirm or decline it. Confirming is an ordinary booking that
-// deletes the request in its transaction: the guarantee, webhooks and the upstream write apply as for every booking.
+// deletes the request in its transaction: the guarantee, webhooks and the upstream write apply as they do to every
+// booking.
 //
 // # Approval
 //
-// A booking of a type that the desk approves is also a request, and stays one for hours or days. The link in its
-// email shows the request and can withdraw it; only the desk can confirm it. The patient and the clinic each get an
+// A booking of a type that needs the desk's approval is also a request, and remains one for hours or days. The link in
+// its email shows the request and can withdraw it; only the desk can confirm it. The patient and the clinic each get an
 // email about the new request.
 //
-// If live state is in memory, the holds are lost with the process. HoldAll takes them again at the start, before the
-// server answers requests.
+// If live state is in memory, the holds are lost with the process. HoldAll takes them again at startup, before the
+// server handles HTTP requests.
 package request
 
 import (
@@ -42,7 +44,7 @@ import (
 	"holdfast/store"
 )
 
-// Requests books for the public. It is safe for concurrent use.
+// Requests books on behalf of the public. It is safe for concurrent use.
 type Requests struct {
 	store    store.Store
 	log      *slog.Logger
@@ -53,18 +55,18 @@ type Requests struct {
 	rule     *rule.Rule
 }
 
-// New returns a Requests. The rule is asked about every booking.
+// New returns a Requests. It consults the rule for every booking.
 func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound,
 	m *message.Messages, asked *rule.Rule) *Requests {
 	return &Requests{s, log, c, b, out, m, asked}
 }
 
-// Visitor describes the origin of a public booking.
+// Visitor describes where a public booking came from.
 type Visitor struct {
 	Network   netip.Addr // the network that is counted; invalid: unknown
 	Unlimited bool       // the limits are off
-	// AdmitHold makes the final decision on the hold of a request. If it refuses the hold, it also releases it. If
-	// nil, every hold is accepted.
+	// AdmitHold makes the final decision on a request's hold. If it refuses the hold, it also releases it. If nil,
+	// every hold is accepted.
 	AdmitHold func(*holds.Hold) error
 }
 
@@ -111,7 +113,7 @@ func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (
 	return Booked{Appointment: a}, err
 }
 
-// permit asks the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and the error of ctx.
+// permit asks the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and ctx.Err().
 func (rq *Requests) permit(ctx context.Context, r *booking.Request, at holds.Span) error {
 	approve, err := rq.rule.Check(ctx, rule.Question{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: at.SpecialistID, Place: r.Place, Start: at.SlotStart,
@@ -129,9 +131,9 @@ func (rq *Requests) needsApproval(appointmentTypeID string) bool {
 	return t != nil && t.Page.Approval
 }
 
-// ask turns a booking into a request: it holds the time and writes the row, the emails and the stored answer. If the
+// ask turns a booking into a request: it holds the time and writes the row, the emails and the saved response. If the
 // client has a hold, the hold is pinned first and transferred to the request at the end, so that a refusal leaves it
-// with the client. approval: the desk decides about the request, and not the patient's email.
+// with the client. approval: the desk decides on the request, rather than the patient by email.
 func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, approval bool) (Booked, error) {
 	r.Admit = nil
 	if err := rq.mayAsk(ctx, &r, &from, approval); err != nil {
@@ -245,7 +247,7 @@ func (rq *Requests) List(ctx context.Context) ([]store.BookingRequest, error) {
 	return rq.store.BookingRequests(ctx, record.Now())
 }
 
-// Get returns one request. It returns store.ErrNotFound if there is none, or it has become an appointment.
+// Get returns one request. It returns store.ErrNotFound if there is none or if it has become an appointment.
 func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, error) {
 	if !record.ValidID(id) {
 		return store.BookingRequest{}, store.ErrNotFound
@@ -277,15 +279,15 @@ func (rq *Requests) holdTime(ctx context.Context, r *store.BookingRequest) (h ho
 	return h, true, err
 }
 
-// byLink is the actor of the link in an email. Any other actor belongs to the clinic.
+// byLink is the actor for the link in an email. Any other actor belongs to the clinic.
 const byLink record.Actor = "manage"
 
 // Confirm turns a request into an appointment at the requested time, even if its type has changed since then. If the
 // request was confirmed before, Confirm returns its appointment again. The cooldown applies only to patients who
-// confirm with the link: the clinic decides on each request itself. seen is the time that the caller saw; the zero time
-// means that it is unknown.
+// confirm with the link: the clinic decides on each request itself. seen is the time shown to the caller; zero if
+// unknown.
 //
-// Errors: store.ErrNotFound, store.ErrVersion (the request has another time than seen), *LapsedError, and those of
+// Errors: store.ErrNotFound, store.ErrVersion (the request's time differs from seen), *LapsedError, and those of
 // booking.Book.
 func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, actor record.Actor,
 	once *record.Once) (store.Appointment, error) {
@@ -357,8 +359,8 @@ func lapsedAt(r *store.BookingRequest, now time.Time) error {
 	return nil
 }
 
-// Decline ends a request and frees its time. If tell is set, the patient gets an email. Declining a declined request
-// changes nothing.
+// Decline closes a request and frees its time. If tell is set, the patient gets an email. Declining a request twice
+// changes nothing more.
 //
 // Errors: store.ErrNotFound, *LapsedError.
 func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, tell bool,
@@ -416,7 +418,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 	}
 }
 
-// releaseHold releases the hold of a request that has ended.
+// releaseHold releases the hold of a closed request.
 func (rq *Requests) releaseHold(ctx context.Context, r *store.BookingRequest) {
 	if err := rq.booking.ReleaseRequestHold(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
 		rq.log.Warn("failed to release the hold of an ended request; it expires on its own", "request", r.ID,
@@ -424,7 +426,7 @@ func (rq *Requests) releaseHold(ctx context.Context, r *store.BookingRequest) {
 	}
 }
 
-// HoldAll holds the times of the open requests again, after a start.
+// HoldAll holds the times of the open requests again after a restart.
 func (rq *Requests) HoldAll(ctx context.Context) error {
 	open, err := rq.List(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"holdfast/store"
 )
 
-// These tests check how many appointments the public may book in an hour. Bookings over that limit become requests.
+// These tests check how many appointments the public can book in an hour. Bookings over that limit become requests.
 
 func settle(c *enginetest.TestClinic, change func(*clinic.PublicBookings)) {
 	c.T.Helper()
@@ -77,7 +77,7 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 	}
 }
 
-// TestConcurrentBookingsRespectLimit sends the bookings of one network concurrently.
+// TestConcurrentBookingsRespectLimit sends bookings from one network concurrently.
 func TestConcurrentBookingsRespectLimit(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t)
@@ -103,7 +103,7 @@ func TestConcurrentBookingsRespectLimit(t *testing.T) {
 	}
 }
 
-// TestLimitsSurviveRestart: the database has the counts, so another engine on it continues them.
+// TestLimitsSurviveRestart: the counts are in the database, so another engine using it continues them.
 func TestLimitsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	keys := token.Generate(time.Now())
@@ -190,8 +190,8 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	}
 }
 
-// TestRefusedRequestKeepsItsHold: the write of a request is refused. The client still has its hold, and no other
-// client could take the time in between.
+// TestRefusedRequestKeepsItsHold: the write of a request is refused. The client still has its hold, and no other client
+// was able to take the time in between.
 func TestRefusedRequestKeepsItsHold(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))
@@ -295,8 +295,8 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 	})
 }
 
-// TestRequestHoldSurvivesRestart: a restart loses the holds in memory and takes them again before it answers a
-// request.
+// TestRequestHoldSurvivesRestart: a restart loses the holds in memory, and the engine takes them again before it
+// handles a request.
 func TestRequestHoldSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	keys := token.Generate(time.Now())
@@ -319,8 +319,8 @@ func TestRequestHoldSurvivesRestart(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutBaseURLIsRefused: without a public address, emails have no link, so a patient could not confirm a
-// request by email.
+// TestRequestWithoutBaseURLIsRefused: without a public address, emails contain no link, so a patient could not confirm
+// a request by email.
 func TestRequestWithoutBaseURLIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

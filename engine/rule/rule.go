@@ -1,14 +1,14 @@
-// Package rule asks a program of the clinic before a booking is written: the booking rule of the settings.
+// Package rule calls a program run by the clinic before a booking is written: the booking rule in the settings.
 //
-// The program receives one HTTPS call per booking, signed like a webhook (Standard Webhooks), and answers within the
+// The program receives one HTTPS call per booking, signed like a webhook (Standard Webhooks), and responds within the
 // clinic's deadline of 200 ms to 2 s:
 //
 //	{"decision": "allow"}
 //	{"decision": "refuse", "reason": "Please bring a referral. Call us for an appointment."}
 //	{"decision": "approve"}    the booking becomes a request, which the desk decides
 //
-// If the program does not answer correctly in time, the clinic's choice applies: allow or refuse. The call never runs
-// inside a database transaction, and never for a change that the desk makes.
+// If the program does not return a valid response in time, the clinic's choice applies: allow or refuse. The call never
+// runs inside a database transaction, and never for a change made by the desk.
 package rule
 
 import (
@@ -29,7 +29,7 @@ import (
 	"holdfast/store"
 )
 
-// Rule asks the program that the clinic's settings name. It is safe for concurrent use.
+// Rule calls the program given in the clinic's settings. It is safe for concurrent use.
 type Rule struct {
 	clinic *clinic.Clinic
 	ask    Ask
@@ -40,7 +40,7 @@ type Rule struct {
 	last   Failure
 }
 
-// Ask posts a signed body to an address and returns the first bytes of its answer: see notice.Hooks.Post.
+// Ask posts a signed body to an address and returns the first bytes of the response: see notice.Hooks.Post.
 type Ask func(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) ([]byte, error)
 
 // New returns a Rule that calls ask. A nil ask allows every booking.
@@ -48,7 +48,7 @@ func New(c *clinic.Clinic, ask Ask, log *slog.Logger) *Rule {
 	return &Rule{clinic: c, ask: ask, log: log}
 }
 
-// Question is a booking before it is written.
+// Question is a booking that has not been written yet.
 type Question struct {
 	AppointmentTypeID string
 	SpecialistID      string // empty means any
@@ -70,7 +70,7 @@ func (e *RefusedError) Error() string {
 	return "the clinic's booking rule refused the booking: " + e.Reason
 }
 
-// The outcomes of calls, in the order of the metric.
+// The outcomes of calls, in the order that the metric lists them.
 const (
 	allowed = iota
 	refused
@@ -80,7 +80,7 @@ const (
 
 var outcomes = [...]string{"allowed", "refused", "approval", "failed"}
 
-// Count is how many calls had one outcome since the start.
+// Count is the number of calls with one outcome since startup.
 type Count struct {
 	Outcome string
 	Calls   uint64
@@ -95,7 +95,7 @@ func (r *Rule) Counts() []Count {
 	return list
 }
 
-// Failure is the last call that failed.
+// Failure is the most recent call that failed.
 type Failure struct {
 	At  time.Time // zero means none since the start
 	Why string    // without personal data
@@ -108,11 +108,11 @@ func (r *Rule) LastFailure() Failure {
 	return r.last
 }
 
-// maxReason is the longest reason for a patient, in characters.
+// maxReason is the maximum length of a reason for a patient, in characters.
 const maxReason = 300
 
 // Check asks the program about a booking. needsApproval reports that the booking must become a request that the desk
-// decides. Without a rule, it asks nothing. Errors: *RefusedError, and the error of ctx.
+// decides on. Without a rule, it makes no call. Errors: *RefusedError and ctx.Err().
 func (r *Rule) Check(ctx context.Context, q Question) (needsApproval bool, err error) {
 	settings := r.clinic.Settings().BookingRule
 	if settings.URL == "" || r.ask == nil || store.Trial(ctx) != nil {
@@ -144,7 +144,8 @@ func (r *Rule) Check(ctx context.Context, q Question) (needsApproval bool, err e
 	return false, nil
 }
 
-// Try calls the program once with an invented booking and returns its decision, for the test button of the settings.
+// Try calls the program once with an invented booking and returns its decision. The test button in the settings uses
+// it.
 func (r *Rule) Try(ctx context.Context, settings clinic.BookingRule) (decision, reason string, err error) {
 	if r.ask == nil {
 		return "", "", errors.New("this server makes no outbound calls")
@@ -179,7 +180,7 @@ type bodyPatient struct {
 	BirthDate string `json:"birthDate,omitempty"`
 }
 
-// call sends one question and checks the answer.
+// call sends one question and checks the response.
 func (r *Rule) call(ctx context.Context, settings *clinic.BookingRule,
 	q Question) (decision, reason string, err error) {
 	now := record.Now()
@@ -207,7 +208,7 @@ func (r *Rule) call(ctx context.Context, settings *clinic.BookingRule,
 	return read(answer)
 }
 
-// read checks an answer of the program.
+// read checks a response from the program.
 func read(answer []byte) (decision, reason string, err error) {
 	var a struct {
 		Decision string `json:"decision"`

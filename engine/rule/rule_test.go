@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// TestReadRefusesInvalidAnswers: a decision is one of three, and a refusal has a short reason for the patient.
+// TestReadRefusesInvalidAnswers: a decision is one of three values, and a refusal has a short reason for the patient.
 func TestReadRefusesInvalidAnswers(t *testing.T) {
 	for answer, want := range map[string]struct{ decision, reason, err string }{
 		`{"decision": "allow"}`:                                                        {decision: "allow"},
@@ -43,7 +43,7 @@ func TestReadRefusesInvalidAnswers(t *testing.T) {
 	}
 }
 
-// FuzzRead: an accepted answer has a known decision and a reason that a page can show.
+// FuzzRead: an accepted response has a known decision and a reason that a page can show.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{`{"decision": "allow"}`, `{"decision": "refuse", "reason": "Call us."}`, `{"decision": "approve"}`, `{}`, `null`} {
 		f.Add([]byte(seed))
@@ -59,7 +59,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestTryEndsAtTheDeadline: a program that does not answer costs the clinic's timeout and no more.
+// TestTryEndsAtTheDeadline: a program that does not respond costs at most the clinic's timeout.
 func TestTryEndsAtTheDeadline(t *testing.T) {
 	for _, millis := range []int{200, 0, 2000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,8 @@ func TestTryEndsAtTheDeadline(t *testing.T) {
 	}
 }
 
-// TestTrySendsInventedPatientOnly: the call of a test has no data of the clinic, and a patient only where the rule sends one.
+// TestTrySendsInventedPatientOnly: a test call contains no data from the clinic, and a patient only if the rule sends
+// one.
 func TestTrySendsInventedPatientOnly(t *testing.T) {
 	var sent body
 	r := New(nil, func(_ context.Context, _ string, _ []string, _ string, _ time.Time, raw []byte) ([]byte, error) {

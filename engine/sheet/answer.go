@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// All answers are in one cell: each question with its text, a colon and the answer, one below the other. An answer of
-// several lines continues until the next question.
+// All answers are in one cell, one below the other: the text of each question, a colon and the answer. A multi-line
+// answer continues until the next question.
 
 // answersCell formats the answers as a cell.
 func answersCell(answers []store.Answer) string {
@@ -25,7 +25,7 @@ func answersCell(answers []store.Answer) string {
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // readAnswers parses such a cell with the type's current questions, in any of their languages. A line that answers no
-// question adds a warning. An answer that does not fit its question refuses the row.
+// question adds a warning. If an answer does not fit its question, the row is refused.
 func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell string, now time.Time) {
 	said := make(map[string]string)
 	id := ""
@@ -55,7 +55,7 @@ func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell str
 	}
 }
 
-// questionOf returns the question with which a line begins, and the rest of the line.
+// questionOf returns the question that a line begins with, and the rest of the line.
 func questionOf(t *store.AppointmentType, line string) (*store.Question, string) {
 	for i := range t.Page.Questions {
 		q := &t.Page.Questions[i]

@@ -6,8 +6,8 @@ import (
 )
 
 // A spreadsheet calculates a cell that begins with one of these signs, also in full width. A program that splits
-// columns at a semicolon or a tab begins a new cell there, even inside one of these cells, and so does a line break
-// if the program ignores quotes. Spaces and quotes before the sign do not prevent this.
+// columns at semicolons or tabs starts a new cell there, even inside one of these cells. A line break also starts a new
+// cell if the program ignores quotes. Spaces and quotes before the sign do not prevent this.
 //
 // The guard is one apostrophe before the sign. Existing apostrophes are matched too, so that removing one restores
 // the text.
@@ -21,13 +21,13 @@ var (
 	guarded   = regexp.MustCompile(cellStart + `'('*` + formulaSign + `)`)
 )
 
-// Guarded returns a cell in which no spreadsheet finds a formula. Cells contain text that patients typed. An import
-// restores the text unchanged.
+// Guarded returns a cell that no spreadsheet treats as a formula. Cells contain text that patients typed. An import
+// restores the original text.
 func Guarded(cell string) string {
 	return unguarded.ReplaceAllString(cell, "$1$2'$3")
 }
 
-// plain returns the text of a cell without spaces around it and without the apostrophes of Guarded.
+// plain returns a cell's text without surrounding spaces and without the apostrophes that Guarded adds.
 func plain(cell string) string {
 	return guarded.ReplaceAllString(strings.TrimSpace(cell), "$1$2$3")
 }

@@ -17,15 +17,16 @@ import (
 	"holdfast/store"
 )
 
-// RefusedError reports that some rows cannot be imported, although the caller asked for all. Nothing was written.
+// RefusedError reports that some rows cannot be imported, although the caller requested all or none. Nothing was
+// written.
 type RefusedError struct{ File *File }
 
 func (e *RefusedError) Error() string {
 	return strconv.Itoa(e.File.Count(Refused)) + " rows cannot be imported"
 }
 
-// Plan returns what an import of a CSV file would do, row by row. It writes nothing. It returns *ValidationError if
-// the text is not such a file.
+// Plan returns what an import of a CSV file would do, row by row. It writes nothing. It returns *ValidationError if the
+// text is not a valid file.
 func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	f, at, err := read(text)
 	if err != nil {
@@ -39,8 +40,8 @@ func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	return f, err
 }
 
-// Import books the rows of a CSV file in one transaction: all of them, or only the good ones. Appointments that exist
-// already do not change. The result has the outcome of every row.
+// Import books the rows of a CSV file in one transaction: all of them, or only the valid ones. Appointments that exist
+// already do not change. The result contains the outcome of every row.
 //
 // Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key was used in the meantime), and the
 // storage errors.
@@ -123,7 +124,7 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	return c.Calls, err
 }
 
-// plan decides about every row by the stored data and the rows above. It returns the schedule that it used.
+// plan decides on every row, based on the stored data and the rows above it. It returns the schedule that it used.
 func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, live []holds.Hold,
 	now time.Time) (*clinic.Schedule, error) {
 	s := sh.clinic.Current()
@@ -159,11 +160,14 @@ func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, l
 		if row.Outcome == Refused && !row.named {
 			continue
 		}
-		if line := lines[row.AppointmentID]; line > 0 {
-			row.refuse("", "twice", strconv.Itoa(line), "is the same appointment as line "+strconv.Itoa(line))
-			continue
+		// A patient can book a time again after a cancellation. Without ids, both rows have the same one.
+		if row.named || row.Outcome != Skipped {
+			if line := lines[row.AppointmentID]; line > 0 {
+				row.refuse("", "twice", strconv.Itoa(line), "is the same appointment as line "+strconv.Itoa(line))
+				continue
+			}
+			lines[row.AppointmentID] = row.Line
 		}
-		lines[row.AppointmentID] = row.Line
 		switch _, err := r.Appointment(ctx, row.AppointmentID); {
 		case err == nil:
 			row.Outcome, row.Problems = There, nil // the stored appointment counts, whatever the file contains
@@ -218,7 +222,7 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 	})
 }
 
-// obstacle refuses a row and names the appointment or the time that prevents it.
+// obstacle refuses a row and names the conflicting appointment or time.
 func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[string]int) {
 	zone := sn.Schedule.Zone
 	if c := sn.Schedule.Calendars[r.SpecialistID]; c != nil {
@@ -240,7 +244,7 @@ func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[strin
 	r.refuse("start", "full", "", "every seat of this group is booked")
 }
 
-// RefusedCSV returns a CSV file of the refused rows, with the problems in front of the original cells. It can be
+// RefusedCSV returns a CSV file of the refused rows, with the problems in front of the original cells. The file can be
 // corrected and imported.
 func (f *File) RefusedCSV() string {
 	var b strings.Builder

@@ -1,16 +1,16 @@
-// Package sheet imports appointments from a spreadsheet, and exports them as one.
+// Package sheet imports appointments from a spreadsheet, and exports them to one.
 //
 // # The contract
 //
-// Plan reads a CSV file and returns for every row what would happen and what is wrong, by line and column. It writes
-// nothing. Import books all rows or none, or only the good ones. Both use the same function, Import within the
-// transaction that writes, so the times that it finds free are free. An imported appointment obeys the guarantee like
-// any other, and does not take time that patients hold.
+// Plan reads a CSV file and returns what would happen to each row and what is wrong with it, by line and column. It
+// writes nothing. Import books all rows or none, or only the valid ones. Both use the same function, Import within the
+// transaction that writes, so a time that it finds free is really free. An imported appointment obeys the guarantee
+// like any other, and does not take time that patients hold.
 //
 // # The same file twice
 //
-// An appointment keeps the id of its row. The id of a row without one is derived from its patient, type, time and
-// specialist. So a file that is sent again finds its appointments, even if they have changed since.
+// An appointment keeps the id of its row. If a row has no id, one is derived from its patient, type, time and
+// specialist. So importing a file again finds its appointments, even if they have changed since.
 //
 // # Notifications
 //
@@ -32,13 +32,13 @@ import (
 	"holdfast/store"
 )
 
-// The limits of one file. All of its rows are written in one transaction.
+// The per-file limits. All rows of a file are written in one transaction.
 const (
 	MaxRows  = 2000
 	MaxBytes = 4 << 20
 )
 
-// Sheets imports and exports. It is safe for concurrent use.
+// Sheets imports and exports spreadsheets. It is safe for concurrent use.
 type Sheets struct {
 	store   store.Store
 	clinic  *clinic.Clinic
@@ -105,7 +105,7 @@ func (f *File) Count(o Outcome) (n int) {
 	return n
 }
 
-// Columns of a file, in the order of an export.
+// The columns of a file, in export order.
 const (
 	colID = iota
 	colType

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// sheetOf reads a file of testdata/sheet and replaces D by the day of the clinic's tests.
+// sheetOf reads a file of testdata/sheet and replaces D with the day on which the clinic's tests take place.
 func sheetOf(c *enginetest.TestClinic, name string) string {
 	c.T.Helper()
 	b, err := os.ReadFile("../../testdata/sheet/" + name)
@@ -65,7 +65,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		t.Errorf("the plan wrote %d appointments", n)
 	}
 
-	// First all rows or none, then the valid rows; after that, nothing is imported twice.
+	// First all rows or none, then only the valid rows; after that, importing again adds nothing.
 	var refused *sheet.RefusedError
 	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) ||
 		len(c.Confirmed()) != 1 {
@@ -138,5 +138,33 @@ func TestSheetRefusesInvalidFiles(t *testing.T) {
 			!strings.Contains(err.Error()+invalid.Fields[0].Message, says) {
 			t.Errorf("%.40q: got %v, want %q", text, err, says)
 		}
+	}
+}
+
+// TestSheetBooksTimeOfCancelledRow: a patient cancelled an appointment and booked the same time again. The rows have no
+// ids, and the cancelled row does not stand in the way of the other one, in either order.
+func TestSheetBooksTimeOfCancelledRow(t *testing.T) {
+	t.Parallel()
+	const head = "appointmentTypeId,specialistId,date,time,status,name,birthDate\n"
+	for name, states := range map[string][]string{
+		"cancelled first": {"cancelled", "confirmed"}, "cancelled last": {"confirmed", "cancelled"},
+		"cancelled twice": {"cancelled", "cancelled", "confirmed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+			text := head
+			for _, status := range states {
+				text += "checkup,ada," + c.Start.Format(time.DateOnly) + ",12:00," + status + ",Rosa Vogt,1980-02-29\n"
+			}
+			f, err := c.Sheet.Import(t.Context(), text, false, "user:jo", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Count(sheet.Book) != 1 || f.Count(sheet.Skipped) != len(states)-1 || len(c.Confirmed()) != 1 {
+				t.Errorf("%d booked, %d skipped and %d appointments; want one", f.Count(sheet.Book), f.Count(sheet.Skipped),
+					len(c.Confirmed()))
+			}
+		})
 	}
 }

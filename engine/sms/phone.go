@@ -2,18 +2,19 @@ package sms
 
 import "strings"
 
-// The limits of a number in E.164, without the plus. The shortest subscriber numbers with a country code have 7 digits.
+// The length limits of an E.164 number, without the plus. The shortest subscriber numbers with a country code have 7
+// digits.
 const (
 	minDigits = 7
 	maxDigits = 15
 )
 
-// E164 returns a telephone number in the form of E.164, such as +4930123456, or "" if it cannot be one. countryCode is
-// the calling code of the clinic's country without the plus, such as "49"; if it is empty, a number without a country
-// code gives "".
+// E164 returns a telephone number in E.164 form, such as +4930123456, or "" if it cannot be one. countryCode is the
+// calling code of the clinic's country without the plus, such as "49"; if it is empty, a number without a country code
+// gives "".
 //
 // A national number loses its trunk prefix: one 0 at the beginning, except in Italy and San Marino, whose numbers keep
-// it. In the countries of code 1, the trunk prefix is a 1, which is also the code. E164 does not check that the number
+// it. In countries with code 1, the trunk prefix is a 1, the same as the code. E164 does not check that the number
 // exists or belongs to a mobile phone: the gateway does.
 func E164(phone, countryCode string) string {
 	phone = strings.TrimSpace(phone)

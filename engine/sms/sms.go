@@ -1,6 +1,6 @@
-// Package sms contains the rules of text messages that need no server: how many segments a text takes, which letters
-// a segment can contain, and how a telephone number is written for a gateway. It sends no message; package notice
-// does.
+// Package sms contains the rules for text messages that need no server: how many segments a text takes, which
+// characters a segment can contain, and how a telephone number is written for a gateway. It sends no messages; package
+// notice does.
 package sms
 
 import (
@@ -15,13 +15,15 @@ type Length struct {
 	IsUCS2   bool // the text has a character outside GSM-7, so each segment carries fewer characters
 }
 
-// The capacity of a segment (3GPP TS 23.038 and 23.040). In a text of several segments, each has a header of 6 bytes.
+// The capacity of a segment (3GPP TS 23.038 and 23.040). In a text with several segments, each segment has a 6-byte
+// header.
 const (
 	oneGSM, manyGSM   = 160, 153
 	oneUCS2, manyUCS2 = 70, 67
 )
 
-// basic has the characters of GSM-7 that take one septet. extended has those that take two (3GPP TS 23.038, 6.2.1).
+// basic contains the GSM-7 characters that take one septet. extended contains those that take two (3GPP TS 23.038,
+// 6.2.1).
 const (
 	basic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
 		"¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -69,7 +71,7 @@ func measured(units []int, one, many int, isUCS2 bool) Length {
 	return l
 }
 
-// similar has GSM-7 characters for frequent ones that GSM-7 lacks.
+// similar maps common characters that GSM-7 lacks to similar GSM-7 characters.
 var similar = map[rune]string{
 	'á': "a", 'â': "a", 'ã': "a", 'Á': "A", 'À': "A", 'Â': "A", 'Ã': "A", 'ç': "c", 'ê': "e", 'ë': "e", 'È': "E",
 	'Ê': "E", 'Ë': "E", 'í': "i", 'î': "i", 'ï': "i", 'Í': "I", 'Î': "I", 'Ï': "I", 'ó': "o", 'ô': "o", 'õ': "o",
@@ -78,7 +80,8 @@ var similar = map[rune]string{
 }
 
 // Plain returns a text with similar GSM-7 characters in place of those that GSM-7 lacks, if that makes the whole text
-// GSM-7: one accent would otherwise more than halve the segment. A text in another script is returned unchanged.
+// GSM-7: otherwise a single accent would more than halve the segment's capacity. A text in another script is returned
+// unchanged.
 func Plain(text string) string {
 	var b strings.Builder
 	for _, r := range text {

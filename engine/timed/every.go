@@ -1,5 +1,5 @@
-// Package timed contains the parts that depend on passing time: Every, a loop at an interval; Sleep, a wait that a
-// signal can end; Outage, one line in the log for many failures; and Map, which drops its oldest entries.
+// Package timed contains helpers for work that depends on time: Every, a loop at an interval; Sleep, a wait that a
+// signal can end; Outage, which logs a series of failures only once; and Map, which drops its oldest entries.
 package timed
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Every calls do at each interval until ctx ends, with the instant at which the call was due. Calls do not overlap: a
-// tick that is due while do runs is skipped. Every returns when the last call has ended.
+// Every calls do at each interval, with the instant at which the call was due, until ctx is cancelled. Calls do not
+// overlap: a tick that is due while do runs is skipped. Every returns when the last call has returned.
 func Every(ctx context.Context, interval time.Duration, do func(now time.Time)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -9,8 +9,7 @@ import (
 // entries are added. The total weight is at most twice most. There are two halves, the newer and the older entries.
 // Put drops the whole older half when the newer one is old enough or full, so it never searches for entries to drop.
 //
-// If the entries that are added within keep weigh more than most, the oldest are dropped early. Map is safe for
-// concurrent use.
+// If the entries added within keep weigh more than most, the oldest are dropped early. Map is safe for concurrent use.
 type Map[K comparable, V any] struct {
 	keep   time.Duration
 	most   int

@@ -2,8 +2,8 @@ package timed
 
 import "sync/atomic"
 
-// Outage tracks whether a repeated call is failing, so that a log gets one line when it begins to fail and one when
-// it works again. The zero value is a call that works. It is safe for concurrent use.
+// Outage tracks whether a repeated call is failing, so that a log gets one line when it begins to fail and one when it
+// works again. The zero value means that the call works. It is safe for concurrent use.
 type Outage struct{ on atomic.Bool }
 
 // Begins records a failure, and reports whether it is the first since the call worked.

@@ -44,7 +44,7 @@ func hash(kind, id string) Hash {
 	return Hash(sum[:hashSize])
 }
 
-// Booking is the content of a bookingToken: a slot that was offered until an instant.
+// Booking is the content of a bookingToken: a slot, and the instant at which the offer expires.
 type Booking struct {
 	AppointmentType Hash
 	Specialist      Hash
@@ -107,9 +107,9 @@ func (k *Keyring) signBooking(b Booking) (string, error) {
 	return encode(append(body, signer.mac(forBooking, body)[:macSize]...)), nil
 }
 
-// VerifyBooking checks that a bookingToken was signed here and is unchanged (BookingTokenInvalid; also for an empty
-// or malformed one) and has not expired (BookingTokenExpired). With BookingTokenExpired it returns the Booking too,
-// so that the caller can repeat an earlier answer. The caller must check whether the nonce was used.
+// VerifyBooking checks that a bookingToken was signed here and is unchanged (BookingTokenInvalid; also for an empty or
+// malformed one) and has not expired (BookingTokenExpired). With BookingTokenExpired it also returns the Booking, so
+// that the caller can repeat an earlier response. The caller must check whether the nonce has been used.
 func (k *Keyring) VerifyBooking(token string, now time.Time) (Booking, error) {
 	if len(token) != bookingLength {
 		return Booking{}, BookingTokenInvalid

@@ -13,15 +13,15 @@ import (
 // BookingAuthTTL is the lifetime of a bookingAuthToken.
 const BookingAuthTTL = 15 * time.Minute
 
-// With these limits every issued token fits into maxBookingAuth: JSON has at most six bytes for one of input.
+// With these limits every issued token fits into maxBookingAuth: JSON uses at most six bytes per byte of input.
 const (
 	maxSessionID   = 256
 	maxPatientGUID = 64
 	maxBookingAuth = 4096
 )
 
-// BookingAuth is the content of a bookingAuthToken: this session may book for this patient until an instant. It is
-// the payload on the wire, in this order.
+// BookingAuth is the content of a bookingAuthToken: this session is allowed to book for this patient until an instant.
+// It is the payload on the wire, in this order.
 type BookingAuth struct {
 	SessionID   string `json:"sessionId"`
 	PatientGUID string `json:"patientGUID"`
@@ -93,8 +93,8 @@ func (k *Keyring) VerifyBookingAuth(token, patientGUID string, now time.Time) (B
 	return auth, nil
 }
 
-// signedBookingAuth tries the signing key and each replaced key whose tokens can still be valid. It tries all of
-// them, so that the time reveals nothing.
+// signedBookingAuth tries the signing key and each replaced key whose tokens can still be valid. It always tries all of
+// them, so that the duration reveals nothing.
 func (k *Keyring) signedBookingAuth(text string, sum []byte, now time.Time) bool {
 	found := false
 	for i := range k.keys {

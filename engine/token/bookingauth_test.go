@@ -60,8 +60,8 @@ func TestBookingAuthPayload(t *testing.T) {
 	}
 }
 
-// Text that people type into a session id is returned unchanged, and the longest one still results
-// in a token that is accepted.
+// Text that people type into a session id is returned unchanged, and even the longest session id results in a token
+// that is accepted.
 func TestBookingAuthSessionIDs(t *testing.T) {
 	k := Generate(noon)
 	for _, id := range []string{"", `"};{"`, "Zoë <&>", strings.Repeat("\x01", maxSessionID),

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestManageRefusesCalendarToken: a calendar token shows an appointment and cannot change it. Neither kind of token
-// is accepted as the other, for the same appointment, even after the key was replaced.
+// TestManageRefusesCalendarToken: a calendar token shows an appointment and cannot change it. Neither kind of token is
+// accepted in place of the other, even for the same appointment and after the key has been replaced.
 func TestManageRefusesCalendarToken(t *testing.T) {
 	k := Generate(noon)
 	until := noon.Add(24 * time.Hour)

@@ -58,7 +58,7 @@ func (p purpose) label() string {
 	return "holdfast/manage"
 }
 
-// ttl returns the maximum lifetime of a token of this purpose. A replaced key is accepted for that long.
+// ttl returns the maximum lifetime of a token of this purpose. After it is replaced, a key is accepted for that long.
 func (p purpose) ttl() time.Duration {
 	switch p {
 	case forBookingAuth:
@@ -71,8 +71,8 @@ func (p purpose) ttl() time.Duration {
 	return MaxManageTTL
 }
 
-// Keyring has the signing key and the keys that it replaced. A replaced key is accepted until the last token that it
-// can have signed has expired. A Keyring is immutable: Rotate returns another one. Neither fmt nor slog shows its
+// Keyring holds the signing key and the keys that it replaced. A replaced key is accepted until the last token that it
+// can have signed has expired. A Keyring is immutable: Rotate returns a new one. Neither fmt nor slog shows its
 // secrets.
 type Keyring struct {
 	keys []key // the signing key, then the replaced ones, newest first; never empty
@@ -93,7 +93,7 @@ type Key struct {
 	RetiredAt time.Time // UTC; zero for the signing key
 }
 
-// Generate returns a keyring of one new random key.
+// Generate returns a keyring with one new random key.
 func Generate(now time.Time) *Keyring {
 	return &Keyring{keys: []key{newKey(now, nil)}}
 }
@@ -122,7 +122,7 @@ func (k *Keyring) Keys() []Key {
 	return out
 }
 
-// Format hides the secrets from all printing, %#v included.
+// Format hides the secrets from all formatting, including %#v.
 func (k *Keyring) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "keyring of %d, signing with %s", len(k.keys), k.keys[0].name())
 }
@@ -134,7 +134,7 @@ func (k *Keyring) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k))
 // programs read the line as a comment.
 const sumPrefix = "# sha256 "
 
-// Marshal returns the key file: text with one key in each line, the signing key first, and a checksum. The file has
+// Marshal returns the key file: text with one key per line, the signing key first, and a checksum. The file contains
 // the secrets, so the caller must restrict it to its owner (mode 0600).
 func (k *Keyring) Marshal() []byte {
 	var b bytes.Buffer
@@ -154,7 +154,7 @@ func (k *Keyring) Marshal() []byte {
 }
 
 // checkSum refuses a corrupted file: a flipped bit would change a key and invalidate every link. It accepts a file
-// without a checksum, which an older program or a person has written.
+// without a checksum, because an older program or a person may have written it.
 func checkSum(text []byte) error {
 	line := bytes.LastIndex(text, []byte("\n"+sumPrefix))
 	if line < 0 {
@@ -163,15 +163,14 @@ func checkSum(text []byte) error {
 	body, sum := text[:line+1], bytes.TrimSpace(text[line+1+len(sumPrefix):])
 	if string(sum) != fmt.Sprintf("%x", sha256.Sum256(body)) {
 		return errors.New(
-			"key file: checksum mismatch; copy the file back from a backup, or, if you changed it yourself, remove " +
-				"its last line",
+			"key file: checksum mismatch; restore the file from a backup or, if you changed it yourself, remove its " +
+				"last line",
 		)
 	}
 	return nil
 }
 
-// ParseKeyring reads the result of Marshal. It skips empty lines and lines that begin with #. The checksum, if there
-// is one, must match. An error names the line and the expected content, never a secret.
+// ParseKeyring parses the output of Marshal.
 func ParseKeyring(text []byte) (*Keyring, error) {
 	lines := bufio.NewScanner(io.LimitReader(bytes.NewReader(text), 1<<20))
 	k := &Keyring{}
@@ -183,8 +182,8 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		case !header:
 			if line != keyringHeader {
 				return nil, fmt.Errorf(
-					"key file line %d: not a key file of this version, which begins with %q; copy the file back "+
-						"from a backup",
+					"key file line %d: not a key file of this version, which begins with %q; restore the file from a "+
+						"backup",
 					n, keyringHeader,
 				)
 			}
@@ -193,20 +192,20 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 			each, err := parseKey(line)
 			if err != nil {
 				return nil, fmt.Errorf(
-					"key file line %d: %w; remove the line if it is no key, or copy the file back from a backup", n,
+					"key file line %d: %w; remove the line if it is not a key, or restore the file from a backup", n,
 					err,
 				)
 			}
 			if signs := each.retiredAt.IsZero(); signs != (len(k.keys) == 0) {
 				return nil, fmt.Errorf(
-					"key file line %d: only the first key may have - instead of a replacement time; copy the file "+
-						"back from a backup",
+					"key file line %d: only the first key may have - instead of a replacement time; restore the file "+
+						"from a backup",
 					n,
 				)
 			}
 			if slices.ContainsFunc(k.keys, func(o key) bool { return o.id == each.id }) {
 				return nil, fmt.Errorf(
-					"key file line %d: key %s occurs twice; remove the line, or copy the file back from a backup",
+					"key file line %d: key %s occurs twice; remove this line, or restore the file from a backup",
 					n, each.name(),
 				)
 			}
@@ -214,12 +213,12 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		}
 	}
 	if lines.Err() != nil {
-		return nil, errors.New("key file: a line is too long to be a key; copy the file back from a backup")
+		return nil, errors.New("key file: a line is too long to be a key; restore the file from a backup")
 	}
 	if len(k.keys) == 0 {
 		return nil, errors.New(
-			"key file: it contains no key; copy it back from a backup, or remove it and the server creates a new " +
-				"one (links already sent then stop working)",
+			"key file: the file contains no key; restore it from a backup, or remove it so that the server creates a " +
+				"new file (links already sent then stop working)",
 		)
 	}
 	if err := checkSum(text); err != nil {
@@ -262,10 +261,10 @@ func parseInstant(s string) (time.Time, error) {
 	return t.UTC().Truncate(time.Second), nil
 }
 
-// newKey creates a random key whose id differs from those of others.
+// newKey creates a random key whose id differs from those of the existing keys.
 func newKey(now time.Time, others []key) key {
 	fresh := key{madeAt: now.UTC().Truncate(time.Second)}
-	// crypto/rand.Read never fails: it ends the process instead.
+	// crypto/rand.Read never fails: it crashes the process instead.
 	_, _ = rand.Read(fresh.secret[:])
 	for {
 		var id [2]byte
@@ -291,8 +290,8 @@ func derive(k key) key {
 
 func (k *key) name() string { return fmt.Sprintf("%04x", k.id) }
 
-// accepts reports whether a token of purpose p signed by k can still be valid. The additional minute covers whole
-// seconds and a clock that was set back a little.
+// accepts reports whether a token of purpose p signed by k can still be valid. The extra minute allows for rounding to
+// whole seconds and for a clock that was set back slightly.
 func (k *key) accepts(p purpose, now time.Time) bool {
 	return k.retiredAt.IsZero() || now.Before(k.retiredAt.Add(p.ttl()+time.Minute))
 }
@@ -304,14 +303,14 @@ func (k *key) mac(p purpose, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Name returns 32 hexadecimal digits that represent a text, such as an address that is counted. The same text has the
-// same name until the keys are rotated. Without the keys, the name does not reveal the text.
+// Name returns 32 hexadecimal digits that represent a text, such as an address that is being counted. The same text has
+// the same name until the keys are rotated. Without the keys, the name does not reveal the text.
 func (k *Keyring) Name(text string) string {
 	return hex.EncodeToString(k.signer().mac(forName, []byte(text))[:16])
 }
 
-// Names returns every Name that a text had while a valid bookingAuthToken can have been signed, the current one
-// first. After a rotation there is more than one.
+// Names returns every Name that a text has had in the period for which a bookingAuthToken can still be valid, the
+// current one first. After a rotation there is more than one.
 func (k *Keyring) Names(text string, now time.Time) []string {
 	var names []string
 	for i := range k.keys {
@@ -322,8 +321,8 @@ func (k *Keyring) Names(text string, now time.Time) []string {
 	return names
 }
 
-// Fingerprints returns values that distinguish the keys and reveal nothing about them: that of the signing key, then
-// those of the replaced ones.
+// Fingerprints returns values that distinguish the keys and reveal nothing about them: first that of the signing key,
+// then those of the replaced keys.
 func (k *Keyring) Fingerprints() []string {
 	prints := make([]string, len(k.keys))
 	for i := range k.keys {

@@ -94,7 +94,7 @@ func TestGenerateMakesKeysThatDiffer(t *testing.T) {
 	}
 }
 
-// A token outlives the rotation of its key, and the key is deleted with its last token.
+// A token remains valid after its key is rotated out, and the key is deleted when its last token expires.
 func TestRotation(t *testing.T) {
 	old := Generate(noon)
 	auth, _, _ := old.IssueBookingAuth("call-7", patient, noon)
@@ -130,7 +130,7 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
-	// A key that was stolen and soon replaced can make no more bookings.
+	// A key that was stolen and soon replaced can no longer create bookings.
 	forged, _, _ := old.IssueBookingAuth("call-8", patient, noon.Add(time.Hour))
 	if _, err := k.VerifyBookingAuth(forged, patient, noon.Add(time.Hour)); err != BookingAuthSignatureInvalid {
 		t.Errorf("signed an hour later with the replaced key: got %v, want %v", err, BookingAuthSignatureInvalid)
@@ -181,7 +181,7 @@ func FuzzParseKeyring(f *testing.F) {
 }
 
 // TestDamagedByteIsRefused damages every byte of a key file in several ways. The file is refused, or it still has the
-// same keys: a damaged comment is a comment.
+// same keys: damage to a comment is harmless.
 func TestDamagedByteIsRefused(t *testing.T) {
 	ring := Generate(time.Now())
 	whole := ring.Rotate(time.Now()).Marshal()

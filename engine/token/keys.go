@@ -2,8 +2,8 @@ package token
 
 import "sync/atomic"
 
-// Keys has the keyring that a running server uses to sign and seal. A rotation replaces it. It is safe for concurrent
-// use.
+// Keys holds the keyring that a running server uses to sign and seal. A rotation replaces the keyring. Keys is safe for
+// concurrent use.
 type Keys struct{ current atomic.Pointer[Keyring] }
 
 // NewKeys returns a Keys that holds k.
@@ -13,9 +13,8 @@ func NewKeys(k *Keyring) *Keys {
 	return keys
 }
 
-// Current returns the keyring to use now. Read it once for each operation: a rotation can replace it between two
-// calls.
+// Current returns the keyring to use now. Call it once per operation: a rotation can replace it between two calls.
 func (k *Keys) Current() *Keyring { return k.current.Load() }
 
-// Replace makes every later call of Current return next.
+// Replace makes every later call to Current return next.
 func (k *Keys) Replace(next *Keyring) { k.current.Store(next) }

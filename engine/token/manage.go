@@ -15,7 +15,8 @@ const MaxManageTTL = 400 * 24 * time.Hour
 //
 //	form 1 · key id 2 · expiry 4 · version 4 · appointment id · MAC 16
 //
-// An id that is a UUID has 16 bytes (form 2: 43 in all, 58 characters), any other id its own length (form 3).
+// An id that is a UUID takes 16 bytes (form 2: 43 bytes in total, 58 characters); any other id takes its own length
+// (form 3).
 const (
 	manageUUID     = 2
 	manageText     = 3
@@ -24,24 +25,25 @@ const (
 	maxManage      = ((manageHead+maxAppointment+macSize)*8 + 5) / 6
 )
 
-// Manage is the content of a manage token: its bearer may see and change this one appointment until an instant.
+// Manage is the content of a manage token: its bearer is allowed to see and change this one appointment until an
+// instant.
 type Manage struct {
 	AppointmentID string
-	// Version is the caller's number for the links of this appointment. The caller raises it when the appointment is
-	// rescheduled, and refuses links of a lower version.
+	// Version is the caller's version number for the links to this appointment. The caller raises it when the
+	// appointment is rescheduled, and refuses links with a lower version.
 	Version   uint32
 	ExpiresAt time.Time // UTC, whole seconds; refused from this instant on
 }
 
-// IssueManage creates the manage token of m. The same m gives the same token until the keys are rotated, so a link
-// need not be stored. An expiry later than MaxManageTTL from now is reduced to that (and then depends on now).
-// Fractions of a second are cut off. It fails only if the id is not 1 to 64 characters of [A-Za-z0-9_-], or the
-// expiry is not between 1970 and 2106.
+// IssueManage creates the manage token for m. The same m gives the same token until the keys are rotated, so links do
+// not need to be stored. An expiry later than MaxManageTTL from now is reduced to that (and then depends on now).
+// Fractions of a second are cut off. It fails only if the id is not 1 to 64 characters of [A-Za-z0-9_-], or the expiry
+// is not between 1970 and 2106.
 func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
 	return k.issueLink(forManage, m, now)
 }
 
-// issueLink is IssueManage for any purpose that concerns one appointment.
+// issueLink does the work of IssueManage for every purpose that concerns one appointment.
 func (k *Keyring) issueLink(p purpose, m Manage, now time.Time) (string, error) {
 	if m.AppointmentID == "" || !allowed(m.AppointmentID, maxAppointment) || strings.Contains(m.AppointmentID, ".") {
 		return "", errors.New("manage token: the appointment id must be 1 to 64 characters of [A-Za-z0-9_-]")

@@ -20,8 +20,8 @@ const (
 	shortSize    = shortHead + 16 + shortMACSize
 )
 
-// IssueShortManage is IssueManage with a shorter token. Its expiry is rounded up to a whole hour. If the id is not a
-// UUID, or the version does not fit into 16 bits, the token is the long one.
+// IssueShortManage is like IssueManage but returns a shorter token, with its expiry rounded up to a whole hour. If the
+// id is not a UUID, or the version does not fit into 16 bits, it returns the long token.
 func (k *Keyring) IssueShortManage(m Manage, now time.Time) (string, error) {
 	form, id := packID(m.AppointmentID)
 	expires := m.ExpiresAt
@@ -42,8 +42,8 @@ func (k *Keyring) IssueShortManage(m Manage, now time.Time) (string, error) {
 	return encode(append(body, signer.mac(forManage, body)[:shortMACSize]...)), nil
 }
 
-// openShort returns the content of a short manage token, or false if token is not one that was signed here. It does
-// not check the expiry.
+// openShort returns the content of a short manage token, or false if the token was not signed here. It does not check
+// the expiry.
 func (k *Keyring) openShort(token string, now time.Time) (Manage, bool) {
 	if !allowed(token, (shortSize*8+5)/6) {
 		return Manage{}, false

@@ -12,16 +12,16 @@ import (
 const StreamTicketTTL = 30 * time.Second
 
 // A stream ticket is form 1 · key id 2 · nonce 12 · sealed(expiry in Unix ms 8 · client). It is the only token whose
-// content is encrypted: it is part of an address, and a client is a secret.
+// content is encrypted, because it is part of a URL, and a client id is secret.
 const (
 	streamForm  = 1
 	streamHead  = 3
 	streamNonce = 12
-	// maxStream fits a client of 128 characters in base64.
+	// maxStream fits a client id of 128 characters in base64.
 	maxStream = (streamHead + streamNonce + 8 + 128 + 16 + 2) / 3 * 4
 )
 
-// StreamTicket allows its bearer to open one live stream as a client.
+// StreamTicket allows its bearer to open one live stream as a given client.
 type StreamTicket struct {
 	Client    string
 	ExpiresAt time.Time         // UTC, whole milliseconds

@@ -25,7 +25,7 @@ import "encoding/base64"
 // errors.Is.
 type Error string
 
-// The refusals of a bookingAuthToken, in the order of the checks.
+// The reasons for refusing a bookingAuthToken, in the order of the checks.
 const (
 	BookingAuthMissing          Error = "BOOKING_AUTH_MISSING"
 	BookingAuthSignatureInvalid Error = "BOOKING_AUTH_SIGNATURE_INVALID" // also for a malformed token
@@ -33,8 +33,8 @@ const (
 	BookingAuthGUIDMismatch     Error = "BOOKING_AUTH_GUID_MISMATCH"
 )
 
-// The refusals of a bookingToken, of a manage token and of a stream ticket. Invalid covers every string that this
-// keyring has not issued for this purpose, the empty string included.
+// The reasons for refusing a bookingToken, a manage token and a stream ticket. Invalid covers every string that this
+// keyring has not issued for this purpose, including the empty string.
 const (
 	BookingTokenInvalid Error = "BOOKING_TOKEN_INVALID"
 	BookingTokenExpired Error = "BOOKING_TOKEN_EXPIRED"
@@ -44,36 +44,35 @@ const (
 	StreamTicketExpired Error = "STREAM_TICKET_EXPIRED"
 )
 
-// Code returns the refusal as it is sent on the wire.
+// Code returns the reason as it is sent on the wire.
 func (e Error) Code() string { return string(e) }
 
 // Error describes the problem and what to do next. It never quotes the token.
 func (e Error) Error() string {
 	switch e {
 	case BookingAuthMissing:
-		return "bookingAuthToken is missing: send the one that came with the patient"
+		return "bookingAuthToken is missing: send the token that came with the patient"
 	case BookingAuthSignatureInvalid:
-		return "bookingAuthToken was not issued here, or was changed on the way: look the patient up again and send " +
-			"the new one unchanged"
+		return "bookingAuthToken was not issued by this server, or was changed in transit: look up the patient again " +
+			"and send the new token unchanged"
 	case BookingAuthExpired:
-		return "bookingAuthToken has expired: look the patient up again for a new one"
+		return "bookingAuthToken has expired: look up the patient again to get a new token"
 	case BookingAuthGUIDMismatch:
-		return "bookingAuthToken belongs to another patientGUID: send the patient and the token of one and the same " +
-			"answer"
+		return "bookingAuthToken belongs to a different patientGUID: send a patient and a token from the same response"
 	case BookingTokenInvalid:
-		return "bookingToken was not issued here, or was changed on the way: ask for slots again and send the new " +
-			"one unchanged"
+		return "bookingToken was not issued by this server, or was changed in transit: request slots again and send " +
+			"the new token unchanged"
 	case BookingTokenExpired:
-		return "bookingToken has expired: ask for slots again"
+		return "bookingToken has expired: request slots again"
 	case ManageTokenInvalid:
-		return "this link was not issued here, or was changed on the way: open the one in the latest message about " +
-			"the appointment"
+		return "this link was not issued by this server, or was changed in transit: open the link in the latest " +
+			"message about the appointment"
 	case ManageTokenExpired:
-		return "this link has expired: ask the clinic for a new one"
+		return "this link has expired: ask the clinic for a new link"
 	case StreamTicketInvalid:
-		return "this stream ticket was not issued here, or was changed on the way: ask for a new one"
+		return "this stream ticket was not issued by this server, or was changed in transit: request a new ticket"
 	case StreamTicketExpired:
-		return "this stream ticket has expired: ask for a new one"
+		return "this stream ticket has expired: request a new ticket"
 	}
 	return string(e)
 }

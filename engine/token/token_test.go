@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The vectors in testdata/token were created by an independent program: they fix the wire format,
-// instead of only checking that this package is consistent with itself.
+// The vectors in testdata/token were created by an independent program: they fix the wire format, rather than only
+// checking that this package is consistent with itself.
 func vectors(t testing.TB, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("../../testdata/token/" + name)
@@ -37,7 +37,7 @@ const (
 	appointment = "0193a2b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
 )
 
-// kinds are the three tokens behind one interface: how to issue, how to check.
+// kinds are the three tokens behind one interface that issues and checks them.
 func kinds(t testing.TB, k *Keyring) map[string]kind {
 	t.Helper()
 	auth, _, err := k.IssueBookingAuth("call-7", patient, noon)
@@ -125,7 +125,7 @@ func TestNoMutationIsAccepted(t *testing.T) {
 	}
 }
 
-// Every single bit of the decoded parts is flipped and encoded again.
+// Every single bit of the decoded parts is flipped, and the result is encoded again.
 func TestNoFlippedBitIsAccepted(t *testing.T) {
 	k := Generate(noon)
 	for name, kind := range kinds(t, k) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// maxAnswer is the maximum number of bytes of one answer.
+// maxAnswer is the maximum size of one response, in bytes.
 const maxAnswer = 1 << 20
 
-// maxDepth limits the nesting of elements. A valid answer needs four levels.
+// maxDepth limits the nesting of elements. A valid response needs four levels.
 const maxDepth = 8
 
 // answer is a complete and well-formed GetDataResponse.
@@ -44,8 +44,8 @@ var (
 )
 
 // parseAnswer reads exactly one complete GetDataResponse. It refuses any other root or namespace, a DTD (and so all
-// entities but the five of XML), text after the end, and repeated parts. The error describes the problem in fixed
-// words.
+// entities except XML's five built-in ones), text after the end, and repeated parts. The error describes the problem in
+// fixed words.
 func parseAnswer(body []byte) (*answer, error) {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))
 	d.CharsetReader = charset
@@ -114,7 +114,7 @@ func parseAnswer(body []byte) (*answer, error) {
 	return &a, nil
 }
 
-// charset passes ASCII and converts Latin-1. An answer labelled utf-16 that was readable until here is UTF-8: .NET
+// charset passes ASCII and converts Latin-1. A response labelled utf-16 that was readable until here is UTF-8: .NET
 // gives every string that label.
 func charset(label string, input io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
@@ -140,8 +140,8 @@ var (
 	guid      = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
 
-// refusal returns the error text of the answer and whether the answer is an error. The text is in ErrorMessage, or in
-// a Result that begins with Error under either status.
+// refusal returns the error text of the response and whether the response is an error. The text is in ErrorMessage, or
+// in a Result that begins with Error; the status can be either.
 func (a *answer) refusal() (said string, failed bool) {
 	said, failed = a.message, !a.success || a.message != ""
 	for _, r := range a.records {
@@ -166,7 +166,7 @@ func (a *answer) done() bool {
 	return false
 }
 
-// made returns the GUID of the written object. It is empty if the answer has none, or several.
+// made returns the GUID of the written object. It is empty if the response has none, or several.
 func (a *answer) made() string {
 	var found string
 	for _, r := range a.records {

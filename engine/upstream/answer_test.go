@@ -62,8 +62,8 @@ func testdata(t testing.TB, name string) []byte {
 	return b
 }
 
-// The answers in testdata/upstream and the meaning of each for the call that received it. ok is the
-// value returned; a class or reason stands for an error.
+// The responses in testdata/upstream, and what each means for the call that received it. ok is the returned value; a
+// class or reason stands for an error.
 func TestAnswers(t *testing.T) {
 	zone := newYork(t)
 	ctx := context.Background()
@@ -282,7 +282,7 @@ func private(t *testing.T, err error) {
 	}
 }
 
-// TestPartialSuccessAnswerIsUnknown cuts a successful answer after each byte: the outcome is unknown.
+// TestPartialSuccessAnswerIsUnknown cuts off a successful response after each byte: the outcome is unknown.
 func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	body := testdata(t, "appointment-added")
 	end := len(strings.TrimSpace(string(body)))
@@ -296,8 +296,8 @@ func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever arrives, it counts as success only if it is one complete document that says
-// Success, and as a certain failure only if it says so.
+// FuzzAnswer: any response counts as success only if it is one complete document that says Success, and as a certain
+// failure only if it says so.
 func FuzzAnswer(f *testing.F) {
 	files, _ := filepath.Glob("../../testdata/upstream/*.xml")
 	for _, file := range files {

@@ -29,7 +29,7 @@ type NewAppointment struct {
 // Created is the result of a successful write.
 type Created struct {
 	GUID string // "" when LookUp
-	// LookUp: the appointment was written, but the answer does not have its GUID. Find it with
+	// LookUp: the appointment was written, but the response does not contain its GUID. Find it with
 	// GetAppointmentListByPatient; never write it again.
 	LookUp bool
 }
@@ -103,9 +103,9 @@ func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGU
 	return err
 }
 
-// GetAppointmentListByPatient lists the appointments of one patient, cancelled ones included. zone is the clinic's.
-// If a part of the list is unreadable, the error is an *Error of class Unknown: the caller would write an appointment
-// that it misses in the list again.
+// GetAppointmentListByPatient lists the appointments of one patient, cancelled ones included. zone is the clinic's time
+// zone. If part of the list is unreadable, the error is an *Error of class Unknown: the caller would write an
+// appointment again that is missing from the list.
 func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID string,
 	zone *time.Location) ([]Appointment, error) {
 	if patientGUID == "" || zone == nil {
@@ -164,9 +164,9 @@ func (r record) appointment(zone *time.Location) (Appointment, bool) {
 	return a, true
 }
 
-// Match returns the appointments of a patient's list that n may be: not cancelled, with the same wall-clock start in
-// the clinic's zone and the same column. If the upstream omits the column, Match compares the appointment type. If
-// the upstream omits that too, the start alone decides. More than one result means that the upstream has duplicates.
+// Match returns the appointments in a patient's list that could be n: not cancelled, with the same local start time in
+// the clinic's zone and the same column. If the upstream omits the column, Match compares the appointment type. If the
+// upstream omits that too, the start time alone decides. More than one result means that the upstream has duplicates.
 func (n NewAppointment) Match(list []Appointment) []Appointment {
 	return slices.DeleteFunc(slices.Clone(list), func(a Appointment) bool {
 		switch {

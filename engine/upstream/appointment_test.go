@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The entries in a patient's list that are the appointment in question.
+// The entries in a patient's list that match the appointment in question.
 func TestMatch(t *testing.T) {
 	n := wanted(t)
 	there := Appointment{GUID: appointment, PatientGUID: patient, Start: ten, Minutes: 30, ScheduleViewGUID: view,
@@ -47,7 +47,7 @@ func TestMatch(t *testing.T) {
 		t.Errorf("two of three: got %d matches, and the argument is now %v; want 2 and the argument unchanged", len(got),
 			list)
 	}
-	// In the hour that occurs twice, the wall clock decides, because nothing else is sent.
+	// In the hour that occurs twice, the local time decides, because nothing else is sent.
 	fold := n
 	fold.Start = time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC) // the second 1:30 AM
 	first := there

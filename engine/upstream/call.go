@@ -47,14 +47,14 @@ func (p parameters) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeToken(start.End())
 }
 
-// journey is how far a request got. The hooks of the transport write it, and they can still run after the call was
-// given up.
+// journey is how far a request got. The transport's hooks write it, and they may still run after the call has been
+// abandoned.
 type journey struct {
 	asked     atomic.Bool // the transport looks for a connection (so it does report to us)
 	connected atomic.Bool // it has one: from here on bytes may have left
 }
 
-// call sends one procedure and returns its answer if that is a clear success. Otherwise the error is an *Error.
+// call sends one procedure and returns the response if it is a clear success. Otherwise the error is an *Error.
 func (c *Client) call(ctx context.Context, procedure string, params parameters) (*answer, error) {
 	fail := func(class Class, status int, detail string, cause error) error {
 		return &Error{Procedure: procedure, Class: class, Status: status, Detail: detail, cause: cause}
@@ -88,7 +88,7 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	req.Header.Set("Content-Type", "application/xml")
 	req.Header.Set("Accept", "application/xml, text/xml")
 	req.Header.Set("User-Agent", "holdfast")
-	// Restart the pacer's clock now, for a transport that calls no hooks; WroteRequest restarts it at the write.
+	// Restart the pacer's clock now, in case the transport calls no hooks; WroteRequest restarts it at the write.
 	left()
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	return a, nil
 }
 
-// lost classifies a call that got no answer. It is NotSent only if no byte can have left: dialling or the TLS
-// handshake failed, or the time ran out before them.
+// lost classifies a call that got no response. It is NotSent only if no byte can have left: dialling or the TLS
+// handshake failed, or the timeout expired before they finished.
 func lost(ctx context.Context, way *journey, err error) (Class, string) {
 	var op *net.OpError
 	dialling := way.asked.Load() && !way.connected.Load() || errors.As(err, &op) && op.Op == "dial"
@@ -151,7 +151,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// ended returns the context's error if that ended the call. It is the only cause without an address or a name.
+// ended returns the context's error if that ended the call. Any other cause can contain an address or a name.
 func ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -162,7 +162,7 @@ func ended(ctx context.Context, err error) error {
 	return nil
 }
 
-// judge classifies an answer that arrived. The XML takes precedence over the HTTP status, but a success under an HTTP
+// judge classifies a response that arrived. The XML takes precedence over the HTTP status, but a success with an HTTP
 // error status is Unknown.
 func judge(status int, body []byte) (*answer, meaning) {
 	a, err := parseAnswer(body)

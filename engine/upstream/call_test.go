@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The bytes that are sent, exactly.
+// The exact bytes that are sent.
 func TestRequests(t *testing.T) {
 	ctx, zone := context.Background(), newYork(t)
 	for file, call := range map[string]func(*Client) error{
@@ -183,7 +183,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestClientRestartsTimer: the interval counts from the moment when SetAppointment is sent, however long after
+// TestClientRestartsTimer: the interval counts from the moment when SetAppointment is sent, no matter how long after
 // its turn. Other calls do not restart it.
 func TestClientRestartsTimer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

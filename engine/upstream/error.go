@@ -10,7 +10,7 @@ import (
 // Class groups errors by whether the write may have happened.
 type Class string
 
-// The classes. After Unknown it is open whether the write happened. After each of the others it certainly did not
+// The classes. After Unknown, the write may or may not have happened. After each of the others it certainly did not
 // happen.
 const (
 	RateLimited   Class = "rate_limited"
@@ -78,8 +78,8 @@ func ClassOf(err error) Class {
 	return Unknown
 }
 
-// IsSilent reports whether the upstream did not answer: nothing was sent, or not even the beginning of an answer
-// arrived. An unusable answer is an answer.
+// IsSilent reports whether the upstream did not respond: nothing was sent, or not even the beginning of a response
+// arrived. An unusable response still counts as a response.
 func IsSilent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Class == NotSent || e.Class == Unknown && e.Status == 0)
@@ -94,15 +94,15 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// meaning is the interpretation of an error text of the upstream.
+// meaning is the interpretation of an upstream error text.
 type meaning struct {
 	class  Class
 	reason Reason
 	detail string
 }
 
-// The error texts of several versions of the upstream and of the software around it. They are matched, never
-// repeated: a text can contain a name.
+// The error texts of several versions of the upstream and of the software around it. They are only matched, never
+// repeated, because a text can contain a name.
 var (
 	rateLimit  = text(`too many requests|rate limit`)
 	outOfOrder = text(
@@ -134,8 +134,8 @@ var (
 
 func text(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + pattern) }
 
-// meaningOf interprets an error text. The order matters: first the clear refusals, then texts that suggest a fault of
-// the upstream (which may have occurred after the write), then problems of the request. An unfamiliar text is
+// meaningOf interprets an error text. The order matters: first the clear refusals, then texts that suggest a fault in
+// the upstream (which may have occurred after the write), then problems with the request. An unfamiliar text is
 // Unknown.
 func meaningOf(said string) meaning {
 	switch said = strings.TrimSpace(said); {
@@ -167,7 +167,7 @@ func meaningOf(said string) meaning {
 	return meaning{Unknown, "", "it answered Error with an unknown reason"}
 }
 
-// Words returns the text of an error of this package, which is safe to show. For any other error it returns a fixed
+// Words returns the text of an error from this package, which is safe to show. For any other error it returns a fixed
 // text.
 func Words(err error) string {
 	var known *Error

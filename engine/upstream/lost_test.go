@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 )
 
-// raw serves one connection after the other with fn, which does not have to use HTTP.
+// raw serves connections one at a time with fn, which does not have to use HTTP.
 func raw(t *testing.T, fn func(net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,8 +51,8 @@ func readRequest(conn net.Conn) {
 	}
 }
 
-// Outcomes without an answer, over real connections: if the other side may have read the request,
-// the outcome is Unknown; if it cannot have, it is not.
+// Outcomes without a response, over real connections: if the other side may have read the request, the outcome is
+// Unknown; if it cannot have, the outcome is not Unknown.
 func TestLostCalls(t *testing.T) {
 	canned := func(status, body string) string {
 		return raw(t, func(conn net.Conn) {
@@ -141,8 +141,8 @@ func TestLostCalls(t *testing.T) {
 	}
 }
 
-// TestTimeoutTellsWhetherCallWasSent: a call that got no connection was not sent; the outcome of one without an
-// answer is unknown. In virtual time, a busy machine cannot make the time run out at a different step.
+// TestTimeoutTellsWhetherCallWasSent: a call that got no connection was not sent; if a call got no response, its
+// outcome is unknown. Because time is virtual, a busy machine cannot make the timeout expire at a different step.
 func TestTimeoutTellsWhetherCallWasSent(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -191,8 +191,8 @@ type trip func(*http.Request) (*http.Response, error)
 
 func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestCallerTimeoutIsUnknown: a caller that is cancelled before the call has not sent it. A caller that is cancelled
-// while it waits for the answer does not know the outcome.
+// TestCallerTimeoutIsUnknown: if the caller is cancelled before the call, nothing was sent. If it is cancelled while it
+// waits for the response, the outcome is unknown.
 func TestCallerTimeoutIsUnknown(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	url := raw(t, func(conn net.Conn) {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// DefaultSpacing respects the upstream's limit of about five writes a minute, with a margin for other writes of the
-// clinic.
+// DefaultSpacing respects the upstream's limit of about five writes a minute, with a margin for the clinic's other
+// writes.
 const DefaultSpacing = 10 * time.Second
 
-// NoBound makes Wait wait for as long as the line requires.
+// NoBound makes Wait wait for as long as the line is.
 const NoBound = time.Duration(math.MaxInt64)
 
-// LineError is the error of Wait if the line is longer than the caller's bound.
+// LineError is the error that Wait returns if the line is longer than the caller's bound.
 type LineError struct {
 	Wait time.Duration // the minimum length of the line
 }
@@ -25,8 +25,8 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("the line for the upstream is %s long", e.Wait.Round(time.Second))
 }
 
-// Pacer lets callers through one at a time, first come first served, with at least its spacing between two of them.
-// It has one clock for everything that writes appointments: callers who wait, and the retries of the queue.
+// Pacer lets callers through one at a time, first come first served, with at least its spacing between them. It has one
+// clock for everything that writes appointments: waiting callers and queue retries.
 //
 // The clock runs from the last turn. Restart restarts it and never shortens it. A Pacer uses no goroutine or timer
 // while it has no waiting caller. It is safe for concurrent use.
@@ -40,17 +40,17 @@ type Pacer struct {
 	turn   uint64    // the number of turns taken
 	common int64     // the shared line's number of the last turn
 
-	restarted time.Time // the latest instant of a Restart
+	restarted time.Time // when Restart was last called
 	reserved  int       // callers who wait for their turn in the shared line
 }
 
-// Line is a line that the pacers of several nodes share. Each turn comes one spacing after the previous one, even
-// if another node took that.
+// Line is a line that the pacers of several nodes share. Each turn comes one spacing after the previous one, even if
+// another node took that one.
 type Line struct {
-	// Reserve takes the next turn and returns the time until then and the number of the turn. If that time is longer
-	// than most, Reserve takes no turn and returns a *LineError.
+	// Reserve takes the next turn and returns the time until then and the turn's number. If that time is longer than
+	// most, Reserve takes no turn and returns a *LineError.
 	Reserve func(ctx context.Context, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
-	// Again moves the next turn to a spacing from now if the given turn was the last one, and returns false
+	// Again moves the next turn to one spacing from now if the given turn was the last one, and returns false
 	// otherwise.
 	Again func(ctx context.Context, spacing time.Duration, turn int64) (bool, error)
 	// Return returns an unused turn to the line if it was the last one. If Return fails, the turn passes unused.
@@ -78,8 +78,8 @@ func NewPacer(spacing time.Duration) *Pacer {
 // Spacing returns the minimum time between two turns.
 func (p *Pacer) Spacing() time.Duration { return p.spacing }
 
-// Wait takes a turn after all earlier callers. If the line is longer than bound, it returns *LineError immediately,
-// or as soon as a Restart makes the line too long, and takes no turn. If ctx ends first, it leaves the line and
+// Wait takes a turn after all earlier callers. If the line is longer than bound, it returns *LineError immediately, or
+// as soon as a Restart makes the line too long, and takes no turn. If ctx is cancelled first, it leaves the line and
 // returns ctx's error. A turn that was taken cannot be returned.
 func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	if err := ctx.Err(); err != nil {
@@ -159,8 +159,8 @@ func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	return err
 }
 
-// sinceRestart returns the rest of the spacing since the last Restart, or -1 if it has passed: a write of this node
-// can be sent later than its turn.
+// sinceRestart returns how much of the spacing since the last Restart is left, or -1 if it has passed. A write by this
+// node can be sent later than its turn.
 func (p *Pacer) sinceRestart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,9 +184,9 @@ func (p *Pacer) Waiting() int {
 	return len(p.line) + p.reserved
 }
 
-// Restart restarts the clock at an instant: the next turn comes at least one spacing after it. Call it for writes
-// that did not wait for a turn, and after a start with the time of the last recorded attempt. It never brings the
-// next turn forward. An instant in the future counts as now.
+// Restart restarts the clock at an instant: the next turn comes at least one spacing after it. Call it for writes that
+// did not wait for a turn, and, after startup, with the time of the last recorded attempt. It never brings the next
+// turn forward. An instant in the future counts as now.
 func (p *Pacer) Restart(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,7 +219,7 @@ func (p *Pacer) Restart(at time.Time) {
 	}
 }
 
-// wait returns the time from now until the turn of a caller with this many ahead.
+// wait returns the time until the turn of a caller with this many callers ahead.
 func (p *Pacer) wait(now time.Time, ahead int) time.Duration {
 	return max(p.next.Sub(now), 0) + time.Duration(ahead)*p.spacing
 }

@@ -49,8 +49,7 @@ func TestTurnsAreSpacedAndInOrder(t *testing.T) {
 	})
 }
 
-// TestLongLineIsReportedAtOnce: a caller with ten seconds left gets the error immediately if the queue is
-// longer.
+// TestLongLineIsReportedAtOnce: a caller with ten seconds left gets the error immediately if the line is longer.
 func TestLongLineIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -135,7 +134,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// After a start, the clock continues from the last recorded attempt.
+// After a restart, the clock continues from the last recorded attempt.
 func TestRestartFromTheLastRecordedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -178,9 +177,9 @@ func TestLeaveQueue(t *testing.T) {
 	})
 }
 
-// Hundreds of callers, patient and hurried, some of them leaving, with retries in between: no two
-// turns are closer than the spacing, no caller overtakes another, every caller gets an outcome, and
-// no hurried caller waits past the limit.
+// Hundreds of callers, with and without a time limit, some of them leaving, with retries in between: no two turns are
+// closer than the spacing, no caller overtakes another, every caller gets an outcome, and no caller with a limit waits
+// longer than it.
 func TestPacerUnderLoad(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -250,8 +249,8 @@ func TestPacerUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterOwnTurnIsCounted: the caller that had the last turn may write again immediately, and the next turn
-// counts from there, unless another caller had a turn in between.
+// TestRepeatAfterOwnTurnIsCounted: the caller that had the last turn can write again immediately, and the next turn is
+// counted from then, unless another caller had a turn in between.
 func TestRepeatAfterOwnTurnIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -281,7 +280,7 @@ func TestRepeatAfterOwnTurnIsCounted(t *testing.T) {
 	})
 }
 
-// sharedLine is the line of several nodes in memory.
+// sharedLine is an in-memory line shared by several nodes.
 type sharedLine struct {
 	mu   sync.Mutex
 	next time.Time
@@ -309,7 +308,7 @@ func (l *sharedLine) line() Line {
 	}
 }
 
-// TestSharedLineRefusesAtOnce: a caller who cannot have a turn in time gets the error immediately, whichever node has
+// TestSharedLineRefusesAtOnce: a caller that cannot get a turn in time gets the error immediately, whichever nodes have
 // the turns before it. If a caller leaves, its turn passes to the next caller.
 func TestSharedLineRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

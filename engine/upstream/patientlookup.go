@@ -12,8 +12,8 @@ const (
 	readPatient  = "GetPatientInformation"
 )
 
-// KnownPatient is a patient in the upstream. Omitted fields are empty. A list has no telephone number and no email
-// address.
+// KnownPatient is a patient in the upstream. Omitted fields are empty. Lists do not contain telephone numbers or email
+// addresses.
 type KnownPatient struct {
 	GUID      string
 	FirstName string
@@ -23,8 +23,8 @@ type KnownPatient struct {
 	Email     string
 }
 
-// FindPatients lists the active patients of a name. The upstream may return other names too. If the vendor does not
-// offer this procedure to every client, the error is an *Error of class Misconfigured.
+// FindPatients lists the active patients with a given name. The upstream may return other names too. If the vendor does
+// not offer this procedure to every client, the error is an *Error of class Misconfigured.
 func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) ([]KnownPatient, error) {
 	if firstName == "" || lastName == "" {
 		return nil, &Error{Procedure: findPatients, Class: Refused, Reason: Invalid,
@@ -45,8 +45,8 @@ func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) (
 	return list, nil
 }
 
-// PatientInformation returns the upstream's data of one patient. For an unknown patient, the error is an *Error that
-// is Refused with the reason PatientUnknown.
+// PatientInformation returns the upstream's data about one patient. If the patient is unknown, the error is an *Error
+// of class Refused with the reason PatientUnknown.
 func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (KnownPatient, error) {
 	if !ValidGUID(patientGUID) {
 		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown,
@@ -70,7 +70,7 @@ func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (Kn
 		Detail: "it answered Success without a patient"}
 }
 
-// patient reads a record of either procedure. A full name in one field is "Last, First" or "First Last".
+// patient reads a record returned by either procedure. A full name in one field is "Last, First" or "First Last".
 func (r record) patient() KnownPatient {
 	p := KnownPatient{
 		GUID:      CanonicalGUID(r.first("patientguid", "patguid")),

@@ -9,9 +9,9 @@ import (
 
 const getReservations = "GetOnlineReservations"
 
-// Openings asks for the upstream's online openings.
+// Openings specifies which of the upstream's online openings to request.
 type Openings struct {
-	// both ends inclusive; an answer is limited to 1 MiB, so ask for days, not months
+	// both ends inclusive; a response is limited to 1 MiB, so request days, not months
 	From, To             time.Time
 	Zone                 *time.Location // the clinic's, required
 	Morning, Afternoon   bool           // neither means both
@@ -29,8 +29,8 @@ type Opening struct {
 	AppointmentTypeGUID string
 }
 
-// GetOnlineReservations lists the openings in the order of the upstream. It leaves out unreadable records, because a
-// missing opening is only not offered. dropped counts them, for the log.
+// GetOnlineReservations lists the openings in the upstream's order. It leaves out unreadable records: the only effect
+// is that such an opening is not offered. dropped counts them, for the log.
 func (c *Client) GetOnlineReservations(ctx context.Context, o Openings) (list []Opening, dropped int, err error) {
 	if o.Zone == nil || o.From.IsZero() || o.To.Before(o.From) {
 		return nil, 0, &Error{Procedure: getReservations, Class: Misconfigured,

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// FormatTime formats t on the clinic's wall clock as appointments are written: "01/20/2026 10:00 AM". It cuts off
-// seconds.
+// FormatTime formats t in the clinic's local time, in the format used for appointments: "01/20/2026 10:00 AM". It cuts
+// off seconds.
 func FormatTime(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("01/02/2006 03:04 PM")
 }
 
-// formatSeconds formats t as ranges are written: "01/20/2026 7:00:00 AM".
+// formatSeconds formats t in the format used for ranges: "01/20/2026 7:00:00 AM".
 func formatSeconds(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("01/02/2006 3:04:05 PM")
 }
@@ -21,9 +21,9 @@ func formatSeconds(t time.Time, zone *time.Location) string {
 // ErrTime is the error of ParseTime for text that is not a time.
 var ErrTime = errors.New(`expected a time like "01/20/2026 10:00 AM"`)
 
-// ParseTime reads a time of the upstream or of an agent's startTime: the US wall clock of zone ("01/20/2026 10:00
-// AM", "1/20/2026 10:00:00 AM"), ISO without an offset, or ISO with an offset, which then overrides zone. A wall time
-// that a clock change skips moves forward; for a repeated one, the first counts. The result is in UTC.
+// ParseTime parses a time from the upstream or from an agent's startTime: US local time in zone ("01/20/2026 10:00 AM",
+// "1/20/2026 10:00:00 AM"), ISO without an offset, or ISO with an offset, which then overrides zone. A local time that
+// a clock change skips moves forward; for a repeated local time, the first instant counts. The result is in UTC.
 func ParseTime(s string, zone *time.Location) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 || zone == nil {
@@ -54,23 +54,23 @@ func wall(t time.Time, zone *time.Location) time.Time {
 	}
 	shows := func(at time.Time) bool { return at.Add(offset(at)).Equal(t) }
 	before, after := t.Add(-offset(t.Add(-24*time.Hour))), t.Add(-offset(t.Add(24*time.Hour)))
-	// A repeated time has two instants, and the one with the old offset comes first. A skipped time has none, and the
-	// old offset moves it forward.
+	// A repeated time has two instants, and the one with the old offset comes first. A skipped time has no instant, and
+	// the old offset moves it forward.
 	if !shows(before) && shows(after) {
 		return after
 	}
 	return before
 }
 
-// Zone finds a time zone by its IANA name, or by the Windows name that the upstream gives a location ("Eastern
-// Standard Time"). It has the Windows names of the United States, Canada, Mexico and Europe.
+// Zone finds a time zone by its IANA name, or by the Windows name that the upstream gives a location ("Eastern Standard
+// Time"). It knows the Windows names for the United States, Canada, Mexico and Europe.
 func Zone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	iana := windowsZone(name)
 	if iana == "" {
 		iana = name
 	}
-	// "" would be UTC and "Local" the machine's zone: neither is a clinic's.
+	// "" would be UTC and "Local" the machine's zone: neither is a clinic's zone.
 	if iana == "" || iana == "Local" {
 		return nil, errors.New("time zone: missing; give the clinic's, like America/New_York")
 	}
@@ -81,7 +81,7 @@ func Zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// windowsZone is the part of CLDR's table for the regions where this kind of upstream is sold. The names have
+// windowsZone is the part of CLDR's table for the regions where this kind of upstream is sold. The names contain
 // "Standard" all year.
 func windowsZone(name string) string {
 	switch strings.ToLower(name) {

@@ -34,12 +34,12 @@ func TestParseTime(t *testing.T) {
 		{"03/08/2026 02:30 AM", "America/New_York", "2026-03-08T07:30:00Z"},
 		{"03/08/2026 01:59 AM", "America/New_York", "2026-03-08T06:59:00Z"},
 		{"03/08/2026 03:00 AM", "America/New_York", "2026-03-08T07:00:00Z"},
-		// Clocks go back at 2:00: a time that occurs twice means the first one.
+		// Clocks go back at 2:00: a time that occurs twice means the first occurrence.
 		{"11/01/2026 01:30 AM", "America/New_York", "2026-11-01T05:30:00Z"},
 		{"11/01/2026 12:59 AM", "America/New_York", "2026-11-01T04:59:00Z"},
 		{"11/01/2026 02:00 AM", "America/New_York", "2026-11-01T07:00:00Z"},
 		{"10/25/2026 02:30 AM", "Europe/Berlin", "2026-10-25T00:30:00Z"},
-		// Half an hour at Lord Howe, a whole day at Apia.
+		// Half an hour on Lord Howe Island, a whole day in Apia.
 		{"04/05/2026 01:45 AM", "Australia/Lord_Howe", "2026-04-04T14:45:00Z"},
 		{"10/04/2026 02:15 AM", "Australia/Lord_Howe", "2026-10-03T15:45:00Z"},
 		{"12/30/2011 09:00 AM", "Pacific/Apia", "2011-12-30T19:00:00Z"},
@@ -63,8 +63,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// TestTimesRoundTrip writes and reads every half hour of a year. Only the second pass of a repeated hour is read
-// back as the first.
+// TestTimesRoundTrip writes and reads back every half hour of a year. In a repeated hour, the second pass is read back
+// as the first; all other times are unchanged.
 func TestTimesRoundTrip(t *testing.T) {
 	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns",
 		"Asia/Kolkata", "Pacific/Apia"} {

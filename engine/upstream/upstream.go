@@ -1,7 +1,7 @@
 // Package upstream calls the clinic's practice-management system: one XML endpoint, eight procedures, no idempotency
 // key, and a limit of about five writes a minute.
 //
-// The package classifies each answer by one question: may the write have happened?
+// The package classifies each response by one question: may the write have happened?
 //
 //	class          the write happened   what a caller does
 //	(nil error)    yes                  record it; look it up first if Created.LookUp
@@ -11,18 +11,18 @@
 //	Misconfigured  no                   notify staff; a retry changes nothing
 //	Unknown        unknown              wait until it can no longer be in flight, then look it up
 //
-// An answer means "no" only if it says so clearly. A timeout, a cut connection, half an answer, an HTML page and an
-// unfamiliar error text are all Unknown: to repeat a write that did happen would book the patient twice. For the same
-// reason, look the appointment up if a Refused of SlotTaken or AlreadyBooked follows an Unknown of the same operation.
-// The first attempt itself may have taken the slot.
+// A response means "no" only if it says so clearly. A timeout, a dropped connection, half a response, an HTML page and
+// an unfamiliar error text are all Unknown: repeating a write that did happen would book the patient twice. For the
+// same reason, look the appointment up if a Refused with SlotTaken or AlreadyBooked follows an Unknown for the same
+// operation. The first attempt itself may have taken the slot.
 //
 // Errors also arrive as Success with a Result of "Error: …". They are treated in the same way.
 //
-// Times on the wire are US wall-clock times of the clinic without a zone. So every call with a time requires the zone
-// and refuses to guess it. GUIDs are compared without regard to case.
+// Times on the wire are in the clinic's local time, in US format and without a zone. So every call with a time requires
+// the zone and refuses to guess it. GUIDs are compared without regard to case.
 //
-// Errors contain fixed words of this package, never a text of the upstream, a URL, a credential or personal data. So
-// they can be logged and shown.
+// Errors contain fixed words of this package, never upstream text, a URL, a credential or personal data. So they can be
+// logged and shown.
 //
 // Pacer spaces the writes. Client does not wait; it only restarts the Pacer's clock when a SetAppointment leaves. The
 // package starts no goroutines.
@@ -38,14 +38,14 @@ import (
 	"time"
 )
 
-// Namespace is the XML namespace of every request and answer.
+// Namespace is the XML namespace of every request and response.
 const Namespace = "http://schemas.practica.ws/cloud9/partners/"
 
-// DefaultTimeout is the time limit of one call, from dialling to the last byte.
+// DefaultTimeout is the time limit per call, from dialling to the last byte.
 const DefaultTimeout = 15 * time.Second
 
 // connectTimeout limits dialling, and again the TLS handshake. Together they are shorter than the Pacer's spacing, so
-// that of two consecutive calls the first has left before the second.
+// of two consecutive calls, the first is sent before the second.
 const connectTimeout = 4 * time.Second
 
 // Options configure a Client. URL, ClientID, User and Password are required.
@@ -56,12 +56,12 @@ type Options struct {
 	Password string
 	Vendor   string        // VendorUserName of patients and appointments; empty means User
 	Timeout  time.Duration // of one call; zero means DefaultTimeout
-	// Pacer: if set, its clock is restarted when a SetAppointment is written to the connection, so that the spacing
-	// is that of the wire.
+	// Pacer: if set, its clock is restarted when a SetAppointment is written to the connection, so the spacing applies
+	// to what is sent on the wire.
 	Pacer *Pacer
-	// HTTP: if set, it makes the connections. It is used unchanged, except that redirects are never followed. The
-	// default dials for each call: a reused connection that the upstream has closed would turn a harmless write into
-	// an Unknown.
+	// HTTP: if set, this client makes the connections. It is used unchanged, except that redirects are never followed.
+	// By default, it dials for each call: a reused connection that the upstream has closed would turn a harmless write
+	// into an Unknown.
 	HTTP *http.Client
 }
 

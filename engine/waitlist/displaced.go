@@ -15,20 +15,20 @@ import (
 
 // # Displaced appointments
 //
-// A patient whose specialist is absent gets an offer too: a new time for the appointment. Its entry names the
-// absence, and is not on the waiting list: it gets one offer and ends with it. The hold, the expiry, the acceptance
-// and the erasure work as for every offer.
+// If a specialist is absent, the displaced patients get offers too: new times for their appointments. The entry of such
+// an offer names the absence and is not on the waiting list. It gets a single offer and ends with that offer. Hold,
+// expiry, acceptance and erasure work as they do for every offer.
 
 // Displacement is an appointment that cannot take place, and the time that is proposed instead.
 type Displacement struct {
 	AbsenceID   string
 	Appointment store.Appointment
 	By          store.DisplacedBy // ask or call
-	// SpecialistID and Start are the proposed time. A zero Start proposes none: the patient chooses with the link of
-	// the appointment, or the desk finds a time on the phone.
+	// SpecialistID and Start are the proposed time. A zero Start proposes no time: the patient chooses one with the
+	// appointment's link, or the desk finds one on the phone.
 	SpecialistID string
 	Start        time.Time
-	Until        time.Time // the proposal expires
+	Until        time.Time // when the proposal expires
 	Actor        record.Actor
 }
 
@@ -73,9 +73,10 @@ func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string
 	return auditDisplaced(ctx, tx, now, actor, &e, "", time.Time{})
 }
 
-// Displace records that an appointment is displaced. It holds the proposed time and, to ask the patient, queues an
-// email, which is sent after the time to undo. If the absence has already displaced the appointment, Displace changes
-// nothing. It withdraws an open proposal of another absence for the appointment.
+// Displace records that an appointment is displaced. It holds the proposed time. To ask the patient, it queues an
+// email, which is sent once the change can no longer be undone. If the absence has already displaced the appointment,
+// Displace changes nothing. It replaces an open proposal of another absence for the appointment. If the patient may have
+// received that proposal, it ends only once the new absence can no longer be undone.
 //
 // Errors: record.ErrNotConfirmed, message.ErrNoMail (to ask a patient who cannot get emails), and those of
 // booking.HoldForRequest.
@@ -91,7 +92,7 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	}
 	e := w.displacedEntry(d.AbsenceID, a, d.By, now)
 	if d.Start.IsZero() {
-		e.Status, e.EndedAt = store.WaitlistLapsed, now // there is no offer that could end
+		e.Status, e.EndedAt = store.WaitlistLapsed, now // ended already, because no offer exists that could end it
 		return w.writeDisplaced(ctx, &e, nil, before, d.Actor)
 	}
 	owner := record.NewOwner()
@@ -116,8 +117,8 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	return err
 }
 
-// writeDisplaced writes the entry of a displaced appointment, its offer if there is one, and its email. before has the
-// entries of earlier absences.
+// writeDisplaced writes the entry of a displaced appointment, its offer if there is one, and its email. before contains
+// the entries for earlier absences.
 func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer,
 	before []store.WaitlistEntry, actor record.Actor) error {
 	now := e.CreatedAt
@@ -133,8 +134,8 @@ func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o
 			return record.ErrNotConfirmed
 		}
 		for i := range before {
-			if !before[i].EndedAt.IsZero() {
-				continue
+			if !before[i].EndedAt.IsZero() || now.Sub(before[i].CreatedAt) >= quiet {
+				continue // a round ends it: see isReplaced
 			}
 			ended, err := w.dropEntry(ctx, tx, &before[i], store.WaitlistRemoved, actor, now)
 			if err != nil {
@@ -189,15 +190,33 @@ func (w *Waitlist) Displaced(ctx context.Context, absenceID string) ([]Waiting, 
 	return all, err
 }
 
+// isAbsent reports whether the absence of an entry still exists. If it was undone or its block was deleted, the
+// appointment takes place as booked.
+func (w *Waitlist) isAbsent(e *store.WaitlistEntry) bool {
+	return w.Clinic.Current().HasBlock(e.Displaced.SpecialistID, e.AbsenceID)
+}
+
+// isReplaced reports whether a later absence displaces the appointment of an entry too, and can no longer be undone.
+func (w *Waitlist) isReplaced(ctx context.Context, e *store.WaitlistEntry, a *store.Appointment) (bool, error) {
+	if e.AbsenceID == "" {
+		return false, nil
+	}
+	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
+	return slices.ContainsFunc(entries, func(x store.WaitlistEntry) bool {
+		return x.CreatedAt.After(e.CreatedAt) && x.Displaced.By != store.DisplacedMove && x.Displaced.From(a) &&
+			time.Since(x.CreatedAt) >= quiet && w.isAbsent(&x)
+	}), err
+}
+
 // ProposalFor returns the latest entry of a displaced appointment with its offers. It returns store.ErrNotFound if no
-// absence has displaced the appointment from its current time.
+// absence displaces the appointment from its current time.
 func (w *Waitlist) ProposalFor(ctx context.Context, a *store.Appointment) (Waiting, error) {
 	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
 	if err != nil {
 		return Waiting{}, err
 	}
 	for _, e := range slices.Backward(entries) {
-		if e.Displaced.From(a) {
+		if e.Displaced.From(a) && w.isAbsent(&e) {
 			offers, err := w.Store.WaitlistOffers(ctx, e.ID)
 			return Waiting{e, offers}, err
 		}
@@ -205,7 +224,7 @@ func (w *Waitlist) ProposalFor(ctx context.Context, a *store.Appointment) (Waiti
 	return Waiting{}, store.ErrNotFound
 }
 
-// AcceptedProposal returns the proposal that gave a displaced appointment its current time; nil if there is none.
+// AcceptedProposal returns the proposal that gave a displaced appointment its current time, or nil if there is none.
 func (w *Waitlist) AcceptedProposal(ctx context.Context, a *store.Appointment) (*store.WaitlistOffer, error) {
 	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
 	if err != nil || a.Status != store.Confirmed {
@@ -226,10 +245,10 @@ func (w *Waitlist) AcceptedProposal(ctx context.Context, a *store.Appointment) (
 	return nil, nil
 }
 
-// WithdrawDisplaced withdraws the proposals of an absence whose emails have not been sent yet, and those emails. It
-// hands the held times on.
+// WithdrawDisplaced withdraws the proposals of an absence whose emails have not been sent yet, and those emails. The
+// held times are offered to other entries or released.
 //
-// Errors: booking.ErrUndoLate: one of the emails was sent.
+// Errors: booking.ErrUndoLate if one of the emails was sent.
 func (w *Waitlist) WithdrawDisplaced(ctx context.Context, absenceID string, actor record.Actor) error {
 	now := record.Now()
 	var released []store.WaitlistOffer

@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// maxWait is how many days ahead the last day of an entry can be.
+// maxWait is the maximum number of days from today to the last day of an entry.
 const maxWait = 366
 
 // JoinRequest describes a new entry.
@@ -32,8 +32,8 @@ type JoinRequest struct {
 	// for a person.
 	From   *request.Visitor
 	Client holds.ClientID
-	// Sooner is the appointment for which an earlier time is wanted, opened by its link or by the desk. The entry
-	// takes its patient and its type.
+	// Sooner is the appointment for which the patient wants an earlier time. The patient opened it with its link, or
+	// the desk opened it. The entry gets the patient and the type of this appointment.
 	Sooner *store.Appointment
 }
 
@@ -43,7 +43,7 @@ type JoinRequest struct {
 // Errors: *ValidationError, record.ErrNoAppointmentType, record.ErrNotConfirmed, record.ErrVisit, ErrOff, ErrFull,
 // *request.LimitError.
 func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry, error) {
-	if r.Sooner != nil && r.Sooner.VisitID != "" { // a time that becomes free is for one person only
+	if r.Sooner != nil && r.Sooner.VisitID != "" { // an offer is for one person only
 		return store.WaitlistEntry{}, record.ErrVisit
 	}
 	e, err := w.entryOf(&r)
@@ -86,7 +86,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 				same = append(same, x.ID)
 			}
 		}
-		// Unconfirmed entries from the public take no room from confirmed entries or from the desk.
+		// Unconfirmed entries from the public do not count against the limit of confirmed entries.
 		if len(live)-unconfirmed >= maxLive || r.From != nil &&
 			(unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
 			return ErrFull
@@ -161,7 +161,7 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 	return e, m.Err()
 }
 
-// checkWish completes and checks the times that suit.
+// checkWish checks the wish of a new entry. A first day in the past becomes today.
 func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date,
 	now time.Time) {
 	for _, id := range wish.SpecialistIDs {
@@ -195,8 +195,8 @@ func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.Appointmen
 	}
 }
 
-// List lists the live entries, in their order, and at most ended of the entries that have ended, the latest first,
-// each with its offers.
+// List returns the live entries in their order, and the entries that ended last, the latest first. ended is the maximum
+// number of ended entries. Each entry has its offers.
 func (w *Waitlist) List(ctx context.Context, ended int) (live, over []Waiting, err error) {
 	entries, err := w.Store.WaitlistEntries(ctx)
 	if err != nil {
@@ -327,8 +327,8 @@ func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor,
 	return e, nil
 }
 
-// dropEntry ends an entry and withdraws its open offer in a transaction. It returns that offer, whose time must be
-// handed on.
+// dropEntry ends an entry and withdraws its open offer in a transaction. It returns the withdrawn offer. After the
+// commit, the caller must call end for it.
 func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, to store.WaitlistStatus,
 	actor record.Actor, now time.Time) (ended []store.WaitlistOffer, err error) {
 	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/waitlist"
 	"holdfast/store"
@@ -56,5 +57,40 @@ func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 		time.Sleep(time.Minute)
 		wantOffered(c, "the cancelled entry", e, "withdrawn lapsed")
 		wantOffered(c, "the next", next, "open waiting")
+	})
+}
+
+// TestLinkOfCorrectedAddressMovesNothing: the desk corrects the email address of an appointment with an open offer of an
+// earlier time. The link in the email to the old address moves nothing, also before the next round ends the offer.
+func TestLinkOfCorrectedAddressMovesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, noon := waitingRoom(t)
+		ctx := context.Background()
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start.Add(2 * time.Hour)
+		late := c.MustBook(r)
+		e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &late, Wish: wish(c, c.Start), Actor: "manage"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.MustCancel(noon.ID)
+		wantOffered(c, "before", e, "open waiting")
+		x, err := c.Waitlist.WaitingOf(ctx, e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: late.ID, Actor: "user:desk",
+			Edit: func(p *store.Patient) { p.Email = "right@example.org" }}); err != nil {
+			t.Fatal(err)
+		}
+		var ended *waitlist.EndedError
+		if a, err := c.Waitlist.Accept(ctx, x.Offer().ID, "manage", nil); !errors.As(err, &ended) {
+			t.Errorf("the old link: got %s at %s, %v; want that the offer has ended", a.Patient.Email, a.SlotStart, err)
+		}
+		if a, err := c.Booking.Appointment(ctx, late.ID); err != nil || !a.SlotStart.Equal(late.SlotStart) {
+			t.Errorf("the appointment: got %s, %v; want %s", a.SlotStart, err, late.SlotStart)
+		}
 	})
 }

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// During the day, an offer is open for the clinic's number of minutes. If it is made at night, on the clinic's
-	// clock, these minutes count from the morning. Both limits are minutes of the day.
+	// An offer is open for the number of minutes in the clinic's settings. If it is made at night, these minutes count
+	// from the morning. Night is from evening to morning on the clinic's clock. Both constants are minutes since
+	// midnight.
 	morning = 7 * 60
 	evening = 21 * 60
 	// lead is the minimum time between the end of an offer and the start of its slot. leastOffer is the minimum time
@@ -19,8 +20,8 @@ const (
 	leastOffer = 5 * time.Minute
 )
 
-// Until returns when an offer of a slot that is made now ends. It returns false if too little time is left for an
-// offer.
+// Until returns when an offer ends that is made now for a slot with the given start. It returns false if too little
+// time is left for an offer.
 func Until(zone *time.Location, keeps time.Duration, start, now time.Time) (time.Time, bool) {
 	from, local := now, now.In(zone)
 	date := store.DateOf(local)

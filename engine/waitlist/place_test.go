@@ -12,9 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// TestWaitlistEmailsNamePlaceOfOffer walks from the waiting list to an appointment in a clinic of two places. An
-// entry has no place yet, so its email names none. The offer and the confirmation name the place where the specialist
-// works, and the patient, who had no appointment, reads about a booking and not about a move.
+// TestWaitlistEmailsNamePlaceOfOffer follows a patient from the waiting list to an appointment, in a clinic with two
+// places. An entry has no place yet, so its email names none. The offer and the confirmation name the place where the
+// specialist works. The patient had no appointment, so the confirmation is about a booking and not about a move.
 func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

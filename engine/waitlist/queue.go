@@ -86,7 +86,7 @@ func (q *queue) next(e *store.WaitlistEntry) bool {
 	})
 }
 
-// wanted reports whether an entry can get an offer of a start. It ends an entry that is settled.
+// wanted reports whether an entry can get an offer of a start. If the entry is settled, wanted ends it.
 func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.Time) (bool, error) {
 	if _, long := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), start, q.now); !long ||
 		!suits(&e.Wish, start.In(q.s.Zone)) || offeredBefore(q.offers[e.ID], start) {
@@ -107,25 +107,29 @@ func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.T
 	return before.IsZero() || start.Before(before), nil
 }
 
-// settled returns the status with which an entry ends if there is nothing left to wait for; empty otherwise. It also
-// returns the instant before which the entry wants a time; zero means any time. An entry is settled if the patient
-// has booked the type since then, or no longer has the appointment that was to be earlier.
+// settled returns the final status of an entry that needs no more offers, and an empty status for all other entries. An
+// entry is settled if the patient has booked the type since joining the list, or no longer has the appointment for
+// which the entry wants an earlier time. settled also returns the instant before which the entry wants a time; zero
+// means any time.
 func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.WaitlistStatus, time.Time, error) {
 	if e.AppointmentID != "" {
 		a, err := w.Store.Appointment(ctx, e.AppointmentID)
 		switch {
-		case err == nil && e.AbsenceID != "":
-			if e.Displaced.From(&a) {
-				return "", time.Time{}, nil
+		case errors.Is(err, store.ErrNotFound):
+			return store.WaitlistLapsed, time.Time{}, nil
+		case err != nil:
+			return "", time.Time{}, err
+		case w.concerns(e, &a):
+			if replaced, err := w.isReplaced(ctx, e, &a); err != nil || replaced {
+				return store.WaitlistRemoved, time.Time{}, err
 			}
-			return store.WaitlistLapsed, time.Time{}, nil
-		case errors.Is(err, store.ErrNotFound), err == nil &&
-			(a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
-				// corrected since then: the address is another person's
-				!booking.SameAddress(a.Patient.Email, e.Patient.Email)):
-			return store.WaitlistLapsed, time.Time{}, nil
+			return "", a.SlotStart, nil
 		}
-		return "", a.SlotStart, err
+		if undoable, err := w.canBeUndone(ctx, &a); err != nil || undoable {
+			w.stale.Store(true) // check again in the next round
+			return "", time.Now(), err
+		}
+		return store.WaitlistLapsed, time.Time{}, nil
 	}
 	list, _, err := w.Store.Appointments(ctx, store.AppointmentFilter{
 		From: e.CreatedAt, Status: store.Confirmed, Query: e.Patient.Email, Limit: 200,
@@ -141,6 +145,29 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 		return store.WaitlistBooked, time.Time{}, nil
 	}
 	return "", time.Time{}, nil
+}
+
+// concerns reports whether an appointment still needs what its entry wants: another time, because the specialist is
+// absent, or an earlier time.
+func (w *Waitlist) concerns(e *store.WaitlistEntry, a *store.Appointment) bool {
+	if e.AbsenceID != "" {
+		// A new entry is not checked: another node may have recorded an absence that this node does not have yet.
+		return e.Displaced.From(a) && a.AppointmentTypeID == e.AppointmentTypeID &&
+			(w.isAbsent(e) || time.Since(e.CreatedAt) < quiet)
+	}
+	return a.Status == store.Confirmed && a.AppointmentTypeID == e.AppointmentTypeID &&
+		// if the desk has corrected the email address, the old one belongs to another person
+		booking.SameAddress(a.Patient.Email, e.Patient.Email)
+}
+
+// canBeUndone reports whether the desk can still undo the last change to an appointment. Until then, its entry and its
+// offer stay as they are.
+func (w *Waitlist) canBeUndone(ctx context.Context, a *store.Appointment) (bool, error) {
+	before, err := w.Store.UndoState(ctx, a.ID, a.Version)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && time.Now().Before(before.ExpiresAt), err
 }
 
 // handOn offers a held time to the next entry that it suits, or releases it.

@@ -13,7 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// TestUndoWithdrawsRoomOffer: an offer of another time in the same room keeps the undone appointment from its time.
+// TestUndoWithdrawsRoomOffer: an undo withdraws an offer with another specialist that holds the same room, because the
+// restored appointment needs the room.
 func TestUndoWithdrawsRoomOffer(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

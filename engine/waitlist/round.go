@@ -114,9 +114,9 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	return next, nil
 }
 
-// endPointless ends, once a minute, the entries whose appointment no longer needs an earlier time: it was cancelled
-// and that can no longer be undone, or it has started. Otherwise they would stay on the list until a suitable time
-// becomes free.
+// endPointless ends, once a minute, the entries whose appointment no longer needs an earlier time. Such an appointment
+// has started, or was cancelled and the cancellation can no longer be undone. Otherwise these entries would stay on the
+// list until a suitable time becomes free.
 func (w *Waitlist) endPointless(ctx context.Context, now time.Time) error {
 	if now.Sub(w.checkedAt) < time.Minute {
 		return nil
@@ -175,18 +175,25 @@ func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.T
 	return err
 }
 
-// keep makes sure that the times of open offers are held. If a time can no longer be held, keep withdraws its offer
-// and notifies the person. If an entry is settled, keep ends it together with its offer.
+// keep makes sure that the times of open offers are held. If a time can no longer be held, keep withdraws its offer and
+// notifies the person. If an entry is settled, keep ends the entry together with its offer. It checks this after each
+// change of an appointment or of the list, and once a minute.
 func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now time.Time) error {
+	settle := w.stale.Swap(false) || now.Sub(w.checkedAt) >= time.Minute
 	for i := range open {
 		o := &open[i]
 		if !now.Before(o.ExpiresAt) {
 			continue
 		}
-		if over, err := w.endSettled(ctx, o, now); err != nil {
-			return err
-		} else if over {
-			continue
+		if settle {
+			over, err := w.endSettled(ctx, o, now)
+			if err != nil {
+				w.stale.Store(true)
+				return err
+			}
+			if over {
+				continue
+			}
 		}
 		if _, err := w.holdOf(ctx, o, o.ExpiresAt); lost(err) {
 			if err := w.withdraw(ctx, o, true); err != nil && !errors.As(err, new(*EndedError)) {
@@ -215,8 +222,8 @@ func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now t
 	return true, w.over(ctx, &e, done, now)
 }
 
-// holdOf returns the hold of an offer, and takes a new one if there is none. If the slots of the type have changed,
-// the offered time may no longer be bookable; then lost reports true for the error.
+// holdOf returns the hold of an offer. If there is none, holdOf takes a new one. If the slots of the type have changed,
+// the offered time may no longer be bookable. For the error in that case, lost reports true.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
 	return w.Booking.HoldForRequest(ctx,
 		booking.RequestedSlot{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart},
@@ -230,8 +237,8 @@ func lost(err error) bool {
 		errors.As(err, new(*record.ValidationError))
 }
 
-// withdraw ends an offer whose time cannot be held. If tell is set, it notifies a person whose email about the offer
-// was due. It returns *EndedError if the offer has already ended.
+// withdraw ends an offer whose time cannot be held. If tell is set, and the email about the offer may have been sent,
+// withdraw notifies the person. It returns *EndedError if the offer has already ended.
 func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bool) error {
 	now := record.Now()
 	var mail []booking.Promise
@@ -290,8 +297,7 @@ func (w *Waitlist) releaseHold(ctx context.Context, o *store.WaitlistOffer) {
 	}
 }
 
-// ReleaseErased passes on the times of those offers among these that were deleted because their person was
-// erased.
+// ReleaseErased passes on the times of the given offers that no longer exist because their person was erased.
 func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer) {
 	for i := range open {
 		if _, err := w.Store.WaitlistOffer(ctx, open[i].ID); errors.Is(err, store.ErrNotFound) {
@@ -300,9 +306,9 @@ func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer
 	}
 }
 
-// BeforeUndo withdraws the offers of some times that have not been emailed yet, so that the change that freed the
-// times can be undone. It includes offers of other specialists' times that hold a room of them. Until the caller
-// calls done, this node makes no offers: it would offer the times again before they are claimed.
+// BeforeUndo withdraws the offers that hold one of the given times and have not been emailed yet, so that the change
+// that freed the times can be undone. This includes offers with other specialists that hold the same room. Until the
+// caller calls done, this node makes no offers. Otherwise it could offer the times again before the undo claims them.
 func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done func()) {
 	select {
 	case w.turn <- struct{}{}:
@@ -320,7 +326,7 @@ func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done fu
 			continue
 		}
 		if err := w.withdraw(ctx, o, false); err != nil {
-			w.Logger.Warn("offer not withdrawn for an undo", "offer", o.ID, "error", err)
+			w.Logger.Warn("failed to withdraw an offer during an undo", "offer", o.ID, "error", err)
 		}
 	}
 	return done

@@ -48,3 +48,54 @@ func TestEntryEndsWithItsAppointment(t *testing.T) {
 		wantOffered(c, "whose appointment has started", starts, "lapsed")
 	})
 }
+
+// TestUndoneCancellationKeepsOffer: while the desk can undo the cancellation of an appointment, its entry for an earlier
+// time keeps its offer and gets no new one. The entry ends only if the desk does not undo the cancellation.
+func TestUndoneCancellationKeepsOffer(t *testing.T) {
+	t.Parallel()
+	for name, isUndone := range map[string]bool{"undone": true, "final": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, noon := waitingRoom(t)
+				ctx := context.Background()
+				booked := func(n int, at time.Time) store.Appointment {
+					r := enginetest.BookingOf(n, "checkup")
+					r.SlotStart = at
+					return c.MustBook(r)
+				}
+				one := booked(1, c.Start.Add(time.Hour)) // free during the undo time
+				waitsSooner := func(n int, wanted time.Time) (store.Appointment, store.WaitlistEntry) {
+					a := booked(n, c.Start.Add(time.Duration(n)*time.Hour))
+					e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &a, Wish: wish(c, wanted), Actor: "manage"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return a, e
+				}
+				offeredOne, hasOffer := waitsSooner(2, noon.SlotStart)
+				waitingOne, hasNone := waitsSooner(3, one.SlotStart)
+				c.MustCancel(noon.ID)
+				time.Sleep(time.Minute) // the email about the offer
+				wantOffered(c, "before, with an offer", hasOffer, "open waiting")
+				c.DeskCancels(offeredOne.ID)
+				c.DeskCancels(waitingOne.ID)
+				c.MustCancel(one.ID)
+				time.Sleep(5 * time.Second)
+				wantOffered(c, "with an offer, during the undo time", hasOffer, "open waiting")
+				wantOffered(c, "without an offer, during the undo time", hasNone, "waiting")
+				first, second := "withdrawn lapsed", "lapsed"
+				if isUndone {
+					for _, a := range []store.Appointment{offeredOne, waitingOne} {
+						if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					first, second = "open waiting", "open waiting"
+				}
+				time.Sleep(30 * time.Second)
+				wantOffered(c, "with an offer", hasOffer, first)
+				wantOffered(c, "without an offer", hasNone, second)
+			})
+		})
+	}
+}

@@ -173,7 +173,7 @@ func (w *Waitlist) endOf(ctx context.Context, o *store.WaitlistOffer, err error)
 func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, h holds.Hold,
 	actor record.Actor, once *record.Once) (a store.Appointment, err error) {
 	keeper := record.SpelledOwner(o.HoldOwner)
-	var others []store.WaitlistOffer // to the same person; their times must be handed on
+	var others []store.WaitlistOffer // other offers to the same person, whose times must be handed on
 	defer func() {
 		if err == nil {
 			for _, other := range others {
@@ -202,13 +202,17 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 				// the appointment has since been moved to an earlier time
 				return &EndedError{string(store.OfferWithdrawn)}
 			}
+			if e.AbsenceID == "" && !booking.SameAddress(a.Patient.Email, e.Patient.Email) {
+				// see settled: the link is in another person's mailbox
+				return &EndedError{string(store.OfferWithdrawn)}
+			}
 			return admit(ctx, tx)
 		},
 	})
 }
 
-// admit ends an offer as booked, in the transaction that books. It also ends all entries of the person for the type,
-// and returns their other open offers. Of a displaced appointment, it ends only the appointment's entry.
+// admit ends an offer as booked, in the transaction of the booking. It also ends all entries of the person for the
+// type, and returns their other open offers. For a displaced appointment, it ends only the entry of that appointment.
 func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer,
 	actor record.Actor) (others []store.WaitlistOffer, err error) {
 	now := record.Now()
@@ -246,7 +250,7 @@ const repeats = time.Minute
 // manageLink is the actor of the link in an email.
 const manageLink record.Actor = "manage"
 
-// accepted returns the appointment that an offer has become.
+// accepted returns the appointment that an accepted offer has booked or moved.
 func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer,
 	once *record.Once) (a store.Appointment, err error) {
 	id := o.ID

@@ -3,26 +3,26 @@
 //
 // # Entries
 //
-// An entry has a person, an appointment type, and the times that suit (entry.go). Entries from the public are counted
-// like their bookings and must first be confirmed from an email, so the server holds no time for an unread address. A
-// patient who joins with the link of an appointment wants an earlier time for it: accepting an offer moves the
-// appointment.
+// An entry has a person, an appointment type, and the suitable times (entry.go). Entries from the public count against
+// the same limits as public bookings. They must first be confirmed from an email, so the server holds no time for an
+// address that does not receive emails. A patient who joins with the link of an appointment wants an earlier time for
+// it: accepting an offer moves the appointment.
 //
 // # Offers
 //
-// The server holds a free time that suits for the first entry in line, like any other time, with an owner that is no
-// client's, and offers it by email (round.go). The link in the email books the time on the same path as every
-// booking, or declines it (take.go). If the offer is declined or expires, its time is offered to the next entry that
-// it suits. It stays held in between, so no other client can take it.
+// The server holds a suitable free time for the first entry in line, and offers it by email (round.go). The owner of
+// such a hold belongs to no client. The link in the email books the time on the same path as every booking, or declines
+// it (take.go). If the offer is declined or expires, the server offers its time to the next entry that it suits. The
+// time stays held in between, so no other client can take it.
 //
-// A round looks for free times, not for events: a cancellation, a move, new hours or an expired request only starts
-// the next round early. So no event can be lost with a process, and a round finds a time however it became free.
+// A round looks for free times, not for events: a cancellation, a move, new hours or an expired request only starts the
+// next round early. So a lost event only delays an offer, and a round finds a time however it became free.
 //
 // # Once
 //
-// Every node runs rounds. A hold excludes other holds, the transaction that writes an offer checks again, and the
-// database refuses a second open offer for an entry or for a seat. The node that ends an offer hands its time on.
-// Only one node does so, because an offer ends once.
+// Every node runs rounds, but each time is offered once. A hold excludes other holds, the transaction that writes an
+// offer checks the entry again, and the database refuses a second open offer for an entry or for a seat. The node that
+// ends an offer hands its time on. Only one node does so, because an offer ends only once.
 package waitlist
 
 import (
@@ -31,6 +31,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine/booking"
@@ -48,7 +49,8 @@ type Waitlist struct {
 	woken chan struct{}
 	turn  chan struct{} // taken by a round, or by an undo during which no offers may be made
 
-	checkedAt time.Time // when a round last called endPointless; read and changed only by rounds
+	checkedAt time.Time   // when a round last called endPointless; read and changed only by rounds
+	stale     atomic.Bool // an offer may belong to an entry that has been settled since the last round
 
 	mu    sync.Mutex
 	ended []store.WaitlistOffer // by this process; their times are still held
@@ -110,8 +112,19 @@ func (w *Waitlist) Open() bool {
 // automatic reports whether the server offers free times without the desk.
 func (w *Waitlist) automatic() bool { return w.ToFiles || w.Messages.MailsLinks() }
 
-// Matters reports whether a change may have freed a time or changed the waiting list.
-func Matters(c store.Change) bool {
+// Follow starts the next round early if changes may have freed a time or changed the waiting list. It never blocks.
+func (w *Waitlist) Follow(changes []store.Change) {
+	for i := range changes {
+		if n := changes[i].Noun; n == store.NounAppointment || n == store.NounWaitlist {
+			w.stale.Store(true)
+		}
+	}
+	if slices.ContainsFunc(changes, matters) {
+		w.Wake()
+	}
+}
+
+func matters(c store.Change) bool {
 	switch c.Noun {
 	case store.NounAppointment:
 		return c.Moved() && c.Before != nil
@@ -182,7 +195,7 @@ type Waiting struct {
 	Offers []store.WaitlistOffer
 }
 
-// Offer returns the open offer; nil if there is none.
+// Offer returns the open offer, or nil if there is none.
 func (x *Waiting) Offer() *store.WaitlistOffer {
 	i := slices.IndexFunc(x.Offers, func(o store.WaitlistOffer) bool { return o.Status == store.OfferOpen })
 	if i < 0 {

@@ -21,8 +21,8 @@ import (
 	"holdfast/store"
 )
 
-// TestWaitlistOffersFreeSpecialist: an offer for any specialist names the one whose time became free, although all others
-// come first by priority.
+// TestWaitlistOffersFreeSpecialist: an entry that accepts any specialist is offered the specialist whose time became
+// free, although all other specialists have a higher priority.
 func TestWaitlistOffersFreeSpecialist(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {
@@ -203,8 +203,8 @@ func isEnded(err error, as string) bool {
 	return errors.As(err, &ended) && ended.As == as
 }
 
-// TestAcceptedOfferMovesAppointment: the appointment moves in one step. Its old time is offered to the next entry and
-// to no other.
+// TestAcceptedOfferMovesAppointment: accepting an offer of an earlier time moves the appointment in one step. Its old
+// time is offered to the next entry and to no other.
 func TestAcceptedOfferMovesAppointment(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -230,8 +230,8 @@ func TestAcceptedOfferMovesAppointment(t *testing.T) {
 	})
 }
 
-// TestOfferEndsWithItsTime: after a restart another client has the time. The error for accepting the offer explains
-// that.
+// TestOfferEndsWithItsTime: after a restart, another client has the offered time. The patient who accepts the offer
+// gets an error that explains this.
 func TestOfferEndsWithItsTime(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

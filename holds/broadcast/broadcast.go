@@ -1,9 +1,9 @@
-// Package broadcast is the stream of events inside one process. Every backend of the live state numbers and publishes
-// its events with one Log.
+// Package broadcast is the event stream within one process. Every live state backend numbers and publishes its events
+// with one Log.
 //
-// An event is written once, for all watchers; a watch is only a position in the log's pages. The log drops a page
-// when all watchers have read it, or when it has too many pages. A watcher that still needed a dropped page is cut
-// off with holds.ErrSlow. Without a watcher, no event is written.
+// Each event is written once for all watchers. A watch is only a position in the log's pages. The log drops a page when
+// all watchers have read it, or when it has too many pages. A watcher that still needed a dropped page is cut off with
+// holds.ErrSlow. If there are no watchers, no event is written.
 package broadcast
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// pageSize is the number of events in a page, and so the maximum that Next returns.
+	// pageSize is the number of events in a page, and so the maximum number that Next returns.
 	pageSize = 256
 	// mostSpare is the maximum number of free pages that the log retains after a burst of events; a page is about 92
 	// KB.
@@ -31,7 +31,7 @@ const (
 type page [pageSize]holds.Event
 
 // Log is the stream of events. It assigns the number and writes the event in one short step under the lock, so the
-// numbers have no gap and follow the order of the events. It is safe for concurrent use.
+// numbers have no gaps and follow the order of the events. It is safe for concurrent use.
 type Log struct {
 	limit int // of pages
 
@@ -66,7 +66,7 @@ func newEpoch() string {
 	return strconv.FormatInt(time.Now().UnixMilli(), 36) + strconv.FormatUint(rand.Uint64()>>32, 36)
 }
 
-// Epoch returns the name of this run of numbers. Break changes it.
+// Epoch returns the name of this numbering sequence. Break changes it.
 func (l *Log) Epoch() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +114,7 @@ func (l *Log) Publish(event *holds.Event) {
 	l.mu.Unlock()
 }
 
-// next returns the place for the event numbered l.seq.
+// next returns the slot for the event numbered l.seq.
 func (l *Log) next() *holds.Event {
 	if l.seq-l.first == uint64(len(l.pages))*pageSize {
 		l.turn()
@@ -175,7 +175,7 @@ func (l *Log) wake(e *holds.Event) {
 	}
 }
 
-// Watching counts the watches that are open.
+// Watching returns the number of open watches.
 func (l *Log) Watching() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -88,8 +88,8 @@ func (w *watch) takesAny(resources holds.IDs) bool {
 	return resources != "" && slices.ContainsFunc(resources.List(), func(id string) bool { return w.about[id] })
 }
 
-// unread returns the events from the watch's position to the end of their page. If there are none, it marks the watch
-// as waiting.
+// unread returns the events from the watch's position to the end of its page. If there are none, it marks the watch as
+// waiting.
 func (w *watch) unread() ([]holds.Event, error) {
 	l := w.log
 	l.mu.Lock()
@@ -113,7 +113,7 @@ func (w *watch) unread() ([]holds.Event, error) {
 	return l.pages[i/pageSize][from:to], nil
 }
 
-// wake ends the wait of a watch that needs no event before seq. The log's lock is held.
+// wake wakes a watch that needs no event before seq. The caller holds the log's lock.
 func (w *watch) wake(seq uint64) {
 	if !w.waiting {
 		return

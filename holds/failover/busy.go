@@ -9,7 +9,7 @@ import (
 )
 
 // FollowBusy implements holds.Busy. Both backends receive every change, whichever one serves. Neither call waits for
-// a network.
+// the network.
 func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	return errors.Join(b.fallback.FollowBusy(ctx, change, freed, taken),
 		b.primary.FollowBusy(ctx, change, freed, taken))

@@ -8,20 +8,20 @@ import (
 	"holdfast/holds"
 )
 
-// restore copies a hold to a backend, under the id that the hold has or may have there.
+// restore copies a hold to a backend, under the id that the hold has, or might have, there.
 func restore(ctx context.Context, to holds.Backend, e *entry, id string) (holds.Hold, error) {
 	return to.(holds.Restorer).Restore(ctx, e.remains(id))
 }
 
-// remains returns the hold with the time that it has left, under the id that it has or may have in the other backend.
+// remains returns the hold with its remaining time, under the id that it has, or might have, in the other backend.
 func (e *entry) remains(id string) holds.Remains {
 	r := holds.Remains{Hold: e.Hold, LapsesAt: e.lapsesAt, Life: e.life}
 	r.ID = id
 	return r
 }
 
-// toPrimary copies the holds that were created or changed in this process to the primary, and ends there the holds
-// that ended here. Changes during the call are left for the next call. Error: holds.ErrUnavailable.
+// toPrimary copies the holds that were created or changed in this process to the primary, and in the primary ends the
+// holds that ended here. Changes during the call are left for the next call. Error: holds.ErrUnavailable.
 func (l *ledger) toPrimary(ctx context.Context) error {
 	if err := l.layGhosts(ctx); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (l *ledger) carry(ctx context.Context, was *entry) error {
 	return nil
 }
 
-// recall marks these holds and ends for the next copy.
+// recall marks these holds, and these ended holds, for the next copy.
 func (l *ledger) recall(list []entry, dead map[string]ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +190,7 @@ func (l *ledger) bringLooks(ctx context.Context) error {
 	return nil
 }
 
-// recallLooks marks these selections, and these ends of selections, for the next copy. If the client has made another
+// recallLooks marks these selections, and these ended selections, for the next copy. If the client has made another
 // selection since then, it replaces the end of the previous one.
 func (l *ledger) recallLooks(list []holds.Selection, blind map[holds.Owner]bool) {
 	l.mu.Lock()
@@ -207,8 +207,8 @@ func (l *ledger) recallLooks(list []holds.Selection, blind map[holds.Owner]bool)
 	}
 }
 
-// bringPresence copies presence that changed in this process to the primary. If the same presence changed in the
-// primary too, the database decides: presence is seeded from it when the mode changes.
+// bringPresence copies the presence that changed in this process to the primary. If the primary's presence for the same
+// specialist changed too, the database decides: presence is seeded from it when the mode changes.
 func (l *ledger) bringPresence(ctx context.Context) error {
 	l.mu.Lock()
 	changed, loads, then := l.presence, l.loads, l.loadsThen

@@ -8,9 +8,9 @@ import (
 	"holdfast/holds"
 )
 
-// The effects in the primary of calls that a process has abandoned in the meantime.
+// The effects in the primary of calls that a process has since abandoned.
 
-// doubtful is a primary that executes each call, but something happens before it answers.
+// doubtful is a primary that executes each call, but something happens before it responds.
 type doubtful struct {
 	*flaky
 	asked    func() // a claim has arrived
@@ -42,7 +42,7 @@ func openDoubtful(t *testing.T) (*Backend, *doubtful) {
 	return b, primary
 }
 
-// TestReleaseIsFinal: even if its answer was late or lost, and if the fallback never had the hold.
+// TestReleaseIsFinal: a release is final even if its response was late or lost, and if the fallback never had the hold.
 func TestReleaseIsFinal(t *testing.T) {
 	for name, answer := range map[string]error{"late": nil, "lost": holds.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestReleaseIsFinal(t *testing.T) {
 	}
 }
 
-// TestLateClaimIsReleased: its client has received and released another hold in the meantime.
+// TestLateClaimIsReleased: the claim's client has since received and released another hold.
 func TestLateClaimIsReleased(t *testing.T) {
 	b, primary := openDoubtful(t)
 	primary.asked = func() { // and is executed, but the answer is lost

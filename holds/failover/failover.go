@@ -1,33 +1,33 @@
-// Package failover stores the live state of a single node that uses Redis. Its holds.Backend consists of two
-// backends: the primary, and a fallback in this process that serves while the primary is unavailable. Several nodes
-// need one home for all of them: see package home.
+// Package failover stores the live state of a single node that uses Redis. Its holds.Backend consists of two backends:
+// the primary, and a fallback in this process that serves while the primary is unavailable. Several nodes must share
+// one place for their live state: see package home.
 //
 // # Which backend serves
 //
-// The primary serves until a call fails with holds.ErrUnavailable, its events break off, or it does not answer the
-// ping that it is sent every second. The first of these events switches all callers together. The fallback answers
-// the failed call, so no caller waits longer than one call of the primary may take. The fallback serves for at least
+// The primary serves until a call fails with holds.ErrUnavailable, its event stream breaks off, or it does not respond
+// to the ping sent every second. Whichever happens first switches all callers together. The fallback handles the failed
+// call, so no caller waits longer than the time limit for one call to the primary. The fallback serves for at least
 // 1250 ms, so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four
-// times a second. The primary serves again when it has answered two pings in a row.
+// times a second. The primary serves again once it has responded to two pings in a row.
 //
 // # Copied state
 //
-// A ledger contains every hold and selection that this process has received: its own from the answers of its calls,
-// those of other processes from their events. When the fallback takes over, the live entries of the ledger are copied
-// to it with their remaining time. When the primary is back, holds that were created or changed in this process are
-// copied to it in the same way, and holds that ended here are ended there. If another client took the time of such a
-// hold in the primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds
-// that it created or changed. If a claim in the primary got no answer, its client was given a different hold. So the
-// unanswered hold is released in the primary too, unless its client has renewed it since.
+// A ledger contains every hold and selection that this process knows: its own from the responses to its calls, and
+// other processes' from their events. When the fallback takes over, the live entries of the ledger are copied to it
+// with their remaining time. When the primary is back, holds that were created or changed in this process are copied to
+// it in the same way, and holds that ended here are ended there. If another client took the time of such a hold in the
+// primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds that it created
+// or changed. If a claim in the primary got no response, its client was given a different hold. So the hold that the
+// claim may have created is released in the primary too, unless its client has renewed it since.
 //
 // Presence is always stored in this process as well, and served from here while the primary is unavailable. During
 // that time, a node has only its own heartbeats. Both backends receive the booked time, whichever one serves.
 //
-// A hold keeps the id that its owner received, regardless of its ids in the two backends are.
+// A hold keeps the id that its owner received, whatever its ids in the two backends are.
 //
 // # The events of watchers
 //
-// Watchers receive one stream, numbered here, which a switch does not interrupt. Events of the next backend that
+// Watchers receive one stream, numbered here, which a switch does not interrupt. Events from the next backend that
 // repeat earlier ones are left out, and missed events are published.
 package failover
 
@@ -42,7 +42,8 @@ import (
 	"holdfast/holds/broadcast"
 )
 
-// Options of New. Primary and Fallback are required, belong to the backend from then on, and are closed with it.
+// Options are the options of New. Primary and Fallback are required. The new backend owns them and closes them when it
+// is closed.
 type Options struct {
 	Primary  holds.Backend // a holds.Restorer
 	Fallback holds.Backend // a holds.Restorer in this process, empty
@@ -51,10 +52,10 @@ type Options struct {
 	// memory.
 	Booked func(holds.Hold) bool
 
-	// WatchQueue is the number of events by which a watcher can fall behind; 0 means 65,536.
+	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
-	// Probe is the time limit for the primary's answer to a ping; 0 means 250 ms.
+	// Probe is the time limit for the primary's response to a ping; 0 means 250 ms.
 	Probe time.Duration
 
 	// Logger logs every switch; nil disables logging.
@@ -71,8 +72,8 @@ const (
 	carryTime  = 10 * time.Second        // to copy everything back to the primary
 )
 
-// errEvents is the reason of a switch after the primary's events broke off: the ledger cannot tell which events are
-// missing.
+// errEvents is the reason for a switch after the primary's event stream broke off: the ledger cannot tell which events
+// are missing.
 var errEvents = errors.New("events of the primary interrupted")
 
 // Backend is a primary and its fallback. The zero value is not usable; see New.
@@ -85,7 +86,7 @@ type Backend struct {
 	ledger            ledger
 
 	// mu is held for reading while the fallback serves a call, and for writing during a switch. No code calls the
-	// primary under it.
+	// primary while holding it.
 	mu         sync.RWMutex
 	onFallback bool
 	term       uint64             // counts the switches
@@ -128,8 +129,8 @@ func New(ctx context.Context, o Options) *Backend {
 	return b
 }
 
-// Alone reports whether this process serves from its own memory. Presence then consists only of the data that
-// reached this process.
+// Alone reports whether this process serves from its own memory. Presence then contains only the data that reached this
+// process.
 func (b *Backend) Alone() bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -187,9 +188,9 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// do runs a call on the serving backend and notes it on success. If the primary serves and is unavailable, do
-// switches and runs the call on the fallback. It also does so if this process switched to the fallback while the
-// primary ran the call.
+// do runs a call on the serving backend and notes it on success. If the primary serves and is unavailable, do switches
+// and runs the call on the fallback. It does the same if this process switched to the fallback while the primary was
+// running the call.
 func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where) error, note func(at where)) error {
 	for {
 		b.mu.RLock()
@@ -245,7 +246,7 @@ func (b *Backend) giveUp(term uint64, why error) {
 	}
 }
 
-// takeOver fills the fallback and follows its events. The lock is held for writing.
+// takeOver fills the fallback and follows its events. The caller holds the lock for writing.
 func (b *Backend) takeOver() {
 	b.term++
 	ctx, end := context.WithCancel(b.done)
@@ -267,8 +268,8 @@ func (b *Backend) takeOver() {
 	})
 }
 
-// hearAgain watches the fallback again after its events broke off, and repairs the ledger. Nil means that it is
-// not watching yet.
+// hearAgain watches the fallback again after its event stream broke off, and repairs the ledger. It returns nil if it
+// is not watching yet.
 func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
 	pause := time.NewTimer(hearEvery)
 	defer pause.Stop()
@@ -381,8 +382,8 @@ func (b *Backend) comeBack(ctx context.Context) error {
 	}
 }
 
-// serveFromPrimary switches to the primary, which has the state and whose events arrive at w. It returns false and
-// changes nothing if the state of this process has changed since the ledger counted that many changes.
+// serveFromPrimary switches to the primary, which now has the state and whose events arrive at w. It returns false and
+// changes nothing if this process's state has changed since the ledger's change counter had the given value.
 func (b *Backend) serveFromPrimary(w holds.Watch, there state, changes uint64) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -67,8 +67,8 @@ func TestSuiteOnRedis(t *testing.T) {
 	}
 }
 
-// patience is for calls that get an answer: a primary that is merely slow, like everything on a busy machine, is not
-// abandoned. In tests about that, the primary's own timeout ends the wait.
+// patience is for calls that must get a response: a primary that is merely slow, like everything on a busy machine, is
+// not abandoned. In tests of abandonment, the primary's own timeout ends the wait.
 const patience = time.Minute
 
 func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Backend {
@@ -77,7 +77,7 @@ func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Ba
 	return b
 }
 
-// once asks about each hold once: here, a hold that is in both backends expires in both.
+// once asks about each hold only once, because in these tests a hold that is in both backends expires in both.
 func once(booked func(holds.Hold) bool) func(holds.Hold) bool {
 	if booked == nil {
 		return nil
@@ -93,7 +93,7 @@ func once(booked func(holds.Hold) bool) func(holds.Hold) bool {
 	}
 }
 
-// restless is a backend whose primary repeatedly becomes unavailable and returns while it is open.
+// restless is a backend whose primary repeatedly becomes unavailable and returns while the backend is open.
 func restless(b *Backend, primary *flaky, switches *atomic.Uint64) holds.Backend {
 	ctx, stop := context.WithCancel(context.Background())
 	var moving sync.WaitGroup
@@ -130,7 +130,7 @@ func (m *moved) Close() error {
 	return m.Backend.Close()
 }
 
-// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// TestMain allows more waiting tests at once than there are processors, because the tests spend most of their time
 // waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()

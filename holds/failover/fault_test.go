@@ -12,7 +12,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// The effects on two processes with one Redis when it becomes unavailable and returns.
+// The effects on two processes with one Redis when Redis becomes unavailable and returns.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -75,7 +75,7 @@ func claim(t *testing.T, b *Backend, c holds.Claim) holds.Hold {
 	return h
 }
 
-// told contains the events that a process sends its watchers.
+// told contains the events that a process sends to its watchers.
 type told struct {
 	t       *testing.T
 	watch   holds.Watch
@@ -151,7 +151,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 	})
 }
 
-// TestLoserIsNotified cuts one node off. Then a client at each node claims the same slot.
+// TestLoserIsNotified cuts one node off. Then a client on each node claims the same slot.
 func TestLoserIsNotified(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
@@ -190,7 +190,8 @@ func TestLoserIsNotified(t *testing.T) {
 	})
 }
 
-// TestFrozenServerIsLeftAtOnce: the fallback answers the call that finds the fault, and no later call waits.
+// TestFrozenServerIsLeftAtOnce: the call that detects the fault gets its result from the fallback, and no later call
+// waits.
 func TestFrozenServerIsLeftAtOnce(t *testing.T) {
 	const once, then = 500 * time.Millisecond, 100 * time.Millisecond
 	each(t, func(t *testing.T, s *redistest.Server) {

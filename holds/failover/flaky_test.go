@@ -10,8 +10,8 @@ import (
 	"holdfast/holds/memory"
 )
 
-// flaky is the in-process backend behind a connection that can be cut: then every call returns holds.ErrUnavailable
-// and every watch ends, while the holds remain and expire.
+// flaky is the in-process backend behind a connection that can be cut. While it is cut, every call returns
+// holds.ErrUnavailable and every watch ends, while the holds remain and expire.
 type flaky struct {
 	*memory.Backend
 
@@ -224,7 +224,7 @@ func (f *flaky) Watch(ctx context.Context, ids ...string) (holds.Watch, error) {
 	return &line{Watch: w, down: ctx, gone: sync.OnceFunc(func() { close(gone) })}, nil
 }
 
-// line is a watch over the connection.
+// line is a watch that uses the connection.
 type line struct {
 	holds.Watch
 	down context.Context

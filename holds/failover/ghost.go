@@ -9,16 +9,16 @@ import (
 	"holdfast/holds"
 )
 
-// ghost is a hold in the primary that no client received: the answer to its claim came too late or not at all, and
-// the fallback created another hold. Until it expires it would block other clients, even after its owner has
-// released the other hold.
+// ghost is a hold in the primary that no client received: the response to its claim came too late or not at all, and
+// the fallback created another hold. Until it expires it would block other clients, even after its owner has released
+// the other hold.
 type ghost struct {
 	owner     holds.Owner
 	untouched time.Duration // from its expiry to its maximum, as long as it has not been renewed
 	until     time.Time     // by then it has expired
 }
 
-// mayHave notes that the primary may have created a hold for this claim.
+// mayHave notes that the primary might have created a hold for this claim.
 func (l *ledger) mayHave(id string, c holds.Claim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -31,7 +31,7 @@ func (l *ledger) mayHave(id string, c holds.Claim) {
 // layGhosts releases the ghosts in the primary. A ghost that has been renewed was found by its client through another
 // process, so it is a normal hold now. If a renewal could not be detected, the ghost is left to expire.
 //
-// Error: holds.ErrUnavailable; the remaining ghosts are left for the next call.
+// On holds.ErrUnavailable, the remaining ghosts are left for the next call.
 func (l *ledger) layGhosts(ctx context.Context) error {
 	l.mu.Lock()
 	all := maps.Clone(l.ghosts)

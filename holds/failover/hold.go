@@ -73,7 +73,7 @@ func (b *Backend) change(ctx context.Context, id string, call func(live holds.Ba
 	return b.changeFor(ctx, id, 0, call)
 }
 
-// changeFor is change for a call that may set the maximum lifetime.
+// changeFor is change for a call that can set the maximum lifetime.
 func (b *Backend) changeFor(ctx context.Context, id string, life time.Duration,
 	call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
@@ -98,8 +98,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	})
 }
 
-// finish ends a hold. If the primary ended it before this process switched, the hold has ended, whether or not
-// the answer arrived. The fallback may never have had the hold, so its answer is ignored.
+// finish ends a hold. If the primary ended it before this process switched, the hold has ended, whether or not the
+// response arrived. The fallback may never have had the hold, so its result is ignored.
 func (b *Backend) finish(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason,
 	call func(live holds.Backend, id string) (bool, error)) (bool, error) {
 	tried, done := false, false
@@ -143,7 +143,7 @@ func (b *Backend) List(ctx context.Context, specialistIDs ...string) (list []hol
 	return list, err
 }
 
-// Publish implements holds.Table. Events of the feed go directly to the watchers, whichever backend serves.
+// Publish implements holds.Table. Events from the feed go directly to the watchers, whichever backend serves.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if e.Kind.FromFeed() {
 		b.mu.RLock()

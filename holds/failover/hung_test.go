@@ -9,8 +9,8 @@ import (
 	"holdfast/holds"
 )
 
-// TestHungPrimaryKeepsNoCallWaiting makes one call of the return to the primary hang, each of them in turn. In
-// the meantime the fallback gives a hold, and after the return the primary has that hold too.
+// TestHungPrimaryKeepsNoCallWaiting makes each call of the return to the primary hang, one at a time. While it hangs,
+// the fallback grants a hold, and after the return the primary has that hold too.
 func TestHungPrimaryKeepsNoCallWaiting(t *testing.T) {
 	t.Parallel()
 	const most = 20 // calls of the return at most
@@ -30,7 +30,7 @@ func TestHungPrimaryKeepsNoCallWaiting(t *testing.T) {
 	}
 }
 
-// returnWithHungCall reports whether the return to the primary has an nth call.
+// returnWithHungCall hangs the nth call of the return to the primary, and reports whether there was one.
 func returnWithHungCall(t *testing.T, nth int64) bool {
 	primary := newFlaky(nil)
 	primary.strike(true)

@@ -19,8 +19,7 @@ const (
 	inFallback
 )
 
-// ledger contains the live state that this process has received, and what its watchers have
-// received.
+// ledger contains the live state that this process knows, and the state that its watchers have received.
 type ledger struct {
 	b *Backend
 
@@ -32,11 +31,11 @@ type ledger struct {
 	placed map[string]holds.Owner // holds in the fallback, by their id there
 	ends   map[string]ending      // holds that calls ended here and whose end watchers have not received yet
 	dead   map[string]ending      // holds that ended while the fallback served and still exist in the primary
-	// holds that a claim with a lost answer may have left in the primary, by their id there
+	// holds that a claim with a lost response might have left in the primary, by their id there
 	ghosts map[string]ghost
 	looks  map[holds.Owner]*look
 
-	// holds whose end was received recently; the answer of a call may still arrive for them
+	// holds whose end was received recently; the response to a call may still arrive for them
 	over      map[string]ending
 	overList  []overHold            // the same, oldest first
 	told      map[string]holds.Hold // holds that watchers consider live
@@ -60,7 +59,7 @@ type entry struct {
 	ids        [2]string     // its ids in the two backends; empty where it does not exist
 }
 
-// ending records the end of a hold.
+// ending records how a hold ended.
 type ending struct {
 	hold   holds.Hold
 	kind   holds.EventKind
@@ -133,7 +132,7 @@ func (l *ledger) name(at where, e *entry, inner string) {
 	}
 }
 
-// prune forgets the backends' ids of holds that ended long ago. The lock is held.
+// prune forgets the backend ids of holds that ended long ago. The lock is held.
 func (l *ledger) prune() {
 	l.names = [2]map[string]string{make(map[string]string), make(map[string]string)}
 	for id, e := range l.holds {
@@ -150,9 +149,9 @@ func (l *ledger) prune() {
 	}
 }
 
-// held notes the hold that a call of this process returned, and sets its id to the one that its owner received. life
-// is 0 if the call does not set it. Ends of other holds that the call caused are noted when their events arrive,
-// because the answers of overlapping calls can arrive in any order.
+// held notes the hold that a call of this process returned, and sets its id to the one that its owner received. life is
+// 0 if the call does not set it. If the call ended other holds, that is noted when their events arrive, because the
+// responses to overlapping calls can arrive in any order.
 func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,8 +189,8 @@ func (l *ledger) finished(at where, id string, kind holds.EventKind, reason hold
 	}
 }
 
-// newest returns the live holds, newest first. If two of them conflict because the event of an end was missed, the
-// older one is the one that ended. The lock is held.
+// newest returns the live holds, newest first. If two of them conflict because an end event was missed, the older one
+// has ended. The lock is held.
 func (l *ledger) newest() []*entry {
 	return slices.SortedFunc(maps.Values(l.holds), func(x, y *entry) int { return strings.Compare(y.ID, x.ID) })
 }
@@ -221,20 +220,20 @@ func (l *ledger) bury(at where, e *entry, end ending) {
 // mostOver is the maximum number of ended holds that the ledger remembers.
 const mostOver = 4096
 
-// overHold is a hold that ended, with its id in the backend that reported the end.
+// overHold is a hold that ended, with its id in the backend that reported it.
 type overHold struct {
 	id    string
 	at    where
 	inner string
 }
 
-// isOverNow reports whether the event of a hold's end was received. The lock is held.
+// isOverNow reports whether the event for a hold's end was received. The lock is held.
 func (l *ledger) isOverNow(id string) bool {
 	_, over := l.over[id]
 	return over
 }
 
-// isOverBy reports whether the event of a hold's end was received with this kind and reason.
+// isOverBy reports whether the event for a hold's end was received with this kind and reason.
 func (l *ledger) isOverBy(id string, kind holds.EventKind, reason holds.Reason) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,7 +241,7 @@ func (l *ledger) isOverBy(id string, kind holds.EventKind, reason holds.Reason) 
 	return over && end.kind == kind && end.reason == reason
 }
 
-// isOver notes that the event of a hold's end was received. The lock is held.
+// isOver notes that the event for a hold's end was received. The lock is held.
 func (l *ledger) isOver(id string, end ending, at where, inner string) {
 	if l.isOverNow(id) {
 		return
@@ -257,7 +256,7 @@ func (l *ledger) isOver(id string, end ending, at where, inner string) {
 	l.overList = append(l.overList, overHold{id, at, inner})
 }
 
-// looked notes a selection of this process's client.
+// looked notes a selection by a client of this process.
 func (l *ledger) looked(x holds.Selection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -287,7 +286,7 @@ func (l *ledger) lookedAway(at where, owner holds.Owner) {
 	}
 }
 
-// attended notes that the presence of a specialist changed, and the load by delta.
+// attended notes that the presence of a specialist changed, and its load by delta.
 func (l *ledger) attended(specialistID string, delta int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// toFallback copies the live state to the fallback and publishes to the watchers what the primary did not.
+// toFallback copies the live state to the fallback, and publishes the changes that the primary did not publish.
 func (l *ledger) toFallback(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -22,7 +22,7 @@ func (l *ledger) toFallback(ctx context.Context) {
 	l.put(ctx)
 }
 
-// place is like toFallback, but during a term, after the events of the fallback broke off.
+// place is like toFallback, but runs during a term, after the fallback's event stream broke off.
 func (l *ledger) place(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *ledger) put(ctx context.Context) {
 	l.settle()
 }
 
-// selected returns all selections of a backend.
+// selected returns all selections in a backend.
 func selected(ctx context.Context, of holds.Backend) ([]holds.Selection, error) {
 	now := time.Now()
 	return of.Selected(ctx, now.AddDate(-10, 0, 0), now.AddDate(100, 0, 0))

@@ -38,7 +38,7 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 	})
 }
 
-// OfflineUnheard implements holds.Presence. The serving backend decides; the copy in this process then applies
+// OfflineUnheard implements holds.Presence. The serving backend decides, and then the copy in this process applies
 // Offline.
 func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string,
 	staleAfter time.Duration) (changed bool, err error) {

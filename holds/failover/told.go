@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// hear applies an event of the serving backend to the ledger, and publishes it to the watchers unless they have
+// hear applies an event from the serving backend to the ledger, and publishes it to the watchers unless they have
 // already received it.
 func (l *ledger) hear(e *holds.Event, at where) {
 	l.mu.Lock()
@@ -95,8 +95,8 @@ func (l *ledger) hearLook(e *holds.Event) {
 	l.b.log.Publish(e)
 }
 
-// settle publishes to the watchers every change of the live state that they have not received: first the ends, in the
-// order of the deadlines, then the new holds. The lock is held.
+// settle publishes every live state change that the watchers have not received: first the holds that ended, in deadline
+// order, then the new holds. The lock is held.
 func (l *ledger) settle() {
 	now := time.Now().UTC()
 	var over []ending
@@ -150,7 +150,7 @@ func (l *ledger) settle() {
 	}
 }
 
-// endOf returns how a hold ended that watchers still consider live. If a pinned hold has expired, the result is
+// endOf returns how a hold ended that watchers still consider live. For an expired pinned hold, the result is
 // uncertain. The lock is held.
 func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	if end, known := l.ends[id]; known {
@@ -169,7 +169,7 @@ func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	return end, true
 }
 
-// resolve asks whether a pinned hold that expired in a switch was booked, and publishes its end.
+// resolve asks whether a pinned hold that expired during a switch was booked, and publishes how it ended.
 func (b *Backend) resolve(end ending) {
 	if b.booked(end.hold) {
 		end.kind, end.reason = holds.EventConfirm, ""

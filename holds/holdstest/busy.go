@@ -189,7 +189,7 @@ func (p *proof) book(specialistID, from, to string) holds.Booked {
 	return b
 }
 
-// change applies the next change of the feed.
+// change applies the next change from the feed.
 func (p *proof) change(freed, taken holds.Booked) {
 	p.Helper()
 	p.changes++
@@ -201,7 +201,7 @@ func (p *proof) spanAt(specialistID string, from, to time.Time) holds.Span {
 		BusyStart: from, BusyEnd: to}
 }
 
-// taken claims booked time and fails unless the claim is refused with ErrTaken.
+// taken claims booked time and fails unless the claim returns ErrTaken.
 func (p *proof) taken(c holds.Claim) {
 	p.Helper()
 	if h, err := p.Claim(p.ctx, c); !errors.Is(err, holds.ErrTaken) {
@@ -209,7 +209,7 @@ func (p *proof) taken(c holds.Claim) {
 	}
 }
 
-// takenAt claims a span and releases it, and fails unless it is refused as wanted.
+// takenAt claims a span and fails unless the claim is refused as wanted. If the claim succeeds, takenAt releases it.
 func (p *proof) takenAt(specialistID string, from, to time.Time, want bool) {
 	p.Helper()
 	c := p.claimOf(p.spanAt(specialistID, from, to), caro)

@@ -21,8 +21,8 @@ import (
 
 // Faulty configures how the suite opens nodes on one server, and the faults of that server and its connections.
 type Faulty struct {
-	// Server starts the server that the nodes share. It returns a function that opens a node on it, and the faults.
-	// The suite closes the nodes. A call of a node may take a second.
+	// Server starts the server that the nodes share. It returns a function that opens a node on that server, and the
+	// faults. The suite closes the nodes. A call to a node can take a second.
 	Server func(t testing.TB) (open func() holds.Backend, faults []Fault)
 }
 
@@ -33,7 +33,7 @@ type Fault struct {
 	Empties     bool // all holds are lost by the end of the fault
 }
 
-// histories returns the number of histories of a test. HOLDFAST_HISTORIES overrides it.
+// histories returns how many histories a test checks. HOLDFAST_HISTORIES overrides it.
 func histories(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_HISTORIES")
@@ -47,11 +47,10 @@ func histories(t *testing.T) int {
 	return n
 }
 
-// RunFaulty makes clients of two nodes create histories of calls while faults begin and end, and checks with
-// porcupine that each history is linearizable. A call that returned holds.ErrUnavailable took effect at some instant
-// before the history ended, or not at all: the suite assumes no limit on the time that a request takes to arrive.
-// Holds vanish with a server that loses its data, and otherwise expire within their window. The suite allows no
-// other outcome.
+// RunFaulty makes clients of two nodes create histories of calls while faults begin and end, and checks with porcupine
+// that each history is linearizable. A call that returned holds.ErrUnavailable took effect at some instant before the
+// history ended, or not at all: the suite assumes no limit on the time that a request takes to arrive. Holds vanish if
+// their server loses its data, and otherwise expire within their window. The suite allows no other outcome.
 func RunFaulty(t *testing.T, f Faulty) {
 	for seed := range histories(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -84,11 +83,12 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 	switch got := porcupine.CheckOperationsTimeout(all, u.history, time.Minute); got {
 	case porcupine.Ok:
 	case porcupine.Unknown:
-		// Each call without an answer doubles the orders to try. A busy machine answers few calls within their timeout.
+		// Each call without a response doubles the number of orders to try. A busy machine responds to few calls within
+		// their timeout.
 		if unknown > len(u.history)/4 {
 			t.Skipf("undecided: %d of %d calls had no answer on this busy machine", unknown, len(u.history))
 		}
-		t.Error("the history is too long to decide")
+		t.Error("the history is too long to check")
 	default:
 		explain(t, all, u.history)
 		t.Errorf("got %s, want a linearizable history", got)
@@ -101,7 +101,7 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 	}
 }
 
-// counts returns the number of calls so far by their outcome.
+// counts returns the number of calls so far, by outcome.
 func (u *unlucky) counts() (done, held, unknown int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -265,11 +265,11 @@ func (u *unlucky) call(rnd *rand.Rand, i int) {
 	}
 }
 
-// faulty returns the model with calls whose outcome is unknown.
+// faulty returns the model that allows calls with an unknown outcome.
 func (m model) faulty() *porcupine.NondeterministicModel {
 	strict := m.porcupine()
 	return &porcupine.NondeterministicModel{
-		// Without a quota, the holds of different specialists are independent.
+		// Without a quota, different specialists' holds are independent.
 		Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 			for _, specialist := range unluckySpecialists {
 				var part []porcupine.Operation
@@ -306,7 +306,7 @@ func (m model) faulty() *porcupine.NondeterministicModel {
 	}
 }
 
-// maybe returns the possible sets of live holds after a call whose outcome is unknown.
+// maybe returns the possible sets of live holds after a call with an unknown outcome.
 func (m model) maybe(live []entry, c call, r reply) []any {
 	live = slices.DeleteFunc(slices.Clone(live), func(e entry) bool { return e.lapses.last <= c.at })
 	own := slices.IndexFunc(live, func(e entry) bool {
@@ -326,7 +326,7 @@ func (m model) maybe(live []entry, c call, r reply) []any {
 	return m.claimLate(live, c, r)
 }
 
-// prolong returns the live holds after a claim or extension, whose outcome is unknown, of the client's own hold.
+// prolong returns the live holds after a claim or extension of the client's own hold whose outcome is unknown.
 func prolong(live []entry, own int, c call, r reply, slack time.Duration) []entry {
 	live = slices.Clone(live)
 	longest := after(c, r, c.ttl, slack).last
@@ -334,8 +334,8 @@ func prolong(live []entry, own int, c call, r reply, slack time.Duration) []entr
 	return live
 }
 
-// claimLate returns the possible sets of live holds after a claim, whose outcome is unknown, that created a new hold
-// or changed nothing. It created one only once all other holds of the time had expired.
+// claimLate returns the possible sets of live holds after a claim with an unknown outcome that created a new hold or
+// changed nothing. It can have created one only once all other holds on that time had expired.
 func (m model) claimLate(live []entry, c call, r reply) []any {
 	var rest []entry
 	since := c.at
@@ -354,8 +354,8 @@ func (m model) claimLate(live []entry, c call, r reply) []any {
 	return []any{live, rest}
 }
 
-// unheard is the prefix, in the model, of the id of a hold whose client received no id.
+// unheard is the model's prefix for the id of a hold whose client received no id.
 const unheard = "?"
 
-// names reports whether id is the id of the entry, or could be.
+// names reports whether id is the entry's id, or could be.
 func (e *entry) names(id string) bool { return e.id == id || strings.HasPrefix(e.id, unheard) }

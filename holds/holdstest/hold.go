@@ -78,7 +78,7 @@ func (h Harness) claim(t *testing.T) {
 	})
 }
 
-// conflict proves which spans exclude each other. It is the predicate of the guarantee, in any order and under
+// conflict proves which spans exclude each other. It tests the predicate of the guarantee in any order and under
 // concurrency.
 func (h Harness) conflict(t *testing.T) {
 	for _, c := range conflicts {
@@ -160,7 +160,7 @@ func (h Harness) repeat(t *testing.T) {
 	})
 }
 
-// end proves how the owner of a hold ends it.
+// end tests that a hold's owner can end the hold.
 func (h Harness) end(t *testing.T) {
 	h.prove(t, "a release frees the slot, publishes its reason and reports whether the hold existed", func(p *proof) {
 		for _, reason := range []holds.Reason{holds.ReasonReleased, holds.ReasonConflict} {
@@ -196,7 +196,7 @@ func (h Harness) end(t *testing.T) {
 	})
 }
 
-// owner proves that only the owner of a hold can change it, by the id of the hold.
+// owner proves that only its owner can change a hold by id.
 func (h Harness) owner(t *testing.T) {
 	h.prove(t, "only the owner can change a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
@@ -233,7 +233,7 @@ func (h Harness) owner(t *testing.T) {
 	})
 }
 
-// calls returns every call that changes a hold. Each reports whether it changed the hold.
+// calls returns every call that changes a hold. Each one reports whether it changed the hold.
 func (p *proof) calls(id string, c holds.Owner) map[string]func() (bool, error) {
 	return map[string]func() (bool, error){
 		"Extend": func() (bool, error) {

@@ -1,11 +1,11 @@
 // Package holdstest tests the contract of holds.Backend.
 //
-// A backend is tested with one call of Run from its own test. There is one file per noun of the contract and one
-// subtest per guarantee, with the guarantee as its name. The list of names is the contract.
+// A backend's own test calls Run once. There is one file per type of object in the contract and one subtest per
+// guarantee, named after the guarantee. The list of names is the contract.
 //
 // In addition to its own checks, every test watches the backend from the first event to the last (see stream): the
-// numbers have no gap, each hold begins once and ends once, and at the end the table contains exactly the holds of
-// the stream, without conflicts. So the suite detects a backend that fulfils one guarantee by violating another.
+// numbers have no gaps, each hold begins once and ends once, and at the end the table contains exactly the holds of the
+// stream, without conflicts. So the suite detects a backend that fulfils one guarantee by violating another.
 package holdstest
 
 import (
@@ -23,28 +23,28 @@ import (
 // Harness configures how the suite opens a backend and how time passes for it. Only Open is required.
 type Harness struct {
 	// Open returns an empty backend, which the suite closes. booked reports whether a pinned hold that expired was
-	// booked; nil means that none was. The backend must store at least Queue events for a watcher that is behind, and
-	// not many times that number.
+	// booked; nil means that none was. For a watcher that falls behind, the backend must store at least Queue events,
+	// but not many times more.
 	Open func(t testing.TB, booked func(holds.Hold) bool) holds.Backend
 
-	// Queue is the number of events by which a watcher of this backend can fall behind; 0 means 1,024.
+	// Queue is how many events a watcher of this backend can fall behind; 0 means 1,024.
 	Queue int
 
 	// Virtual runs every test in a bubble of testing/synctest, so that time costs nothing and is exact.
 	Virtual bool
 
-	// Second is the length of one second in the lifetimes of the suite's holds, which are up to 60 of them. 0 means 1
-	// s. A backend that cannot run in virtual time sets less. Selections always have the lifetime that the contract
-	// defines.
+	// Second is the unit for the suite's hold lifetimes, which are up to 60 units long; 0 means 1 s. A backend that
+	// cannot run in virtual time sets a shorter unit. Selections always have the lifetime that the contract defines.
 	Second time.Duration
 
 	// Advance lets time pass for the backend; nil sleeps.
 	Advance func(d time.Duration)
 
-	// Parallel runs the tests in parallel, for backends in real time, where most of a test is waiting.
+	// Parallel runs the tests in parallel, for backends that run in real time, where tests spend most of their time
+	// waiting.
 	Parallel bool
 
-	// Late is the maximum delay of an event, and the maximum deviation of an instant; 0 means 50 ms.
+	// Late is the maximum delay of an event, and the maximum deviation of a point in time; 0 means 50 ms.
 	Late time.Duration
 }
 
@@ -146,7 +146,7 @@ func (h Harness) prove(t *testing.T, promise string, body func(*proof)) {
 	h.proveBooked(t, promise, nil, body)
 }
 
-// proveBooked is prove with an answer for pinned holds that expire.
+// proveBooked is prove with a function that decides whether expired pinned holds were booked.
 func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hold) bool, body func(*proof)) {
 	t.Run(promise, func(t *testing.T) {
 		if h.Parallel {
@@ -170,7 +170,7 @@ func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hol
 	})
 }
 
-// Clients of the suite.
+// The suite's clients.
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
 	bela = holds.ClientID("client-bela-03be8842a6").Owner()
@@ -192,8 +192,8 @@ type proof struct {
 	changes int64 // numbers the changes of the feed
 }
 
-// keepPace lengthens the seconds of the test, and Late by the same factor, if the machine is so busy that answers
-// take long. The test still checks the same guarantee, only more slowly.
+// keepPace lengthens the seconds of the test, and Late by the same factor, if the machine is so busy that calls take
+// long. The test still checks the same guarantee, only more slowly.
 func (p *proof) keepPace() {
 	if p.h.Virtual {
 		return
@@ -213,7 +213,7 @@ func (p *proof) keepPace() {
 	}
 }
 
-// usual is longer than an answer takes on an idle machine.
+// usual is longer than a call takes on an idle machine.
 const usual = 30 * time.Millisecond
 
 // end checks the stream against the table and closes the backend.
@@ -233,7 +233,7 @@ func (p *proof) stop() error {
 	return p.Close()
 }
 
-// at returns a time of the test's day, such as "09:00".
+// at returns a time on the test's day, such as "09:00".
 func (p *proof) at(clock string) time.Time {
 	p.Helper()
 	t, err := time.Parse("15:04", clock)
@@ -241,7 +241,7 @@ func (p *proof) at(clock string) time.Time {
 	return p.day.Add(time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute)
 }
 
-// span returns half an hour for a checkup, without buffers.
+// span returns a half-hour checkup without buffers.
 func (p *proof) span(specialistID, start string) holds.Span {
 	p.Helper()
 	from := p.at(start)
@@ -275,7 +275,7 @@ func (p *proof) claim(c holds.Claim) holds.Hold {
 	return h
 }
 
-// refused claims time that another client holds, and returns the Until of the HeldError.
+// refused claims time that another client holds, and returns the HeldError's Until.
 func (p *proof) refused(c holds.Claim) time.Time {
 	p.Helper()
 	h, err := p.Claim(p.ctx, c)
@@ -302,7 +302,7 @@ func (p *proof) unchanged(want holds.Hold) {
 	}
 }
 
-// list returns the holds of these specialists.
+// list returns these specialists' holds.
 func (p *proof) list(specialistIDs ...string) []holds.Hold {
 	p.Helper()
 	list, err := p.List(p.ctx, specialistIDs...)

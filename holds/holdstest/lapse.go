@@ -10,7 +10,7 @@ import (
 	"holdfast/holds"
 )
 
-// extend tests how long a hold can be extended.
+// extend tests how far a hold can be extended.
 func (h Harness) extend(t *testing.T) {
 	h.prove(t, "an extension counts from now, never shortens the hold, and sends the owner an event", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
@@ -66,7 +66,7 @@ func (h Harness) extend(t *testing.T) {
 	})
 }
 
-// pin tests how a pin protects a hold while its booking is written.
+// pin tests how a pin protects a hold while its booking is being written.
 func (h Harness) pin(t *testing.T) {
 	h.prove(t, "a pin extends a hold beyond its expiry and its maximum, for the given time", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -264,7 +264,7 @@ func (h Harness) lapse(t *testing.T) {
 	})
 }
 
-// moment returns the shortest time that this backend's clock reliably resolves.
+// moment returns the shortest interval that this backend's clock resolves reliably.
 func (p *proof) moment() time.Duration {
 	if p.h.Virtual {
 		return 1
@@ -272,7 +272,7 @@ func (p *proof) moment() time.Duration {
 	return p.h.Late
 }
 
-// punctual runs wait and fails if it takes longer than Late: the caller has already waited for the deadline.
+// punctual runs wait and fails if that takes longer than Late: the caller has already waited until the deadline.
 func (p *proof) punctual(wait func()) {
 	p.Helper()
 	before := time.Now()

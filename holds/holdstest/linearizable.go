@@ -42,7 +42,7 @@ func (h Harness) linearizable(t *testing.T) {
 
 const historyQuota = 2
 
-// call is a request and reply its result. Times are relative to the start of the history.
+// call is a request, and reply is its result. Times are relative to the start of the history.
 type call struct {
 	op       string // claim, displace, extend, release, confirm
 	client   holds.Owner
@@ -104,7 +104,7 @@ func (p *proof) history(seed uint64) []porcupine.Operation {
 	return history
 }
 
-// choose picks a call: mostly claims, and otherwise mostly calls on recent holds.
+// choose picks a call: usually a claim, and otherwise usually a call on a recent hold.
 func (p *proof) choose(rnd *rand.Rand, client holds.Owner, known []string) call {
 	c := call{client: client, ttl: p.seconds(float64(2 + rnd.IntN(4))), max: p.seconds(8), quota: historyQuota}
 	if n := rnd.IntN(10); n < 5 || len(known) == 0 {
@@ -157,7 +157,7 @@ type model struct {
 
 type window struct{ first, last time.Duration }
 
-// after returns the window in which a hold expires that received the duration d between call and return.
+// after returns the window in which a hold expires if its lifetime was set to d between call and return.
 func after(c call, r reply, d time.Duration, slack time.Duration) window {
 	return window{c.at + d - slack, r.at + d + slack}
 }
@@ -178,7 +178,7 @@ func (m model) porcupine() porcupine.Model {
 		Init: func() any { return []entry(nil) },
 		Step: func(state, input, output any) (bool, any) {
 			c, r := input.(call), output.(reply)
-			// A hold that must have expired by now does not exist for any call from here on.
+			// From here on, no call sees a hold that must have expired by now.
 			live := slices.DeleteFunc(slices.Clone(state.([]entry)), func(e entry) bool {
 				return e.lapses.last <= c.at
 			})
@@ -250,7 +250,7 @@ func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 	return e.lapses.has(r.until), append(rest, e)
 }
 
-// touch handles every call that names a hold.
+// touch handles every call that identifies a hold.
 func (m model) touch(live []entry, c call, r reply) (bool, []entry) {
 	i := slices.IndexFunc(live, func(e entry) bool { return e.id == c.id })
 	absent := errors.Is(r.err, holds.ErrNotFound) || c.op != "extend" && r.err == nil && !r.found

@@ -44,7 +44,7 @@ func RunNodes(t *testing.T, n Nodes) {
 	}
 }
 
-// nodes is the test of one guarantee of several nodes.
+// nodes tests one guarantee that involves several nodes.
 type nodes struct {
 	*testing.T
 	Nodes
@@ -63,10 +63,10 @@ func (n *nodes) open(booked func(holds.Hold) bool) holds.Backend {
 	return b
 }
 
-// noon is a noon that is years after the end of every hold of the suite.
+// noon is a noon years after all of the suite's holds have ended.
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// nodeWish returns a claim of half an hour from noon, with a TTL of one minute.
+// nodeWish returns a claim for half an hour from noon, with a TTL of one minute.
 func nodeWish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
@@ -85,7 +85,7 @@ func (n *nodes) claim(b holds.Backend, c holds.Claim) holds.Hold {
 	return h
 }
 
-// hearing receives the events of a node, in order.
+// hearing receives a node's events, in order.
 type hearing struct {
 	n       *nodes
 	watch   holds.Watch
@@ -167,8 +167,8 @@ func (n *nodes) oneWinner() {
 	}
 }
 
-// racers makes clients race for overlapping times, each for several specialists at the same time, under a quota and
-// with displacement by staff. All locks must be acquired in one order.
+// racers makes clients race for overlapping times, each for several specialists at once, under a quota and with
+// displacement by staff. The backend must acquire all locks in one order.
 func (n *nodes) racers() {
 	const clients, specialists, quota = 16, 4, 2
 	both := []holds.Backend{n.open(nil), n.open(nil)}
@@ -253,8 +253,8 @@ func (n *nodes) onceLapsed() {
 	}
 }
 
-// doubt: a pinned hold expires, and the node that takes the doubt hangs. The other node asks, and the late answer of
-// the first node is not published again.
+// doubt: a pinned hold expires, and the node that takes the doubt hangs. The other node asks, and the first node's late
+// result is not published again.
 func (n *nodes) doubt() {
 	answer := make(chan struct{})
 	resume := sync.OnceFunc(func() { close(answer) })
@@ -353,7 +353,7 @@ func (n *nodes) booked() {
 		n.Fatal(err)
 	}
 
-	// Each node applies every change, one of them later. An old change from a slow node has no effect.
+	// Each node applies every change, one node later than the others. An old change from a slow node has no effect.
 	if err := b.FollowBusy(n.Context(), 2, appointment, holds.Booked{}); err != nil {
 		n.Fatal(err)
 	}

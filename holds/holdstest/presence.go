@@ -224,7 +224,7 @@ func (p *proof) loads(id string, delta, want int) {
 	}
 }
 
-// available fails unless exactly these specialists are available, and Count agrees.
+// available fails unless exactly these specialists are available and Count agrees.
 func (p *proof) available(staleAfter time.Duration, want string) {
 	p.Helper()
 	list, err := p.Available(p.ctx, staleAfter, 0)

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// quota tests the maximum number of holds of one client.
+// quota tests the maximum number of holds per client.
 func (h Harness) quota(t *testing.T) {
 	h.prove(t, "concurrent claims of one client never exceed the quota", func(p *proof) {
 		for range 50 {

@@ -20,7 +20,7 @@ func (h Harness) restore(t *testing.T) {
 			body(p, r)
 		})
 	}
-	// left returns a hold of another backend that has used half of its minute.
+	// left returns a hold from another backend with half of its minute used up.
 	left := func(p *proof, start string, c holds.Owner) holds.Remains {
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		return holds.Remains{
@@ -167,7 +167,7 @@ func (h Harness) restore(t *testing.T) {
 	prove("a restored selection has its remaining time", func(p *proof, r holds.Restorer) {
 		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
 		p.no(err)
-		// less than a selection's full lifetime, which the suite's seconds do not change
+		// less than a selection's full lifetime, which does not depend on the suite's seconds
 		left := min(p.seconds(4), 4*time.Second)
 		until := time.Now().UTC().Add(left)
 		p.no(r.RestoreSelection(p.ctx, holds.Selection{Span: p.span("ada", "09:30"), Owner: amal, ExpiresAt: until}))

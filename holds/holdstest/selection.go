@@ -168,7 +168,7 @@ func (h Harness) selection(t *testing.T) {
 	})
 }
 
-// selects fails unless exactly these slots of a specialist are selected.
+// selects fails unless exactly these of a specialist's slots are selected.
 func (p *proof) selects(specialistID, want string) {
 	p.Helper()
 	list, err := p.Selected(p.ctx, p.day, p.day.Add(24*time.Hour), specialistID)

@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// interval is a span as text: the slot, and the busy interval if there are buffers.
+// interval is a span written as text: the slot, and the busy interval if there are buffers.
 type interval struct {
 	kind, specialist   string
 	start, end         string
@@ -28,7 +28,7 @@ func (i interval) of(p *proof) holds.Span {
 	return s
 }
 
-// conflicts lists pairs of spans with the expected result of Conflicts. Each pair is claimed in both orders.
+// conflicts lists pairs of spans with the expected result of Conflicts. The test claims each pair in both orders.
 var conflicts = []struct {
 	name       string
 	conflict   bool

@@ -13,8 +13,8 @@ import (
 	"holdfast/holds"
 )
 
-// stream receives all events of a backend, from before the first change, and computes the live holds from them. It
-// reads in a separate goroutine, so no test has to drain it.
+// stream receives all events from a backend, starting before the first change, and computes the live holds from them.
+// It reads in a separate goroutine, so no test has to drain it.
 type stream struct {
 	p    *proof
 	stop func()
@@ -105,8 +105,8 @@ func (s *stream) account(e holds.Event) {
 	}
 }
 
-// late returns the maximum delay of a release event for which no test waits. In real time, the sweep of hundreds of
-// holds shares the machine with the test that made them.
+// late returns the maximum delay for a release event that no test waits for. In real time, the sweep of hundreds of
+// holds shares the machine with the test that created them.
 func (s *stream) late() time.Duration {
 	if s.p.h.Virtual {
 		return s.p.h.Late
@@ -118,7 +118,7 @@ func (s *stream) fault(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
-// await waits until has returns true, and fails after a minute.
+// await waits until has returns true. It fails after a minute.
 func (s *stream) await(what string, has func() bool) {
 	s.p.Helper()
 	ctx, cancel := context.WithTimeout(s.p.ctx, time.Minute)
@@ -171,8 +171,8 @@ func (s *stream) seen(n int) {
 	s.await(fmt.Sprintf("%d events", n), func() bool { return len(s.events) >= n })
 }
 
-// complete compares the live holds of the stream with the table. If a hold expires between the two, complete compares
-// again with a new list.
+// complete compares the live holds of the stream with the table. If a hold expires in between, complete compares again
+// with a new list.
 func (s *stream) complete() {
 	s.p.Helper()
 	for {

@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// transfer tests how a hold gets another owner.
+// transfer tests how a hold is transferred to another owner.
 func (h Harness) transfer(t *testing.T) {
 	h.prove(t, "a transferred hold keeps its id and gets the new owner's lifetime", func(p *proof) {
 		was := p.claim(p.wish("ada", "09:00", amal))

@@ -10,8 +10,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// BenchmarkChangeOfHome cuts one of two nodes off from Redis under live holds. It measures the time from the cut to
-// the first hold that the node gives from PostgreSQL, and the same if no node reaches Redis.
+// BenchmarkChangeOfHome cuts one of two nodes off from Redis under live holds. It measures the time from the cut to the
+// first hold that the node grants from PostgreSQL. It also measures that time with Redis unreachable for all nodes.
 func BenchmarkChangeOfHome(b *testing.B) {
 	for _, many := range []int{50, 500} {
 		for _, gone := range []int{1, 2} {

@@ -14,7 +14,7 @@ const (
 	turnTime  = 500 * time.Millisecond // for the node that decided to copy the state, before another node does
 )
 
-// help copies the state to the home of a decision that is not open, until the home is open.
+// help copies the state to a new home that is not open yet, until it is open.
 func (b *Backend) help(d holds.Decision) {
 	b.mu.Lock()
 	before := b.term
@@ -48,8 +48,8 @@ func (b *Backend) help(d holds.Decision) {
 	}
 }
 
-// overtake decides again, on a later epoch, if the primary has a later epoch than the database. The database was then
-// restored from a backup.
+// overtake makes a new decision with a later epoch if the primary has a later epoch than the database. That happens
+// when the database was restored from a backup.
 func (b *Backend) overtake(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, b.renewTime())
 	defer cancel()
@@ -63,7 +63,7 @@ func (b *Backend) overtake(d holds.Decision) {
 }
 
 // awaitTurn leaves the copying to the node that decided, for at most turnTime. One copy is enough, and a late copy
-// would fill a Redis that has since been emptied with old state.
+// would put old state into a Redis that has since been emptied.
 func (b *Backend) awaitTurn(d holds.Decision) {
 	b.mu.Lock()
 	mine := b.decided == d.Epoch
@@ -73,8 +73,8 @@ func (b *Backend) awaitTurn(d holds.Decision) {
 	}
 }
 
-// listenEarly watches the home of a decision, so that this node receives other nodes' changes there before it has
-// entered the epoch.
+// listenEarly watches the decided home, so that this node receives other nodes' changes there before it enters the
+// epoch.
 func (b *Backend) listenEarly(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, helpEvery)
 	defer cancel()
@@ -147,8 +147,8 @@ func (b *Backend) open(ctx context.Context, d holds.Decision) error {
 	return nil
 }
 
-// toDatabase copies the state of the primary to PostgreSQL. If the primary cannot be sealed, it copies what the nodes
-// remember instead.
+// toDatabase copies the state of the primary to PostgreSQL. If the primary cannot be sealed, it copies the state that
+// the nodes remember instead.
 func (b *Backend) toDatabase(d holds.Decision) error {
 	ctx, cancel := context.WithTimeout(b.done, fillTime+b.deadAfter())
 	defer cancel()
@@ -207,7 +207,7 @@ func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 		if err != nil {
 			continue
 		}
-		// after a crash of PostgreSQL emptied the list, the other nodes need this time to register again
+		// after a PostgreSQL crash has emptied the list, the other nodes need this time to register again
 		waiting := time.Since(since) < b.deadAfter()
 		for _, m := range list {
 			if m.Node == b.name || m.Left >= d.Epoch {

@@ -23,10 +23,10 @@ func (b *Backend) keepLease() {
 		err := b.lease(b.done)
 		switch settled := b.isSettled(); {
 		case !settled && !refusing && err != nil && b.done.Err() == nil:
-			b.logger.Warn("home of live state cannot be confirmed; holds refused", "error", err)
+			b.logger.Warn("failed to confirm which store has the live state; holds refused", "error", err)
 			refusing = true
 		case settled && refusing:
-			b.logger.Info("home of live state confirmed again")
+			b.logger.Info("live state backend reconfirmed")
 			refusing = false
 		}
 		timer.Reset(renewEvery)
@@ -47,7 +47,7 @@ func (b *Backend) mayServe() bool {
 	return t != nil && b.decision.Open && t.epoch == b.decision.Epoch && (!t.primary || monotonic() < t.until.Load())
 }
 
-// ask requests a renewal now.
+// ask requests an immediate renewal.
 func (b *Backend) ask() {
 	select {
 	case b.renew <- struct{}{}:
@@ -77,7 +77,7 @@ func (b *Backend) lease(ctx context.Context) error {
 	if fresh {
 		b.since = time.Now()
 	}
-	// If this answer ends the term, the term's lease is not extended: later results of that home are not confirmed.
+	// If this response ends the term, the term's lease is not extended: later results from that home are not confirmed.
 	if b.term != nil && b.term.epoch == d.Epoch && d.Open {
 		b.term.until.Store(sent + int64(b.leaseTime))
 		b.tell()
@@ -86,7 +86,7 @@ func (b *Backend) lease(ctx context.Context) error {
 	return nil
 }
 
-// learn adopts a decision, unless this node has a newer one. The lock is held.
+// learn adopts a decision unless this node has a newer one. The lock is held.
 func (b *Backend) learn(d holds.Decision, sent int64) {
 	if b.closed || d.Epoch < b.decision.Epoch || d == b.decision || d.Epoch == b.decision.Epoch && b.decision.Open {
 		return
@@ -118,8 +118,8 @@ func (b *Backend) tell() {
 	b.changed = make(chan struct{})
 }
 
-// hasDeparted starts the rest time of the primary. The rest is longer than the previous one if the last departure
-// was at most calmAfter ago. The lock is held.
+// hasDeparted starts the primary's rest time. It is longer than the previous one if the last departure was at most
+// calmAfter ago. The lock is held.
 func (b *Backend) hasDeparted() {
 	now := time.Now()
 	if b.departed.IsZero() || now.Sub(b.departed) > calmAfter {
@@ -152,23 +152,23 @@ func (b *Backend) enter(d holds.Decision, sent int64) {
 	}
 	b.running.Go(func() { b.relay(ctx, t, w) })
 	if before != nil && before.primary != t.primary {
-		b.logger.Info("home of live state changed", "home", d.Home, "epoch", d.Epoch)
+		b.logger.Info("live state moved to another store", "home", d.Home, "epoch", d.Epoch)
 	}
 }
 
-// move decides on a new home, unless the epoch from is over.
+// move decides on a new home, unless the epoch from has ended.
 func (b *Backend) move(ctx context.Context, from uint64, home string, why error) {
 	b.moveAbove(ctx, from, 0, home, why)
 }
 
-// moveAbove is move to an epoch that is also later than above.
+// moveAbove is move to an epoch that is also higher than above.
 func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string, why error) {
 	ctx, cancel := context.WithTimeout(ctx, b.renewTime())
 	defer cancel()
 	sent := monotonic()
 	d, err := b.database.Move(ctx, from, above, home)
 	if err != nil {
-		b.logger.Debug("failed to change the home of live state", "error", err)
+		b.logger.Debug("failed to switch the live state backend", "error", err)
 		return
 	}
 	b.mu.Lock()
@@ -187,7 +187,7 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	b.learn(d, sent)
 }
 
-// look pings the primary for the callers that got no answer. If the ping fails, look moves all nodes to PostgreSQL.
+// look pings the primary for the callers that got no response. If the ping fails, look moves all nodes to PostgreSQL.
 func (b *Backend) look(t *term) {
 	b.probing.Lock()
 	defer b.probing.Unlock()
@@ -202,7 +202,7 @@ func (b *Backend) look(t *term) {
 	}
 }
 
-// isTerm reports whether this is still the current term: the nodes have made no other decision.
+// isTerm reports whether this is still the current term, which means that the nodes have made no other decision.
 func (b *Backend) isTerm(t *term) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

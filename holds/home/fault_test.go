@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// past waits until every node has entered an epoch later than this one.
+// past waits until every node has entered an epoch after this one.
 func (x *nodes) past(t *testing.T, epoch uint64) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -32,11 +32,10 @@ func (b *Backend) entered() uint64 {
 	return b.term.epoch
 }
 
-// carried is the maximum amount by which a busy machine may change the remaining hour of a hold, over several
-// changes of home.
+// carried is how much a busy machine can change the remaining hour of a hold, over several changes of home.
 const carried = 30 * time.Second
 
-// all waits until every node has a mode.
+// all waits until every node is in a mode.
 func (x *nodes) all(t *testing.T, mode string) {
 	t.Helper()
 	for _, b := range x.of {
@@ -44,8 +43,8 @@ func (x *nodes) all(t *testing.T, mode string) {
 	}
 }
 
-// TestNodeWithoutRedisMovesAll cuts one node off from Redis: all nodes move to PostgreSQL together, so no time is
-// ever given to two clients, and all holds continue.
+// TestNodeWithoutRedisMovesAll cuts one node off from Redis: all nodes move to PostgreSQL together, so no time is ever
+// given to two clients, and all holds stay valid.
 func TestNodeWithoutRedisMovesAll(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -106,7 +105,7 @@ func TestHoldsSurviveTheirRedis(t *testing.T) {
 	x.holds(t, before, during)
 }
 
-// holds checks that every node lists exactly these holds, with their maximum life.
+// holds checks that every node lists exactly these holds, with their maximum lifetime.
 func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	t.Helper()
 	for i, n := range x.of {
@@ -122,8 +121,8 @@ func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	}
 }
 
-// TestPresenceIsSharedWithoutRedis: a specialist who goes offline at one node is offline at all nodes, with Redis and
-// without.
+// TestPresenceIsSharedWithoutRedis: a specialist who goes offline at one node is offline at all nodes, with or without
+// Redis.
 func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -245,8 +244,8 @@ func (x *nodes) everyone(t *testing.T, want ...string) {
 	}
 }
 
-// TestRestoredDatabaseOvertakesRedis: Redis has a later epoch than the database, as after a restore or the promotion
-// of a standby that lacks the last decisions.
+// TestRestoredDatabaseOvertakesRedis: Redis has a later epoch than the database, as happens after a restore or after
+// promoting a standby that lacks the last decisions.
 func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)

@@ -27,7 +27,7 @@ func wish(specialistID string, owner holds.Owner) holds.Claim {
 	}
 }
 
-// awaitMode waits for a mode.
+// awaitMode waits until a node is in a mode.
 func awaitMode(t testing.TB, b *Backend, want string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -41,8 +41,7 @@ func awaitMode(t testing.TB, b *Backend, want string) {
 	}
 }
 
-// answered repeats a call until there is an answer: on a busy machine, the lease of a node may expire
-// for a moment.
+// answered repeats a call until it succeeds: on a busy machine, a node's lease may briefly expire.
 func answered[T any](t *testing.T, ask func() (T, error)) (T, error) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -81,7 +80,7 @@ func release(t *testing.T, b *Backend, h holds.Hold) {
 	}
 }
 
-// watcher receives the events that a node sends its watchers.
+// watcher receives the events that a node sends to its watchers.
 type watcher struct {
 	t       *testing.T
 	watch   holds.Watch
@@ -117,7 +116,7 @@ func (w *watcher) next(kind holds.EventKind) (e holds.Event) {
 	}
 }
 
-// nodes is some nodes, each with its own link to one Redis, and one PostgreSQL.
+// nodes is a set of nodes, each with its own link to one Redis, and one PostgreSQL.
 type nodes struct {
 	of    []*Backend
 	links []*redistest.Proxy
@@ -125,8 +124,7 @@ type nodes struct {
 	url   string
 }
 
-// start starts n nodes. A call to Redis may take a second; the link decides whether Redis is
-// reachable.
+// start starts n nodes. A call to Redis can take a second; the link decides whether Redis is reachable.
 func start(t *testing.T, n int) *nodes {
 	t.Helper()
 	x := &nodes{url: database(t), redis: redistest.Start(t, redistest.Programs(t)[0])}

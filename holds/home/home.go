@@ -1,11 +1,11 @@
-// Package home stores the live state of several nodes. The state has one of two homes: a primary such as Redis, or
-// the PostgreSQL that has the nodes' durable data. All nodes use the same home at any time. They decide together
+// Package home stores the live state of several nodes in one of two places, called homes: a primary such as Redis, or
+// the PostgreSQL that stores the nodes' durable data. At any time, all nodes use the same home. They decide together
 // which one.
 //
 // # One decision
 //
-// A row in PostgreSQL has the decision: an epoch, its home, and whether it is open. Every change of a hold is made
-// under an epoch, and each home refuses a change under any epoch but the one for which it is open. A change of home
+// A row in PostgreSQL records the decision: an epoch, its home, and whether that home is open. Every hold is changed
+// under an epoch, and each home refuses changes under any epoch except the one for which it is open. A change of home
 // takes three steps:
 //
 //  1. A node decides on the next epoch (holds.Decisions.Move). From then on nodes begin no change under the previous
@@ -18,26 +18,26 @@
 // # A home that cannot be sealed
 //
 // A Redis that no node can reach cannot be sealed, and a node that is cut off from PostgreSQL may still reach it. So
-// each node has a lease, which it renews in PostgreSQL. Once its lease has expired, it acknowledges no result of
-// Redis. The new home opens when every node has left the previous epoch, or has not renewed its lease for longer than
-// a lease lasts. The waiting node measures that time on its own monotonic clock, so clocks are never compared.
+// each node has a lease, which it renews in PostgreSQL. Once its lease has expired, it acknowledges no result from
+// Redis. The new home opens when every node has left the previous epoch, or has not renewed its lease for longer than a
+// lease lasts. The waiting node measures that time on its own monotonic clock, so clocks are never compared.
 //
 // The state of such a Redis is restored from the memory of the nodes: each node first copies the holds that its own
-// calls made, and then the holds that it received in events of other nodes. It copies the specialists whom its own
-// calls found online too, with their last heartbeats. The same happens after a home was emptied. Both homes detect
-// that: a Redis after FLUSHALL, a restart or a promotion, and a PostgreSQL after a crash.
+// calls created, and then the holds that it received in events from other nodes. It also copies the specialists whom
+// its own calls found online, with their last heartbeats. The same happens after a home has been emptied. Both homes
+// detect that: a Redis after FLUSHALL, a restart or a promotion, and a PostgreSQL after a crash.
 //
 // # When to leave the primary
 //
-// If a node gets no answer from the primary, it asks a second time. An attempt that took longer than its time limit
-// does not count: this process was stopped, which does not indicate an outage of Redis. The nodes return when all of
-// them reach Redis and Options.Rest has passed since the departure. Each departure within five minutes of the last
-// one doubles that time.
+// If a node gets no response from the primary, it tries a second time. An attempt that took longer than its time limit
+// does not count: it shows that this process was suspended, not that Redis is down. The nodes return when all of them
+// reach Redis and Options.Rest has passed since the departure. Each departure within five minutes of the last one
+// doubles that time.
 //
 // # The events of watchers
 //
-// Watchers receive one stream, numbered by this process, which a change of home does not interrupt. Events that the
-// new home repeats are left out, and missed events are published from a snapshot.
+// Watchers receive one stream, numbered by this process, which a change of home does not interrupt. Events that the new
+// home repeats are left out. Missed events are reconstructed from a snapshot and published.
 package home
 
 import (
@@ -53,13 +53,14 @@ import (
 	"holdfast/holds/node"
 )
 
-// Database is the role of PostgreSQL in this package: the place where the nodes decide, and one of the two homes.
+// Database is PostgreSQL's role in this package: the nodes decide there, and it is one of the two homes.
 type Database interface {
 	holds.Homely
 	holds.Decisions
 }
 
-// Options of New. Primary and Database are required, belong to the backend from then on, and are closed with it.
+// Options are the options of New. Primary and Database are required. The new backend owns them and closes them when it
+// is closed.
 type Options struct {
 	Primary  holds.Sealer
 	Database Database
@@ -68,18 +69,18 @@ type Options struct {
 	// package memory.
 	Booked func(holds.Hold) bool
 
-	// WatchQueue is the number of events by which a watcher can fall behind; 0 means 65,536.
+	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
-	// Probe is the time limit for the primary's answer to a ping; 0 means 100 ms.
+	// Probe is the time limit for the primary's response to a ping; 0 means 100 ms.
 	Probe time.Duration
 
-	// Lease is the time after a renewal during which this node may acknowledge results of the primary. 0 means
-	// 800 ms. All nodes need the same value. A call waits a quarter longer than that for a change of home.
+	// Lease is how long after a renewal this node is allowed to acknowledge results from the primary. 0 means 800 ms.
+	// All nodes need the same value. A call waits for a change of home for a quarter longer than that.
 	Lease time.Duration
 
-	// Rest is the time for which the nodes do not return to the primary after a departure; 0 means 1.25 s. Each
-	// departure that follows within five minutes doubles it, to at most 48 times the value.
+	// Rest is the minimum time between leaving the primary and returning to it; 0 means 1.25 s. Each departure that
+	// follows within five minutes doubles it, up to 48 times the value.
 	Rest time.Duration
 
 	// Logger logs each change of home; nil disables logging.
@@ -100,7 +101,7 @@ const (
 	fillTime   = 10 * time.Second        // to copy all state
 )
 
-// Backend is a live state with two homes. The zero value is not usable; see New.
+// Backend is live state with two homes. The zero value is not usable; see New.
 type Backend struct {
 	primary   holds.Sealer
 	database  Database
@@ -159,10 +160,10 @@ var (
 )
 
 // errUnsettled is returned while this node cannot confirm which home has the live state.
-var errUnsettled = errors.Join(holds.ErrUnavailable, errors.New("this node cannot confirm the home of live state"))
+var errUnsettled = errors.Join(holds.ErrUnavailable, errors.New("this node cannot confirm which store has the live state"))
 
-// New starts a backend. It waits until this node serves from a home, until ctx ends, or for 2 s at most (longer if
-// Lease exceeds 1.6 s). An unfinished start continues in the background.
+// New starts a backend. It waits until this node serves from a home, until ctx is done, or for at most 2 s (longer if
+// Lease exceeds 1.6 s). If the start has not finished by then, it continues in the background.
 func New(ctx context.Context, o Options) *Backend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -188,7 +189,7 @@ func New(ctx context.Context, o Options) *Backend {
 	defer cancel()
 	b.reaches.Store(b.primary.Ping(ctx) == nil)
 	if err := b.lease(ctx); err != nil {
-		b.logger.Warn("home of live state not known yet; holds refused", "error", err)
+		b.logger.Warn("location of the live state not yet known; holds refused", "error", err)
 	}
 	b.running.Go(b.keepLease)
 	b.running.Go(b.keepProbing)
@@ -196,8 +197,8 @@ func New(ctx context.Context, o Options) *Backend {
 	return b
 }
 
-// deadAfter is the time without a renewal after which the other nodes continue without a node. It is measured on one
-// node's clock.
+// deadAfter is how long a node can go without a renewal before the other nodes continue without it. It is measured on
+// one node's clock.
 func (b *Backend) deadAfter() time.Duration { return b.leaseTime + leaseMore }
 
 // waitTime is the maximum time that a call waits for a change of home.
@@ -206,7 +207,7 @@ func (b *Backend) waitTime() time.Duration { return b.leaseTime * 5 / 4 }
 // renewTime is the time limit for a renewal or a decision.
 func (b *Backend) renewTime() time.Duration { return b.leaseTime * 3 / 4 }
 
-// awaitHome waits until this node serves and receives events, from the primary if it can be reached.
+// awaitHome waits until this node serves and receives events, from the primary if it is reachable.
 func (b *Backend) awaitHome(ctx context.Context) {
 	for {
 		b.mu.Lock()
@@ -234,7 +235,7 @@ func (b *Backend) Mode() string {
 	return "fallback"
 }
 
-// Ping returns nil if this node can make holds now.
+// Ping returns nil if this node can create holds now.
 func (b *Backend) Ping(ctx context.Context) error {
 	return b.do(ctx, func(at holds.Homely) error { return at.Ping(ctx) })
 }
@@ -246,7 +247,7 @@ func (b *Backend) Stats(ctx context.Context) (s holds.Stats, err error) {
 	return s, err
 }
 
-// Server implements holds.Served with the primary's server. Error while the primary is not the home:
+// Server implements holds.Served with the primary's server. While the primary is not the home, it returns
 // holds.ErrUnavailable.
 func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	if of, ok := b.primary.(holds.Served); ok && b.Mode() == b.primary.Mode() {
@@ -255,7 +256,7 @@ func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// Close implements holds.Backend. It closes the primary and the database too.
+// Close implements holds.Backend. It also closes the primary and the database.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	first := !b.closed

@@ -17,7 +17,7 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// cluster is the PostgreSQL for all tests here; if it is nil, absent is the reason.
+// cluster is the PostgreSQL server for all tests here; if it is nil, absent is the reason.
 var (
 	cluster *postgrestest.Server
 	absent  error
@@ -44,7 +44,7 @@ func openNode(t testing.TB, redisURL, url string, booked func(holds.Hold) bool) 
 		Options{Probe: patience, Lease: patience})
 }
 
-// openWith opens a node with the time limits of a test.
+// openWith opens a node with a test's time limits.
 func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *Backend {
 	t.Helper()
 	r.URL = redisURL
@@ -60,21 +60,20 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 	database := &withAppointments{Backend: opened, url: url}
 	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
 	if o.Rest == 0 {
-		// which doubles: a busy machine may leave Redis more often than the test intends
+		// which doubles: a busy machine might leave Redis more often than the test intends
 		o.Rest = 100 * time.Millisecond
 	}
 	return New(t.Context(), o)
 }
 
-// nowhere is the address of a Redis that does not exist.
+// nowhere is the address of a nonexistent Redis.
 const nowhere = "redis://127.0.0.1:1/0"
 
-// patience is for calls that get an answer: a primary that is merely slow, like everything on a busy machine,
-// is not abandoned.
+// patience is for calls that must get a response: a primary that is merely slow, like everything on a busy machine, is
+// not abandoned.
 const patience = time.Minute
 
-// TestContractInRedis runs the whole contract with a real Redis as the home, and a real PostgreSQL for
-// the decisions.
+// TestContractInRedis runs the whole contract with live state in a real Redis and decisions in a real PostgreSQL.
 func TestContractInRedis(t *testing.T) {
 	t.Parallel()
 	holdstest.Run(t, holdstest.Harness{
@@ -87,8 +86,7 @@ func TestContractInRedis(t *testing.T) {
 	})
 }
 
-// TestContractInPostgres runs the whole contract in PostgreSQL, while Redis has never been
-// reachable.
+// TestContractInPostgres runs the whole contract in PostgreSQL, with a Redis that has never been reachable.
 func TestContractInPostgres(t *testing.T) {
 	t.Parallel()
 	holdstest.Run(t, holdstest.Harness{
@@ -99,7 +97,7 @@ func TestContractInPostgres(t *testing.T) {
 	})
 }
 
-// TestNodes runs the suite for several nodes of every shared backend, with a Redis and without.
+// TestNodes runs the multi-node suite against every shared backend, with and without a Redis.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	t.Run("primary reachable", func(t *testing.T) {
@@ -124,7 +122,7 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// TestMain allows more waiting tests at once than there are processors, because the tests spend most of their time
 // waiting.
 func TestMain(m *testing.M) {
 	if os.Getenv(childRedis) != "" {
@@ -146,16 +144,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withAppointments is a database to which the changes of appointments are committed.
+// withAppointments is a database in which appointment changes are committed.
 type withAppointments struct {
 	*postgres.Backend
 	url string
 }
 
-// rows has the appointments of each database, by URL.
+// rows stores the appointments of each database, by URL.
 var rows sync.Map
 
-// FollowBusy commits the change. In the product, the store has committed it before.
+// FollowBusy commits the change. In the product, the store has already committed it.
 func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	open, _ := rows.LoadOrStore(b.url, sync.OnceValues(func() (*postgrestest.Appointments, error) {
 		return cluster.Appointments(b.url)

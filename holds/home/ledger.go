@@ -12,8 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// ledger contains the live state that this node remembers, and what its watchers have received. Instants are on the
-// clock of the home.
+// ledger contains the live state that this node remembers, and the state that its watchers have received. Times are on
+// the home's clock.
 type ledger struct {
 	b *Backend
 
@@ -37,7 +37,7 @@ type entry struct {
 	at  time.Time // of the call
 }
 
-// ending records the end of a hold.
+// ending records how a hold ended.
 type ending struct {
 	hold   holds.Hold
 	kind   holds.EventKind
@@ -118,11 +118,11 @@ func (m *ledger) renewed(owner holds.Owner) {
 	}
 }
 
-// own reports whether a call of this process returned the hold.
+// own reports whether a call by this process returned the hold.
 func own(e *entry) bool { return e.own }
 
-// snapshot returns the remembered holds that of selects, newest first, and the selections. If two holds conflict
-// because the event of an end was missed, the older one is the one that ended.
+// snapshot returns the remembered holds that the function of selects, newest first, and the selections. If two holds
+// conflict because an end event was missed, the older one has ended.
 func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +163,7 @@ func (m *ledger) missingIn(there holds.Snapshot) holds.Snapshot {
 	return m.snapshot(func(e *entry) bool { return !ids[e.ID] && !groups[groupOf(&e.Hold)] })
 }
 
-// relay passes the events of the home to this process's watchers until the term ends.
+// relay passes events from the home to this process's watchers until the term ends.
 func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
 	var events []holds.Event
 	for ; ctx.Err() == nil; b.pause(helpEvery) {
@@ -249,7 +249,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// takesLook is takes for an event that is not about a hold. The lock is held.
+// takesLook is like takes, for an event that is not about a hold. The lock is held.
 func (m *ledger) takesLook(e *holds.Event) bool {
 	span, told := m.looking[e.Owner]
 	switch e.Kind {
@@ -282,8 +282,8 @@ func (m *ledger) isSettled(epoch uint64) bool {
 	return m.epoch == epoch
 }
 
-// settle adopts the live state of an epoch, and publishes every change that the watchers have not received: first
-// the ends, in the order of the deadlines, then the new holds.
+// settle adopts the live state of an epoch and publishes every change that the watchers have not yet received: first
+// the holds that ended, in deadline order, then the new holds.
 func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -338,7 +338,7 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.settleLooks(s.At)
 }
 
-// endOf returns how a hold ended that watchers still consider live. If a pinned hold has expired, the result is
+// endOf returns how a hold ended that watchers still consider live. For an expired pinned hold, the result is
 // uncertain. The lock is held.
 func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (end ending, sure bool) {
 	if end, known := m.ends[id]; known {
@@ -358,7 +358,7 @@ func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (e
 	return end, true
 }
 
-// resolve asks whether a pinned hold that expired during a change of home was booked, and publishes its end.
+// resolve asks whether a pinned hold that expired during a change of home was booked, and publishes how it ended.
 func (b *Backend) resolve(end ending) {
 	if b.booked(end.hold) {
 		end.kind, end.reason = holds.EventConfirm, ""

@@ -8,20 +8,20 @@ import (
 	"holdfast/holds"
 )
 
-// Presence is always in the home of live state, so every node has the changes that reached any node. If the home
-// loses its state, each node copies the specialists whom its own calls brought online or whose heartbeats it received,
-// with the instant of the last heartbeat. So a specialist who has left meanwhile goes offline when that heartbeat is
-// too old. The engine restores the others from the database.
+// Presence is always stored with the rest of the live state, so every node sees the changes that reached any node. If
+// the home loses its state, each node copies the specialists whom its own calls brought online or whose heartbeats it
+// received, with the instant of the last heartbeat. So a specialist who has left in the meantime goes offline when that
+// heartbeat is too old. The engine restores the others from the database.
 
-// attendance is the presence of a specialist who is online. It is own if the last change or heartbeat that this node
-// knows came from a call of this process.
+// attendance is an online specialist's presence. It is own if the last change or heartbeat that this node knows of came
+// from a call by this process.
 type attendance struct {
 	holds.Present
 	own bool
 	at  time.Time // of the call
 }
 
-// came remembers that a call of this process, which began at this time, brought a specialist online.
+// came remembers that a call by this process, started at this time, brought a specialist online.
 func (m *ledger) came(specialistID string, max int, began time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,8 +30,8 @@ func (m *ledger) came(specialistID string, max int, began time.Time) {
 	m.present[specialistID] = attendance{p, true, time.Now()}
 }
 
-// beat remembers a heartbeat that a call of this process stored. The capacity of an unknown specialist is unknown, so
-// that specialist is remembered only from the next list on.
+// beat remembers a heartbeat that a call of this process stored. A specialist whom the ledger does not know has an
+// unknown capacity, so the specialist is remembered only from the next list on.
 func (m *ledger) beat(specialistID string, began time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,8 @@ func (m *ledger) amendAll(change func(p *holds.Present)) {
 	}
 }
 
-// attend adopts the presence that the home listed when it was asked at this time. Later changes of this process stay.
+// attend adopts the presence that the home listed in response to a request at this time. Later changes by this process
+// stay.
 func (m *ledger) attend(list []holds.Present, asked time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +92,7 @@ func (m *ledger) adopt(list []holds.Present, asked time.Time) {
 	}
 }
 
-// attending returns the specialists who are online by the calls of this process.
+// attending returns the specialists whom this process's calls brought online.
 func (m *ledger) attending() (list []holds.Present) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +104,7 @@ func (m *ledger) attending() (list []holds.Present) {
 	return list
 }
 
-// leaves runs a call that may take a specialist offline.
+// leaves runs a call that can take a specialist offline.
 func (b *Backend) leaves(ctx context.Context, specialistID string,
 	call func(at holds.Homely) (bool, error)) (changed bool, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) {

@@ -11,8 +11,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestSentinelPromotionIsFollowed: the primary of Redis dies and a Sentinel promotes its replica. Two nodes serve
-// from PostgreSQL until then and from the promoted Redis afterwards, with all holds, and no person has to intervene.
+// TestSentinelPromotionIsFollowed: the primary of Redis dies and a Sentinel promotes its replica. Two nodes serve from
+// PostgreSQL until then and from the promoted Redis afterwards, with all holds, without manual intervention.
 func TestSentinelPromotionIsFollowed(t *testing.T) {
 	t.Parallel()
 	url := database(t)

@@ -8,12 +8,12 @@ import (
 	"holdfast/holds"
 )
 
-// began is the zero of the monotonic clock of leases.
+// began is the zero point of the monotonic lease clock.
 var began = time.Now()
 
 func monotonic() int64 { return int64(time.Since(began)) }
 
-// do runs a call on the current home. If the previous home could not complete or confirm the call, do runs it again
+// do runs a call on the current home. If the home changes before the call is completed and confirmed, do runs it again
 // on the new home.
 func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) error {
 	limit := time.Now().Add(2 * b.waitTime())
@@ -44,7 +44,7 @@ func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) erro
 	}
 }
 
-// begin waits until this node may serve, and adds the call to its term. The caller calls Done on calls.
+// begin waits until this node is allowed to serve, and adds the call to its term. The caller calls Done on calls.
 func (b *Backend) begin(ctx context.Context) (*term, error) {
 	var timer <-chan time.Time
 	for {
@@ -167,8 +167,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	})
 }
 
-// ended runs a call that ends a hold. If a home ended the hold and its answer was lost, the event shows the end: the
-// next home does not have the hold.
+// ended runs a call that ends a hold. If a home ended the hold but its response was lost, the event shows that the hold
+// ended, and the next home does not have the hold.
 func (b *Backend) ended(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason,
 	call func(at holds.Homely) (bool, error)) (bool, error) {
 	tried, done := false, false
@@ -198,8 +198,8 @@ func (b *Backend) List(ctx context.Context, specialistIDs ...string) (list []hol
 	return list, err
 }
 
-// Publish implements holds.Table. Every node receives the feed itself, so an event of the feed goes only to the
-// watchers of this node, whichever home applies.
+// Publish implements holds.Table. Every node receives the feed itself, so a feed event goes only to the watchers of
+// this node, whichever home applies.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if !e.Kind.FromFeed() {
 		return b.do(ctx, func(at holds.Homely) error { return at.Publish(ctx, e) })
@@ -261,8 +261,8 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time,
 	return list, err
 }
 
-// FollowBusy implements holds.Busy. Both homes receive every change, whichever one applies. Neither call waits for a
-// network.
+// FollowBusy implements holds.Busy. Both homes receive every change, whichever one is current. Neither call waits for
+// the network.
 func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	return errors.Join(b.database.FollowBusy(ctx, change, freed, taken),
 		b.primary.FollowBusy(ctx, change, freed, taken))

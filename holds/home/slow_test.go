@@ -14,10 +14,9 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// The effects on two processes when Redis continues, but its answers are lost or late.
+// The effects on two processes when Redis is running, but its responses are lost or late.
 
-// slowPair is two processes with the timeouts of the program, each with its own connection to one Redis, and one
-// PostgreSQL.
+// slowPair is two processes with the program's timeouts, each with its own connection to one Redis, and one PostgreSQL.
 func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct holds.Backend) {
 	t.Helper()
 	url := database(t)
@@ -41,9 +40,9 @@ func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct 
 	return nodes, lines, direct
 }
 
-// TestSlowRedisIsLeft makes every answer half a second late, or loses it although the call is executed. A caller
-// waits for at most half a second, no client is refused its own holds, watchers receive all events, and it ends
-// without intervention.
+// TestSlowRedisIsLeft makes every response half a second late, or loses it although the call is executed. A caller
+// waits for at most half a second, no client is refused its own holds, watchers receive all events, and the nodes
+// recover without intervention.
 func TestSlowRedisIsLeft(t *testing.T) {
 	const most = 500 * time.Millisecond
 	for name, strike := range map[string]func(line *redistest.Proxy, on bool){
@@ -77,8 +76,8 @@ func TestSlowRedisIsLeft(t *testing.T) {
 				defer mu.Unlock()
 				waited = append(waited, took)
 			}
-			// The first finds out with a claim that Redis executes, on the existing connection; then several find out
-			// together.
+			// The first call to notice is a claim that Redis executes, on the existing connection. Then several calls
+			// notice together.
 			var all sync.WaitGroup
 			made := make([]holds.Hold, 6)
 			take := func(i int) {
@@ -151,7 +150,7 @@ func TestSlowRedisIsLeft(t *testing.T) {
 					}
 				}
 			}
-			// The sum of the events equals the live holds: each start and each end was sent once.
+			// The sum of the events equals the live holds: each hold's start and end was sent once.
 			after := claim(t, a, wish("after", bela))
 			live, over := map[string]bool{before.ID: true}, map[string]bool{}
 			for e := (holds.Event{}); e.HoldID != after.ID; {

@@ -29,15 +29,15 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// Three nodes, each in a separate process. One node at a time loses its link to Redis or to PostgreSQL, or is stopped
-// for a moment.
+// Three nodes, each in a separate process. One node at a time loses its link to Redis or to PostgreSQL, or is briefly
+// stopped.
 
 const (
 	childRedis    = "HOLDFAST_TEST_HOME_REDIS"
 	childPostgres = "HOLDFAST_TEST_HOME_POSTGRES"
 )
 
-// request is a request to a child, and reply its answer.
+// request is a request to a child, and reply is its response.
 type request struct {
 	N          int
 	Extend     string // the id of a hold
@@ -123,8 +123,7 @@ type child struct {
 	mu      sync.Mutex
 	n       int
 	waiting map[int]chan reply
-	// starts and ends of a stop or of a cut from PostgreSQL: during one, a refusal does not mean a
-	// change of home
+	// when stops, and cuts from PostgreSQL, start and end: during one, a refusal does not mean that the home changed
 	strikes atomic.Int64
 }
 
@@ -207,8 +206,8 @@ func (c *child) ask(r request) (reply, error) {
 	}
 }
 
-// court judges the acknowledgements of clients: two of them must never have an acknowledged hold of one slot at
-// the same time.
+// court judges the acknowledgements that clients get: two clients must never have acknowledged holds on one slot at the
+// same time.
 type court struct {
 	mu      sync.Mutex
 	live    map[string]map[string]time.Time // by specialist and hold: when it expires
@@ -218,15 +217,14 @@ type court struct {
 	wrong   []string
 }
 
-// answers records the first answer of a node after refusals since an instant.
+// answers records a node's first success after a series of refusals.
 func (c *court) answers(since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.longest = max(c.longest, time.Since(since))
 }
 
-// gives notes an acknowledged hold. margin covers the possible difference between the clocks and
-// the deadline.
+// gives notes an acknowledged hold. margin allows for differences between the clocks and the deadline.
 func (c *court) gives(specialist string, a reply) {
 	const margin = 250 * time.Millisecond
 	c.mu.Lock()
@@ -245,7 +243,7 @@ func (c *court) gives(specialist string, a reply) {
 	c.live[specialist][a.ID] = a.Expires
 }
 
-// loses notes that an acknowledged hold is gone before its time.
+// loses notes that an acknowledged hold was lost before it expired.
 func (c *court) loses(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -291,8 +289,8 @@ var faults = []fault{
 	{"cut from both", func(c, _ *child, on bool) { c.redis.Away(on); withoutPostgres(c, on) }},
 }
 
-// TestFaultOfOneNodeGivesNoTimeTwice causes a fault at one node after another. Its long form is a series of
-// faults of one kind:
+// TestFaultOfOneNodeGivesNoTimeTwice causes a fault on one node after another. Its long form is a series of faults of
+// one kind:
 //
 //	HOLDFAST_HOME_FAULTS=1000   how often a node is struck, instead of 12 times
 //	HOLDFAST_HOME_KIND=cut      only faults of this kind: cut or pause
@@ -396,7 +394,7 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 	}
 }
 
-// tally is the progress of a series of runs, in a file with one line for each 25 faults of a run.
+// tally is the progress of a series of runs, in a file with one line per 25 faults in a run.
 type tally struct {
 	*testing.T
 	name   string
@@ -422,7 +420,7 @@ func openTally(t *testing.T, name string) *tally {
 	return y
 }
 
-// write appends the progress: the faults of all runs, and the results of this one.
+// write appends the progress: the fault count of all runs, and the results of this one.
 func (y *tally) write(faults int, c *court) {
 	if y.name == "" {
 		return

@@ -14,7 +14,7 @@ import (
 
 var ctx = context.Background()
 
-// wish is a claim for half an hour of a specialist, n half hours from now.
+// wish is a claim for half an hour of a specialist's time, n half hours from now.
 func wish(specialistID string, n int, owner holds.Owner) holds.Claim {
 	start := time.Now().UTC().Truncate(time.Hour).Add(time.Duration(n) * 30 * time.Minute)
 	end := start.Add(30 * time.Minute)
@@ -103,7 +103,7 @@ func BenchmarkClaimRelease(b *testing.B) {
 	})
 }
 
-// BenchmarkClaimParallel32 runs 32 clients who each claim and release at 32 specialists in turn, with one
+// BenchmarkClaimParallel32 runs 32 clients, each claiming and releasing holds on 32 specialists in turn, with one
 // watcher.
 func BenchmarkClaimParallel32(b *testing.B) {
 	t := New(Options{})
@@ -130,8 +130,8 @@ func BenchmarkClaimParallel32(b *testing.B) {
 	all.Wait()
 }
 
-// BenchmarkClaimCrowded measures a claim and release at a specialist who has a thousand other holds, and a
-// refused claim.
+// BenchmarkClaimCrowded measures a claim and release for a specialist who has a thousand other holds, and a rejected
+// claim.
 func BenchmarkClaimCrowded(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()
@@ -166,7 +166,7 @@ func BenchmarkLapse100k(b *testing.B) {
 	}
 }
 
-// perSpecialist is how many holds a specialist has if there are many.
+// perSpecialist is how many holds a specialist has when there are many.
 const perSpecialist = 50
 
 // lapseAtOnce lets n holds expire at one instant, after the given time, and calls full when all of them exist. It
@@ -245,7 +245,7 @@ func BenchmarkExtend(b *testing.B) {
 	}
 }
 
-// name0 keeps the creation of names out of the measured time.
+// name0 keeps name creation out of the measured time.
 var name0 = func() (names [1000]holds.Owner) {
 	for i := range names {
 		names[i] = name(i)
@@ -293,8 +293,8 @@ func BenchmarkAvailable(b *testing.B) {
 	}
 }
 
-// BenchmarkSelected measures a poll: the client's own selection is renewed, and those of one specialist's day are
-// listed, among 500 clients who look at twenty specialists.
+// BenchmarkSelected measures a poll: it renews the client's own selection and lists the selections on one specialist's
+// day, with 500 clients looking at twenty specialists.
 func BenchmarkSelected(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()

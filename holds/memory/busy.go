@@ -25,7 +25,7 @@ func maskOf(t holds.Ticks) (mask busyDay) {
 	return mask
 }
 
-// FollowBusy implements holds.Busy. Changes come in the order of their numbers, so the table does not compare them.
+// FollowBusy implements holds.Busy. Changes arrive in numerical order, so the table does not compare their numbers.
 func (b *Backend) FollowBusy(_ context.Context, _ int64, freed, taken holds.Booked) error {
 	if err := b.setBusy(freed.SpecialistID, freed.Ticks(), false); err != nil {
 		return err

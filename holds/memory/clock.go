@@ -6,7 +6,7 @@ import (
 )
 
 // clock returns the monotonic and the wall time together. It reads the cheap monotonic clock every time and the wall
-// clock once a second. So a step of the wall clock shows within 1 s, and only in the instants for display.
+// clock once a second. So a jump of the wall clock shows within 1 s, and only in the displayed times.
 type clock struct {
 	began time.Time
 	zero  atomic.Int64 // the wall clock at monotonic 0, in Unix nanoseconds
@@ -34,5 +34,5 @@ func (c *clock) now() instant {
 	return instant{mono: mono, wall: time.Unix(0, c.zero.Load()+int64(mono)).UTC()}
 }
 
-// at returns the wall time at a monotonic time, unless the wall clock is set before then.
+// at returns the wall time at a monotonic time, provided that the wall clock is not set before then.
 func (i instant) at(mono time.Duration) time.Time { return i.wall.Add(mono - i.mono) }

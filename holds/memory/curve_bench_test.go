@@ -12,9 +12,9 @@ import (
 
 var mostHolds = flag.Int("holds", 1000, "how many holds BenchmarkCurveOfHolds goes up to, by tens")
 
-// BenchmarkCurveOfHolds measures a claim and its release with more and more live holds, fifty for each specialist, by
-// one client and by 32. It also measures the memory for each hold, and the delay of the last event when all expire at
-// one instant.
+// BenchmarkCurveOfHolds measures a claim and its release with a growing number of live holds, fifty per specialist, by
+// one client and by 32. It also measures the memory per hold, and the delay of the last event when all holds expire at
+// once.
 func BenchmarkCurveOfHolds(b *testing.B) {
 	for n := 1000; n <= max(*mostHolds, 1000); n *= 10 {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -38,8 +38,8 @@ func BenchmarkCurveOfHolds(b *testing.B) {
 	}
 }
 
-// claimAmong makes n clients claim and release at one specialist after the other, and returns how long each took, in
-// order.
+// claimAmong makes n clients claim and release holds on one specialist after another, and returns how long each took,
+// in order.
 func claimAmong(b *testing.B, t *Backend, holds, clients, each int) []time.Duration {
 	specialists := holds / perSpecialist
 	took := make([][]time.Duration, clients)
@@ -62,7 +62,7 @@ func claimAmong(b *testing.B, t *Backend, holds, clients, each int) []time.Durat
 	return sorted
 }
 
-// inUse returns the size of the heap after garbage collection.
+// inUse returns the heap size after garbage collection.
 func inUse() uint64 {
 	runtime.GC()
 	runtime.GC()

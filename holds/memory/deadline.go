@@ -3,7 +3,7 @@ package memory
 import "time"
 
 // deadlines is a heap of holds, with the first to expire on top. It stores the deadlines next to the records, so that
-// moving a hold reads no other records. Every record stores its index in the heap.
+// moving a hold does not read other records. Every record stores its index in the heap.
 type deadlines []due
 
 type due struct {
@@ -37,7 +37,7 @@ func (d *deadlines) remove(r *record) {
 // changed moves a record to its position after its deadline changed.
 func (d deadlines) changed(r *record) { d.sift(r.place, due{r.deadline(), r}) }
 
-// sift puts x in its position in the heap, moving up or down from a free position.
+// sift puts x into its position in the heap, moving up or down from a free position.
 func (d deadlines) sift(place int, x due) {
 	for place > 0 {
 		parent := (place - 1) / 2

@@ -9,7 +9,7 @@ import (
 // Epoch implements holds.Table.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 
-// Publish implements holds.Table. If At is zero, the event gets the instant of the call.
+// Publish implements holds.Table. If At is zero, the event gets the time of the call.
 func (b *Backend) Publish(_ context.Context, e holds.Event) error {
 	if b.closed.Load() {
 		return holds.ErrClosed

@@ -58,7 +58,7 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 }
 
 // enterFor locks the shard of a claim. If the claim needs resources and displaces, it locks all shards: the holds that
-// it has to end can be in any of them.
+// it has to end can be in any shard.
 func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func()) {
 	if len(c.Needs) == 0 {
 		return s.enter(), s.Unlock
@@ -233,7 +233,7 @@ func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, 
 
 // own runs do on a live hold of this owner, under the locks of its client and its shard.
 //
-// Errors: ErrNotFound, ErrNotOwner, ErrClosed, and those of do.
+// Errors: ErrNotFound, ErrNotOwner, ErrClosed, and any error from do.
 func (b *Backend) own(id string, owner holds.Owner, do func(*shard, *record, instant) error) error {
 	if b.closed.Load() {
 		return holds.ErrClosed

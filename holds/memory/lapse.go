@@ -9,8 +9,8 @@ import (
 	"holdfast/holds"
 )
 
-// sweepGap is the minimum time between two sweeps, so that many holds that expire one after another do not cause a
-// wake-up each.
+// sweepGap is the minimum time between two sweeps, so that many holds expiring in quick succession do not each cause a
+// wake-up.
 const sweepGap = 2 * time.Millisecond
 
 const never = time.Duration(math.MaxInt64)
@@ -43,7 +43,7 @@ func (a *wakeUp) notLater(t time.Duration) {
 	}
 }
 
-// sweep ends expired holds and selections on time when no other call does so. It runs until Close.
+// sweep ends expired holds and selections on time when no other call has ended them. It runs until Close.
 func (b *Backend) sweep() {
 	timer := time.NewTimer(never)
 	defer timer.Stop()
@@ -66,8 +66,8 @@ func (b *Backend) sweep() {
 	}
 }
 
-// sweepOnce ends all expired holds and selections and returns the next deadline. It publishes all ends before it
-// cleans up the chains, so that the last of many ends is not late.
+// sweepOnce ends all expired holds and selections and returns the next deadline. It publishes all ends before it cleans
+// up the chains, so that the last of many events is not late.
 func (b *Backend) sweepOnce() (next time.Duration) {
 	next = b.selections.sweep()
 	var gone [][]*record
@@ -122,8 +122,8 @@ func (d *doubts) take() []holds.Hold {
 	return list
 }
 
-// resolve asks about expired pinned holds and publishes how they ended. It is separate from the sweep because an
-// answer may take long.
+// resolve asks about expired pinned holds and publishes how they ended. It is separate from the sweep because it can
+// take a long time to find out.
 func (b *Backend) resolve() {
 	for {
 		select {

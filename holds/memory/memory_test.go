@@ -11,7 +11,7 @@ func TestBackend(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{Open: open, Virtual: true, Queue: 1024})
 }
 
-// open is New with a small queue for watchers, and a check of the whole backend after the test.
+// open is New with a small watcher queue. After the test, it checks the whole backend.
 func open(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 	b := New(Options{Booked: booked, WatchQueue: 1024})
 	t.Cleanup(func() { check(t, b) })

@@ -16,8 +16,8 @@ import (
 type presence struct {
 	mu   sync.RWMutex
 	byID map[string]*present
-	// order has the specialists who are online, by load, then id. It is read far more often than a specialist goes
-	// online or offline or starts a session.
+	// order contains the online specialists, by load, then id. It is read far more often than a specialist goes online
+	// or offline or starts a session.
 	order []*present
 }
 
@@ -43,7 +43,7 @@ func (p *presence) of(specialistID string) *present {
 	return one
 }
 
-// come and leave maintain the order. A load changes between a leave and a come.
+// come and leave maintain the order. A load changes only between a leave and a come.
 func (p *presence) come(one *present) {
 	i, _ := slices.BinarySearchFunc(p.order, one, byLoad)
 	p.order = slices.Insert(p.order, i, one)
@@ -111,7 +111,7 @@ func (b *Backend) OfflineUnheard(_ context.Context, specialistID string, staleAf
 	return p.hide(one), nil
 }
 
-// hide removes a specialist from every answer and reports whether they were in any.
+// hide removes a specialist from every list and reports whether they were on any.
 func (p *presence) hide(one *present) bool {
 	if !one.Online {
 		return false

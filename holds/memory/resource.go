@@ -8,22 +8,21 @@ import (
 	"holdfast/holds"
 )
 
-// resources has the holds that take resources, by resource. A resource is never a specialist, so it is in no shard.
-// The lock of resources is acquired last, after those of clients and shards. A change of a hold is applied here
-// before its shard's lock is released.
+// resources indexes the holds that take resources by resource. A resource is never a specialist, so it is in no shard.
+// The lock of resources is acquired last, after the locks of clients and shards. When a hold changes, resources is
+// updated before the lock of the hold's shard is released.
 //
-// An expired hold that its shard has not ended yet is still in this table and conflicts with no
-// claim.
+// An expired hold that its shard has not ended yet is still in this table, but conflicts with no claim.
 type resources struct {
 	sync.Mutex
 	of map[string][]*share
 
-	// claims is locked, before any shard's lock, by a claim that is about to take a resource. So no claim on another
-	// specialist, which may be in another shard, can take the resource between the choice and the insertion.
+	// A claim that is about to take a resource locks claims before any shard's lock. So no claim for another
+	// specialist, who may be in another shard, can take the resource between the choice and the insertion.
 	claims sync.Mutex
 }
 
-// share is the copy of a hold for readers of one of its resources that do not have the lock of its shard.
+// share is a copy of a hold. Code that reads one of the hold's resources without the lock of its shard reads this copy.
 type share struct {
 	holds.Hold
 	r        *record
@@ -32,7 +31,7 @@ type share struct {
 
 func (rs *resources) open() { rs.of = make(map[string][]*share) }
 
-// keep stores the current state of a hold.
+// keep stores a hold's current state.
 func (rs *resources) keep(r *record) {
 	if r.Resources == "" {
 		return
@@ -79,10 +78,9 @@ type chosen struct {
 	victims []*record
 }
 
-// choose picks the first resource of each group that no live hold takes for a conflicting time. It ignores the holds
+// choose picks the first resource in each group that no live hold takes for a conflicting time. It ignores the holds
 // for which spared returns true. If there is no such resource and c displaces, it picks the first one without a
-// conflicting pinned hold. If that fails too, until is the instant at which the last of the conflicting holds
-// expires.
+// conflicting pinned hold. If that fails too, until is the instant at which the last of the conflicting holds expires.
 func (rs *resources) choose(c *holds.Claim, now time.Duration, spared func(*record) bool) (picked chosen,
 	until time.Time, ok bool) {
 	if len(c.Needs) == 0 {
@@ -146,7 +144,7 @@ func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration,
 
 func nobody(*record) bool { return false }
 
-// endLapsed ends the expired holds of these resources, so that events are published in the order in which they took
+// endLapsed ends the expired holds on these resources, so that events are published in the order in which they took
 // effect.
 func (b *Backend) endLapsed(needs [][]string) {
 	var specialists []string

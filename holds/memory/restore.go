@@ -59,7 +59,7 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	return r.Hold, nil
 }
 
-// restore sets a hold to the remaining time of another one. Its ExpiresAt and MaxExpiresAt remain those that
+// restore sets a hold's remaining time to that of another one. Its ExpiresAt and MaxExpiresAt stay the ones that
 // clients have received.
 func (s *shard) restore(r *record, x *holds.Remains, now instant) {
 	left := func(t time.Time) time.Duration { return now.mono + max(0, t.Sub(now.wall)) }

@@ -11,8 +11,8 @@ import (
 )
 
 // selections records which slots clients are looking at. Nearly all selections have the same lifetime, so a ring in
-// the order of their renewal is also in the order of their deadlines. A selection that was taken over from another
-// backend is inserted at its deadline.
+// renewal order is also in deadline order. A selection that was taken over from another backend is inserted at its
+// deadline.
 type selections struct {
 	mu          sync.Mutex
 	b           *Backend
@@ -164,7 +164,7 @@ func (ss *selections) renew(s *selection, now instant) {
 	ss.lapseAt(s, now.mono+holds.SelectionTTL, now)
 }
 
-// lapseAt sets the deadline of s and moves it to its place in the ring, which is nearly always the end.
+// lapseAt sets the deadline of s and moves it to its position in the ring, which is nearly always the end.
 func (ss *selections) lapseAt(s *selection, deadline time.Duration, now instant) {
 	s.deadline, s.ExpiresAt = deadline, now.at(deadline)
 	s.previous.next, s.next.previous = s.next, s.previous

@@ -10,7 +10,7 @@ import (
 	"holdfast/holds"
 )
 
-// shard has the holds of some specialists: in a table by place, by specialist, and by deadline.
+// shard contains the holds of some specialists, indexed by place, by specialist and by deadline.
 type shard struct {
 	sync.Mutex
 	b           *Backend
@@ -47,7 +47,7 @@ type record struct {
 	gone           atomic.Bool
 }
 
-// deadline returns the instant from which on the hold does not exist.
+// deadline returns the instant from which the hold no longer exists.
 func (r *record) deadline() time.Duration { return max(r.expires, r.pinned) }
 
 func (s *shard) open(b *Backend, number int) {
@@ -59,7 +59,8 @@ func (b *Backend) shardOf(specialistID string) *shard {
 	return &b.shards[maphash.String(b.seed, specialistID)&uint64(len(b.shards)-1)]
 }
 
-// shardsOf returns the shards of these specialists, of all if none are given, each once and in the order to lock them.
+// shardsOf returns the shards of these specialists (all shards if none are given), each once and in the order in which
+// to lock them.
 func (b *Backend) shardsOf(specialistIDs []string) (list []*shard) {
 	wanted := make([]bool, len(b.shards))
 	for _, id := range specialistIDs {
@@ -84,7 +85,7 @@ func (s *shard) enter() instant {
 	return now
 }
 
-// lapse ends up to 64 holds whose deadline has passed, in the order of the deadlines.
+// lapse ends up to 64 holds whose deadline has passed, in deadline order.
 func (s *shard) lapse(now instant) {
 	var some [64]*record
 	ended := some[:0]
@@ -142,8 +143,8 @@ func (s *shard) settle(r *record, now instant) {
 	s.b.resources.keep(r)
 }
 
-// wakeBy wakes the sweeper when r expires, if r is the first hold of the shard to expire. Otherwise an earlier hold
-// has already set the wake-up.
+// wakeBy wakes the sweeper when r expires, if r is the first hold of the shard to expire. Otherwise the wake-up is
+// already set for an earlier hold.
 func (s *shard) wakeBy(r *record) {
 	if r.place == 0 {
 		s.b.wake.notLater(r.deadline())
@@ -180,7 +181,7 @@ func (s *shard) remove(r *record) {
 	s.deadlines.remove(r)
 }
 
-// leave leaves it to the sweeper to clean up a hold that ended without its client's lock.
+// leave marks a hold that ended without its client's lock, for the sweeper to clean up.
 func (s *shard) leave(r *record) {
 	r.gone.Store(true)
 	s.gone = append(s.gone, r)
@@ -214,7 +215,7 @@ func (s *shard) take() *record {
 	return r
 }
 
-// mostSpents is the maximum number of free records that a shard retains after a burst of claims.
+// mostSpents is the maximum number of free records a shard retains after a burst of claims.
 const mostSpents = 64
 
 // keep stores an unreferenced record for the next claim.

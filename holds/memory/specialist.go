@@ -9,8 +9,8 @@ import (
 // specialist has the holds of one specialist by slot start, then seat. The entry stays after the last hold has
 // ended: there are never more entries than specialists.
 //
-// The slots of two holds are disjoint or belong to one session, so only a few holds are near any span. reach is the
-// largest extent of a buffer so far. It only grows, so it may be larger than the live holds need.
+// The slots of two holds are disjoint or belong to one session, so only a few holds are near any span. reach is how far
+// any hold so far extended from its slot's start. It only grows, so it can be larger than the live holds need.
 type specialist struct {
 	holds []*record
 	busy  busyTime
@@ -27,7 +27,7 @@ func (s *shard) of(specialistID string) *specialist {
 	return of
 }
 
-// near returns the holds that may conflict with a span, and perhaps some that do not. The result is a part of
+// near returns the holds that can conflict with a span, and possibly some that do not. The result is a part of
 // of.holds.
 func (of *specialist) near(span *holds.Span) []*record {
 	earliest, latest := bounds(span)
@@ -39,7 +39,7 @@ func (of *specialist) near(span *holds.Span) []*record {
 	return of.holds[from:to]
 }
 
-// bounds returns the start and end of slot and buffers together, in Unix seconds and rounded outwards.
+// bounds returns the start and end of the slot and buffers together, in Unix seconds and rounded outwards.
 func bounds(span *holds.Span) (earliest, latest int64) {
 	return min(span.SlotStart.Unix(), span.BusyStart.Unix()), max(span.SlotEnd.Unix(), span.BusyEnd.Unix()) + 1
 }

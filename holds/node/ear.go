@@ -8,8 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// Ear tracks whether the events of all nodes are being received. Set and Wait are safe for
-// concurrent use.
+// Ear tracks whether this node is receiving the events of all nodes. Set and Wait are safe for concurrent use.
 type Ear struct {
 	of   string
 	mu   sync.Mutex
@@ -20,7 +19,7 @@ type Ear struct {
 // NewEar returns an Ear that is off. of names the server that sends the events.
 func NewEar(of string) *Ear { return &Ear{of: of, live: make(chan struct{})} }
 
-// Set records whether events are received from now on.
+// Set records whether events are being received from now on.
 func (e *Ear) Set(on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -33,8 +32,8 @@ func (e *Ear) Set(on bool) {
 	e.on = on
 }
 
-// Wait waits until events are received. It returns holds.ErrUnavailable when ctx ends and holds.ErrClosed when closed
-// ends.
+// Wait waits until events are being received. It returns holds.ErrUnavailable when ctx is done and holds.ErrClosed when
+// closed is done.
 func (e *Ear) Wait(ctx, closed context.Context) error {
 	e.mu.Lock()
 	live := e.live

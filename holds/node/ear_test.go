@@ -12,8 +12,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// TestEarWaitsForEvents: a call waits while events are not received. It ends when they are, when its own context
-// ends, or when the backend is closed.
+// TestEarWaitsForEvents: a call waits while events are not being received. It returns when they are, when its own
+// context is done, or when the backend is closed.
 func TestEarWaitsForEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

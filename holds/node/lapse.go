@@ -10,26 +10,26 @@ import (
 
 const (
 	sweepEvery = time.Second // without any event, for holds about which this node received no event
-	// the same while the server has nothing that can expire, so that an idle node stays idle
+	// the same while nothing on the server can expire, so that an idle node stays idle
 	sweepRest = 5 * time.Second
 	sweepGap  = 2 * time.Millisecond // the minimum time between two sweeps
 
 	// SweepMost is the maximum number of holds, selections or doubts in one sweep. The server serves no other call
 	// during a sweep.
 	SweepMost = 256
-	// Nothing is the result of a sweep if the server has nothing that can expire. It is longer than any deadline.
+	// Nothing is the result of a sweep if nothing on the server can expire. It is longer than any deadline.
 	Nothing = time.Duration(1<<63 - 1)
 	// DoubtLease is the time that a node has to find out whether a hold was booked, before another node
 	// asks.
 	DoubtLease = 5 * time.Second
 )
 
-// Sweeper ends holds and selections that expire, whichever node created them. It sweeps at each deadline that this
-// node has received in an event, and also once a second, or every five while the server has nothing that can expire. If
-// several nodes sweep at the same time, the first finds the expired holds, so each end is published once.
+// Sweeper ends holds and selections that expire, whichever node created them. It sweeps at each deadline that this node
+// has received in an event, and also once a second, or every five seconds while nothing on the server can expire. If
+// several nodes sweep at the same time, only the first finds the expired holds, so each end is published once.
 //
-// A pinned hold that has expired is a doubt: a node has to ask whether it was booked. That may take long, so it runs
-// in a separate goroutine.
+// A pinned hold that has expired is a doubt: a node has to ask whether it was booked. That can take a long time, so it
+// runs in a separate goroutine.
 type Sweeper struct {
 	sweep   func(ctx context.Context, doubts int) (next time.Duration, taken []string)
 	resolve func(ctx context.Context, doubt string)
@@ -43,9 +43,9 @@ type Sweeper struct {
 	given  chan struct{}
 }
 
-// NewSweeper returns a Sweeper that calls sweep and resolve. sweep ends what has expired and returns the time until
-// the next expiry: less than 0 if it is unknown, Nothing if nothing can expire. It takes at most the given number of
-// doubts. resolve asks about one doubt and publishes the end.
+// NewSweeper returns a Sweeper that calls sweep and resolve. sweep ends expired holds and selections and returns the
+// time until the next expiry: less than 0 if it is unknown, Nothing if nothing can expire. It takes at most the given
+// number of doubts. resolve asks about one doubt and publishes how the hold ended.
 func NewSweeper(sweep func(ctx context.Context, doubts int) (time.Duration, []string),
 	resolve func(context.Context, string)) *Sweeper {
 	return &Sweeper{sweep: sweep, resolve: resolve, signal: make(chan struct{}, 1), given: make(chan struct{}, 1)}
@@ -71,8 +71,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Expect schedules a sweep for the expiry of the hold or selection of an event. It computes with durations, because
-// the clocks of the server and of this node may differ.
+// Expect schedules a sweep for when the hold or selection in an event expires. It uses durations, because the server's
+// clock and this node's clock may differ.
 func (s *Sweeper) Expect(e *holds.Event) {
 	switch e.Kind {
 	case holds.EventHold, holds.EventHeartbeat:
@@ -82,7 +82,7 @@ func (s *Sweeper) Expect(e *holds.Event) {
 	}
 }
 
-// Sweep ends expired holds and selections until ctx ends.
+// Sweep ends expired holds and selections until ctx is done.
 func (s *Sweeper) Sweep(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -97,7 +97,7 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 			timer.Reset(left)
 			continue
 		}
-		// Events from here on schedule their own sweep; this sweep finds everything before that.
+		// Events received from here on schedule their own sweep; this sweep covers everything before that.
 		s.set(time.Now().Add(sweepRest))
 		take := SweepMost
 		if s.Asking() { // a doubt whose answer takes long must be available to another node when its lease has expired
@@ -128,8 +128,7 @@ func (s *Sweeper) left() time.Duration {
 	return time.Until(s.at)
 }
 
-// Asking reports whether this node is still asking about doubts. It takes no more doubts until it has finished with
-// all of them.
+// Asking reports whether this node is still asking about doubts. While it is, it takes no more doubts.
 func (s *Sweeper) Asking() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +160,7 @@ func (s *Sweeper) asked() {
 	s.asking = len(s.doubts) > 0
 }
 
-// Resolve asks about doubts until ctx ends.
+// Resolve asks about doubts until ctx is done.
 func (s *Sweeper) Resolve(ctx context.Context) {
 	for {
 		select {

@@ -12,8 +12,7 @@ import (
 	"holdfast/holds/node"
 )
 
-// sweeps is a server with a Sweeper, in virtual time. It records when the Sweeper sweeps, and how many doubts it
-// takes.
+// sweeps is a server with a Sweeper in virtual time. It records when the Sweeper sweeps and how many doubts it takes.
 type sweeps struct {
 	*node.Sweeper
 	start time.Time
@@ -55,7 +54,7 @@ func (s *sweeps) answer(next time.Duration, doubts ...string) {
 	s.next, s.give = next, doubts
 }
 
-// until advances the clock to an instant after the start, and returns the times of the sweeps since the last call.
+// until advances the clock to a time after the start, and returns the times of the sweeps since the last call.
 func (s *sweeps) until(at time.Duration) []time.Duration {
 	time.Sleep(at - time.Since(s.start))
 	synctest.Wait()
@@ -66,7 +65,7 @@ func (s *sweeps) until(at time.Duration) []time.Duration {
 	return list
 }
 
-// TestSweepRunsAtDeadline: a node sweeps when a hold or selection about which it received an event expires, and
+// TestSweepRunsAtDeadline: a node sweeps when a hold or selection that it received an event about expires, and
 // otherwise at most every 5 seconds.
 func TestSweepRunsAtDeadline(t *testing.T) {
 	t.Parallel()
@@ -128,8 +127,8 @@ func TestSweepTakesNoDoubtsWhileAsking(t *testing.T) {
 	})
 }
 
-// TestVerdictAsksForBooking: a pinned hold that expired was booked or not. A doubt that cannot be read, and a doubt
-// that the node cannot ask about, ends as an expired hold.
+// TestVerdictAsksForBooking: a pinned hold that expired was booked or not. If a doubt cannot be read, or the node
+// cannot ask about it, the hold ends as expired.
 func TestVerdictAsksForBooking(t *testing.T) {
 	t.Parallel()
 	doubt := `{"id":"h","appointmentTypeId":"checkup","specialistId":"ada","owner":"` + owner.String() +

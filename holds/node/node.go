@@ -1,6 +1,6 @@
-// Package node contains the code that the backends of several processes share, whichever server stores their live
-// state: the format of stored holds and events, the sweep of expired holds, and whether the events of the other nodes
-// are received.
+// Package node contains the code shared by the backends that serve several processes, whichever server stores their
+// live state: the format of stored holds and events, the sweep for expired holds, and the tracking of whether events
+// from other nodes are being received.
 package node
 
 import "time"

@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// These types are the stored form of the live state, as Go reads it. Instants are Unix milliseconds, 0 for none.
+// These types are the stored form of live state, as Go reads it. Times are in Unix milliseconds, 0 for none.
 
 type spanJSON struct {
 	SlotStart         int64  `json:"slotStart,omitzero"`
@@ -49,7 +49,7 @@ type holdJSON struct {
 	ExpiresAt    int64  `json:"expiresAt"` // of a doubt
 }
 
-// ReadHold reads a hold and the name of the last call that changed it.
+// ReadHold reads a hold and the name of the call that last changed it.
 func ReadHold(text string) (h holds.Hold, call string, err error) {
 	r, call, err := readRemains(text)
 	return r.Hold, call, err

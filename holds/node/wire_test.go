@@ -19,8 +19,8 @@ var (
 	}
 )
 
-// TestEventIsReadBack: a node reads from an event everything that another node wrote, except its number. A new field
-// of Event fails this test until the event carries it.
+// TestEventIsReadBack: a node reads back everything that another node wrote in an event, except its number. If a new
+// field of Event is not in the stored event, this test fails.
 func TestEventIsReadBack(t *testing.T) {
 	t.Parallel()
 	full := holds.Event{
@@ -56,8 +56,8 @@ const stored = `{"id":"h","appointmentTypeId":"checkup","specialistId":"ada","ow
 	`"slotEnd":1795426200000,"busyStart":1795423800000,"busyEnd":1795427100000,"seat":2,"resources":"room-1",` +
 	`"lapsesAt":1795424460000,"pinnedUntil":PIN,"maxExpiresAt":1795425300000,"life":900000,"restarts":3,"call":"c1"}`
 
-// TestHoldExpiresWithItsPin: a hold ends at the later of its expiry and the end of its pin. Another backend that
-// takes it over gets both.
+// TestHoldExpiresWithItsPin: a hold ends at the later of its expiry and the end of its pin. A backend that takes the
+// hold over gets both.
 func TestHoldExpiresWithItsPin(t *testing.T) {
 	t.Parallel()
 	for pin, minutes := range map[string]int{"0": 1, "1795424520000": 2} {
@@ -82,7 +82,7 @@ func TestHoldExpiresWithItsPin(t *testing.T) {
 	}
 }
 
-// TestSelectionIsRead: a selection has no deadline in its text.
+// TestSelectionIsRead: a selection's text contains no deadline.
 func TestSelectionIsRead(t *testing.T) {
 	t.Parallel()
 	text := `{"owner":"` + owner.String() + `","appointmentTypeId":"checkup","specialistId":"ada","seat":2,` +
@@ -97,7 +97,7 @@ func TestSelectionIsRead(t *testing.T) {
 	}
 }
 
-// TestInstantKeepsZero: 0 is no time, and a positive duration never becomes 0.
+// TestInstantKeepsZero: 0 means no time, and a positive duration never becomes 0.
 func TestInstantKeepsZero(t *testing.T) {
 	t.Parallel()
 	if got := node.Unix(time.Time{}); got != 0 || !node.Instant(0).IsZero() {

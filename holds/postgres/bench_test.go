@@ -16,8 +16,7 @@ import (
 
 const callers = 32
 
-// many are claims that do not conflict: ten for each of a hundred specialists, each by a different
-// client.
+// many contains claims that do not conflict: ten for each of a hundred specialists, each by a different client.
 func many() []holds.Claim {
 	claims := make([]holds.Claim, 0, 1000)
 	for i := range cap(claims) {
@@ -51,10 +50,9 @@ func together(n int, do func(i int)) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkClaim takes holds from 32 callers, and compares this with the minimum that a claim has to do: a
-// transaction that takes the same two locks, searches for conflicts, counts the client's holds, inserts the row and
-// notifies, pipelined on as many connections of the same kind. The two take turns, and each turn begins without
-// holds.
+// BenchmarkClaim claims holds from 32 callers, and compares this with the minimum work of a claim: a transaction that
+// takes the same two locks, searches for conflicts, counts the client's holds, inserts the row and notifies, pipelined
+// on the same number and kind of connections. The two take turns, and each turn begins without holds.
 func BenchmarkClaim(b *testing.B) {
 	url := database(b)
 	live := open(b, url, Options{})
@@ -113,8 +111,8 @@ func BenchmarkClaim(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkDelay claims on one node and receives the event on another: the time from the call of Claim to the event,
-// without other load.
+// BenchmarkDelay claims on one node and receives the event on another. It measures the time from the Claim call to the
+// event, without other load.
 func BenchmarkDelay(b *testing.B) {
 	url := database(b)
 	here, there := open(b, url, Options{}), open(b, url, Options{})
@@ -154,7 +152,8 @@ func BenchmarkDelay(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkRestore takes over five hundred holds of as many specialists, a hundred in one step and one after another.
+// BenchmarkRestore takes over five hundred holds, each for a different specialist, both a hundred per step and one at a
+// time.
 func BenchmarkRestore(b *testing.B) {
 	const many = 500
 	table := open(b, database(b), Options{Timeout: 10 * time.Second})

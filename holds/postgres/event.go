@@ -13,11 +13,11 @@ import (
 
 const eventsChannel = "holdfast_holds"
 
-// Epoch implements holds.Table. Each node has its own epoch. It changes after events, or the whole live state, may
+// Epoch implements holds.Table. Each node has its own epoch, which changes when events, or the whole live state, may
 // have been lost.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 
-// Publish implements holds.Table. If At is zero, the event gets the instant of the call.
+// Publish implements holds.Table. If At is zero, the event gets the time of the call.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -36,7 +36,7 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	return b.call(ctx, `SELECT pg_notify($1, $2) IS NULL`, []any{eventsChannel, string(message)}, new(bool))
 }
 
-// Watch implements holds.Table. Error while no events are received: holds.ErrUnavailable.
+// Watch implements holds.Table. While no events are being received, it returns holds.ErrUnavailable.
 func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Watch, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
@@ -61,7 +61,7 @@ func (b *Backend) hear() {
 		heard, err := b.listen()
 		if b.done.Err() == nil {
 			if heard || !quiet { // once for each outage
-				b.logger.Warn("PostgreSQL event subscription interrupted; watchers restart", "error", b.translate(err))
+				b.logger.Warn("PostgreSQL event subscription interrupted; restarting watchers", "error", b.translate(err))
 			}
 			quiet = true
 			select {

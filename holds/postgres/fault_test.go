@@ -15,7 +15,7 @@ import (
 
 // Failures between a node and PostgreSQL, and in PostgreSQL.
 
-// through returns the URL of a database behind a proxy.
+// through returns the URL of a database, through a proxy.
 func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -30,7 +30,7 @@ func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 	return u.String(), proxy
 }
 
-// TestLostAnswerIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
+// TestLostAnswerIsNotRepeated loses the response to each call that changes a hold. The call finds out that it was
 // executed, and it was executed once.
 func TestLostAnswerIsNotRepeated(t *testing.T) {
 	direct := database(t)
@@ -126,7 +126,8 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestCutConnectionEndsEpoch: missed events are unknown, so every watcher starts over. The holds still exist.
+// TestCutConnectionEndsEpoch: the node cannot know which events it missed, so every watcher starts over. The holds
+// still exist.
 func TestCutConnectionEndsEpoch(t *testing.T) {
 	behind, proxy := through(t, database(t))
 	b := open(t, behind, Options{})
@@ -147,7 +148,7 @@ func TestCutConnectionEndsEpoch(t *testing.T) {
 	}
 }
 
-// cut waits until a watch reports that it may have missed events.
+// cut waits until a watch reports that it might have missed events.
 func cut(t *testing.T, w holds.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -163,7 +164,7 @@ func cut(t *testing.T, w holds.Watch) {
 	}
 }
 
-// TestServerCrashEmptiesTablesAndEndsWatches: the watches start again by themselves.
+// TestServerCrashEmptiesTablesAndEndsWatches: the watches restart automatically.
 func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)

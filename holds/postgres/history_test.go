@@ -12,7 +12,7 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the answers of two nodes are
+// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the results from two nodes are
 // possible for calls that run one at a time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,7 @@ import (
 	"holdfast/holds/node"
 )
 
-// endedFor is how long the database stores which call ended a hold. It is longer than the time for reading a result
-// back.
+// endedFor is how long the database remembers which call ended a hold. It is longer than reading a result back takes.
 const endedFor = 5 * time.Second
 
 // Claim implements holds.Table.
@@ -42,14 +41,14 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
 		return h, err
 	}
-	// A repeated claim would conflict with the hold of this one.
+	// A repeated claim would conflict with the hold from this one.
 	if h, call, look := b.readBack(ctx, id, err); look == nil && call == id {
 		return h, nil
 	}
 	return holds.Hold{}, err
 }
 
-// spanArgs returns the arguments that identify the time of a claim.
+// spanArgs returns the arguments that identify a claim's time.
 func spanArgs(s *holds.Span) []any {
 	return []any{s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(), s.SlotEnd.UnixMilli(),
 		s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli()}
@@ -68,7 +67,7 @@ func (b *Backend) take(ctx context.Context, text string, args []any) (holds.Hold
 	return answered(word, hold)
 }
 
-// answered reads an answer that is a hold or a word.
+// answered reads a response that is a hold or a word.
 func answered(word, hold string) (holds.Hold, error) {
 	switch word {
 	case "ok":
@@ -90,7 +89,7 @@ func answered(word, hold string) (holds.Hold, error) {
 
 const readHold = `SELECT holds_json(h)::text FROM holds_live h WHERE h.id = $1 AND h.deadline > holds_clock()`
 
-// readBack reads a hold after the answer to a call was lost, even if the caller has given up since then. If the
+// readBack reads a hold after the response to a call was lost, even if the caller has given up since then. If the
 // server refused the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
@@ -101,7 +100,7 @@ func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.
 	return b.hold(ctx, id)
 }
 
-// hold reads a live hold and the name of the last call that changed it.
+// hold reads a live hold and the name of the call that last changed it.
 func (b *Backend) hold(ctx context.Context, id string) (h holds.Hold, call string, err error) {
 	var text string
 	err = b.read(ctx, readHold, []any{id}, &text)
@@ -153,7 +152,7 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	return h, err
 }
 
-// prolong calls a function that changes when a hold expires. If its answer is lost, prolong reads from the hold
+// prolong calls a function that changes when a hold expires. If the response is lost, prolong reads from the hold
 // whether the call was executed.
 func (b *Backend) prolong(ctx context.Context, text, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	if b.closed.Load() {
@@ -204,7 +203,7 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.finish(ctx, id, owner, holds.EventRelease, reason)
 }
 
-// finish ends a hold. For endedFor after that, the database stores which call ended it, so that a lost answer can be
+// finish ends a hold. For endedFor after that, the database remembers which call ended it, so that a lost result can be
 // read back.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind,
 	reason holds.Reason) (bool, error) {

@@ -20,15 +20,14 @@ const (
 	hasMoved    = "HF001" // the error of holds_under
 )
 
-// These are the purposes of a call of holds_under.
+// These are the purposes for which holds_under is called.
 const (
 	aChange = iota
 	toFillSealed
 	toFillRemembered
 )
 
-// under passes the first argument of the function in text through holds_under, which fails unless the epoch is the
-// current one.
+// under wraps the first argument of the function in text in holds_under, which fails unless the epoch is current.
 //
 //	SELECT holds_deselect($1)  →  SELECT holds_deselect(holds_under($2, $3, $1::text))
 func under(text string, args []any, epoch uint64, how int) (string, []any) {

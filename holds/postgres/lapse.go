@@ -7,8 +7,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// sweep ends what has expired and returns the time until the next expiry: less than 0 if it is unknown, node.Nothing if
-// nothing can expire.
+// sweep ends expired holds and selections and returns the time until the next expiry: less than 0 if it is unknown,
+// node.Nothing if nothing can expire.
 func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []string) {
 	var next int64
 	var taken []string
@@ -23,8 +23,7 @@ func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []strin
 	return time.Duration(next) * time.Millisecond, taken
 }
 
-// resolve publishes the end of one hold. If that fails, a later sweep passes the doubt to a node
-// again.
+// resolve publishes how one hold ended. If that fails, a later sweep hands the doubt to a node again.
 func (b *Backend) resolve(ctx context.Context, doubt string) {
 	kind, reason := node.Verdict(doubt, b.booked)
 	err := b.call(ctx, `SELECT holds_resolve($1::text::json, $2, $3) IS NULL`,

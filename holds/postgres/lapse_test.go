@@ -25,7 +25,8 @@ func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	}
 }
 
-// sweepAlone sweeps until no other sweep is running: otherwise, a sweep only reports when to try again.
+// sweepAlone repeats the sweep until it runs alone. If another sweep is running, a sweep only reports when to try
+// again.
 func sweepAlone(t *testing.T, b *Backend) time.Duration {
 	t.Helper()
 	for {

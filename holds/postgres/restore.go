@@ -62,7 +62,7 @@ func (b *Backend) RestoreAll(ctx context.Context, all []holds.Remains) ([]holds.
 	return b.restoreAll(ctx, all, b.epoch.Load(), aChange)
 }
 
-// restoreAll restores holds under an epoch, 0 for none.
+// restoreAll restores holds under an epoch; 0 means none.
 func (b *Backend) restoreAll(ctx context.Context, all []holds.Remains, epoch uint64,
 	how int) ([]holds.Restored, error) {
 	batch := make([]remains, len(all))

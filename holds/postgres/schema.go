@@ -15,16 +15,16 @@ var sources embed.FS
 // files lists the files of sql/, each after the files that it uses.
 var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
-// version is the version of the text in sql/. TestVersionMatchesText checks that it changes with the text.
+// version is the version of the text in sql/. TestVersionMatchesText checks that it changes whenever the text does.
 const version = 10
 
-// schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers
-// before it.
+// schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers below
+// it.
 const schemaLock = 4716222640829337646 + 16
 
-// makeTables creates what is missing, at the start and after a broken connection: the server may then be a different
-// one. If a newer program has changed the database, it is used unchanged: each version can still call the functions
-// of the next one.
+// makeTables creates missing tables and functions, both at startup and after a broken connection, because the server
+// may then be a different one. If a newer program has changed the database, it is used unchanged: each version can
+// still call the next version's functions.
 func makeTables(ctx context.Context, at *pgconn.Config) (err error) {
 	at = at.Copy()
 	at.RuntimeParams["statement_timeout"], at.RuntimeParams["lock_timeout"] = "30000", "30000"

@@ -29,7 +29,7 @@ func selectArgs(owner holds.Owner, s *holds.Span, ttl time.Duration) []any {
 	return append(append([]any{owner.String()}, spanArgs(s)...), node.Milliseconds(ttl))
 }
 
-// selection reads one selection in the result of a function.
+// selection reads one selection from a function's result.
 func (b *Backend) selection(text string, deadline int64) (holds.Selection, error) {
 	x, err := node.ReadSelection(text, deadline)
 	return x, b.translate(err)

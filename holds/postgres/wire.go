@@ -11,13 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// This package needs only the text format of the protocol, so it does not use the types of pgx, which add 2 MB to the
-// program.
+// This package needs only the protocol's text format, so it does not use pgx's types, which add 2 MB to the binary.
 
 // errNoRow reports that a query for one row returned none.
 var errNoRow = errors.New("no row")
 
-// prepared is the key in a connection's custom data for its prepared statements, by their text.
+// prepared is the key under which a connection's custom data stores its prepared statements, by their text.
 const prepared = "holdfast-live"
 
 // ask runs a statement once on a connection, where it stays prepared, and calls each for every row. A NULL value is
@@ -51,7 +50,7 @@ func ask(ctx context.Context, pg *pgconn.PgConn, text string, args []any, each f
 	return errors.Join(err, unread)
 }
 
-// askOne runs a query for one row and reads the row. Error if there is none: errNoRow.
+// askOne runs a query for one row and reads the row. It returns errNoRow if there is none.
 func askOne(ctx context.Context, pg *pgconn.PgConn, text string, args []any, into ...any) error {
 	rows := 0
 	err := ask(ctx, pg, text, args, func(values [][]byte) error { rows++; return read(values, into) })
@@ -61,7 +60,7 @@ func askOne(ctx context.Context, pg *pgconn.PgConn, text string, args []any, int
 	return err
 }
 
-// spell writes a value in PostgreSQL's text format.
+// spell formats a value in PostgreSQL's text format.
 func spell(v any) []byte {
 	switch x := v.(type) {
 	case string:
@@ -86,7 +85,7 @@ func spell(v any) []byte {
 
 var quoteElement = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// spellArray writes an array with all elements quoted, which every element type allows.
+// spellArray formats an array with all elements quoted, which every element type allows.
 func spellArray[T any](list []T) []byte {
 	b := []byte{'{'}
 	for i, element := range list {
@@ -100,7 +99,7 @@ func spellArray[T any](list []T) []byte {
 	return append(b, '}')
 }
 
-// read reads the columns of a row. Lists are JSON.
+// read reads the columns of a row. Lists are in JSON.
 func read(values [][]byte, into []any) error {
 	if len(values) != len(into) {
 		return fmt.Errorf("the database answered with %d columns, want %d", len(values), len(into))

@@ -11,9 +11,9 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// BenchmarkClaim takes holds one after another on one connection, and compares this with a bare EVALSHA: the claim's
+// BenchmarkClaim claims holds one after another on one connection, and compares this with a bare EVALSHA: the claim's
 // own script and arguments, and a script that does nothing. They take turns of ten slots for each of a hundred
-// specialists, and each turn begins without holds.
+// specialists. Each turn begins without holds.
 func BenchmarkClaim(b *testing.B) {
 	s := redistest.Start(b, redistest.Programs(b)[0])
 	live := open(b, s, Options{})

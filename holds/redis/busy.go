@@ -17,13 +17,13 @@ const (
 	marksAtOnce = 200 // the maximum number of bitmaps in one call
 )
 
-// Change numbers that mark.lua treats in a special way.
+// Change numbers that mark.lua treats specially.
 const (
 	clearNumber  = 0  // clear the ticks, regardless of which change was applied last
 	forgetNumber = -1 // delete the bitmap
 )
 
-// mark is one change of one bitmap.
+// mark is one change to one bitmap.
 type mark struct {
 	key        string
 	number     int64 // of the change, or one of the constants above
@@ -31,7 +31,7 @@ type mark struct {
 	expirySecs int64
 }
 
-// marks are the changes of the bitmaps that are not in Redis yet, in the order of the feed.
+// marks contains the bitmap changes that are not in Redis yet, in feed order.
 type marks struct {
 	mu      sync.Mutex
 	waiting []mark
@@ -43,9 +43,9 @@ type marks struct {
 
 func (m *marks) open() { m.turn, m.some = make(chan struct{}, 1), make(chan struct{}, 1) }
 
-// FollowBusy implements holds.Busy. Redis receives only the changes of the feed. An appointment that a node reads
-// when it starts is stored in the memory of that node: its bit in Redis could remain after a cancellation that
-// another node has already applied.
+// FollowBusy implements holds.Busy. Redis receives only changes from the feed. An appointment that a node reads when it
+// starts is stored only in that node's memory: a bit in Redis could outlast a cancellation that another node has
+// already applied.
 func (b *Backend) FollowBusy(_ context.Context, change int64, freed, taken holds.Booked) error {
 	if change <= 0 {
 		return b.alive()
@@ -60,7 +60,7 @@ func (b *Backend) ClearBusy(_ context.Context, specialistID string, from, to tim
 	return b.enqueue(marksOf(clearNumber, specialistID, holds.TicksTouching(from, to), holds.Ticks{}))
 }
 
-// marksOf returns one mark for each day of the ticks. One of the two runs is empty.
+// marksOf returns one mark for each day of the ticks. One of the two tick runs is empty.
 func marksOf(number int64, specialistID string, clear, set holds.Ticks) (list []mark) {
 	add := func(day int64, clear, set holds.Ticks) {
 		list = append(list, mark{busyKey(specialistID, day), number, clear, set, (day + keepDays) * daySeconds})

@@ -14,10 +14,10 @@ import (
 
 const eventsChannel = "holds:events:"
 
-// Epoch implements holds.Table. The epoch is this node's own. It changes after events may have been lost.
+// Epoch implements holds.Table. The epoch is this node's own. It changes when events may have been lost.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 
-// Publish implements holds.Table. If At is zero, the event gets the instant of the call.
+// Publish implements holds.Table. If At is zero, the event gets the time of the call.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -38,7 +38,7 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	return b.translate(b.client.Publish(ctx, eventsChannel+e.AppointmentTypeID+b.record, message).Err())
 }
 
-// Watch implements holds.Table. Error while no events are received: holds.ErrUnavailable.
+// Watch implements holds.Table. While no events are being received, it returns holds.ErrUnavailable.
 func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Watch, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
@@ -73,7 +73,7 @@ func (b *Backend) hear() {
 		})
 		if b.done.Err() == nil {
 			if hears {
-				b.logger.Warn("Redis event subscription interrupted; watchers restart", "error", err)
+				b.logger.Warn("Redis event subscription interrupted; restarting watchers", "error", err)
 			}
 			hears = false
 			select {
@@ -96,7 +96,7 @@ func (b *Backend) subscribed(do func(*redis.PubSub) error) error {
 	return do(p)
 }
 
-// relay publishes the events of Redis to this node's watchers, until Redis is unreachable.
+// relay publishes events from Redis to this node's watchers until Redis becomes unreachable.
 func (b *Backend) relay(p *redis.PubSub) error {
 	asked := false
 	for {

@@ -14,7 +14,7 @@ import (
 
 // Failures between a node and Redis, and in Redis.
 
-// TestLostAnswerIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
+// TestLostAnswerIsNotRepeated loses the response to each call that changes a hold. The call finds out that it was
 // executed, and it was executed once.
 func TestLostAnswerIsNotRepeated(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
@@ -22,7 +22,7 @@ func TestLostAnswerIsNotRepeated(t *testing.T) {
 		b := open(t, s, Options{URL: proxy.URL(), Timeout: 2 * time.Second})
 		w := watch(t, open(t, s, Options{}))
 		ctx := t.Context()
-		// the server has loaded the script, so that one request is the call
+		// the server has already loaded the script, so the call is one request
 		warm := func(specialist string) holds.Hold {
 			t.Helper()
 			h, err := b.Claim(ctx, wish(specialist, amal))
@@ -125,7 +125,7 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	})
 }
 
-// calls is every call of a backend that is sent to Redis.
+// calls lists every backend call that is sent to Redis.
 func calls(b *Backend) map[string]func(ctx context.Context) error {
 	span := wish("ada", amal).Span
 	return map[string]func(ctx context.Context) error{
@@ -185,7 +185,7 @@ func TestDeadServerDelaysNoCall(t *testing.T) {
 	}
 }
 
-// TestEmptyServerIsSeeded: holds can be lost, and the watchers are notified.
+// TestEmptyServerIsSeeded: holds can be lost, but the watchers are notified.
 func TestEmptyServerIsSeeded(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{})
@@ -211,7 +211,7 @@ func TestEmptyServerIsSeeded(t *testing.T) {
 	})
 }
 
-// TestEventsOfThawedServerArrive: the watchers receive the late events, or an error that events are missing.
+// TestEventsOfThawedServerArrive: the watchers receive the late events, or an error that says events are missing.
 func TestEventsOfThawedServerArrive(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{Timeout: time.Second})
@@ -228,7 +228,7 @@ func TestEventsOfThawedServerArrive(t *testing.T) {
 			again, _ = b.Watch(ctx)
 		}
 		defer again.Close()
-		// The claim was waiting in the server. It belongs to the client itself, so the client is not told that the
+		// The claim was waiting in the server. It is the client's own, so the client does not get an error that the
 		// slot is taken.
 		if _, err := b.Claim(ctx, wish("ada", amal)); err != nil {
 			t.Errorf("got %v, want the client's own hold", err)

@@ -9,7 +9,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the answers of two nodes are
+// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the results from two nodes are
 // possible for calls that run one at a time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ const (
 	selectionsKey = "selections:deadlines"
 )
 
-// endedFor is how long Redis stores which call ended a hold. It is longer than the time for reading a result back.
+// endedFor is how long Redis remembers which call ended a hold. It is longer than reading a result back takes.
 const endedFor = 2 * time.Second
 
 // Claim implements holds.Table.
@@ -88,10 +88,10 @@ func holdKey(s *holds.Span) string {
 	return "hold:" + s.AppointmentTypeID + ":" + s.SlotStart.UTC().Format(time.RFC3339Nano) + ":" + s.SpecialistID
 }
 
-// exact returns t with the precision of Redis, in milliseconds.
+// exact rounds t to milliseconds, the precision used in Redis.
 func exact(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// claimed searches for the hold of a claim whose answer was lost. A repeated claim would conflict with that hold.
+// claimed searches for the hold of a claim whose response was lost. A repeated claim would conflict with that hold.
 func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hold, error) {
 	if h, call, err := b.readBack(ctx, id, lost); err == nil && call == id {
 		return h, nil
@@ -102,7 +102,7 @@ func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hol
 	return holds.Hold{}, &holds.LostError{ID: id, Err: lost}
 }
 
-// readBack reads a hold after the answer to a call was lost, even if the caller has given up since. If Redis refused
+// readBack reads a hold after the response to a call was lost, even if the caller has given up since. If Redis refused
 // the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
@@ -120,7 +120,7 @@ func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.
 	return node.ReadHold(text(reply, 1))
 }
 
-// answered reads an answer that is a hold or a word.
+// answered reads a response that is a hold or a word.
 func (b *Backend) answered(reply []any) (holds.Hold, error) {
 	switch word := text(reply, 0); word {
 	case "ok", "own":
@@ -171,7 +171,7 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	return h, err
 }
 
-// prolong runs a script that changes when a hold expires. If its answer is lost, prolong reads from the hold whether
+// prolong runs a script that changes when a hold expires. If the response is lost, prolong reads from the hold whether
 // the call was executed.
 func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	call := newCall()
@@ -192,8 +192,8 @@ func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Own
 // newCall returns a name for a call, which distinguishes its result from that of another call.
 func newCall() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// Confirm implements holds.Table. It sets the bit of the appointment before it ends the hold, so every claim finds
-// one of the two.
+// Confirm implements holds.Table. It sets the appointment's bit before it ends the hold, so every claim finds one of
+// the two.
 func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
 	if err := b.settleMarks(ctx); err != nil {
 		return false, err
@@ -206,8 +206,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.finish(ctx, id, owner, holds.EventRelease, reason)
 }
 
-// finish ends a hold. For endedFor after that, the key of the hold's id records which call ended it, so that a lost
-// answer can be read back.
+// finish ends a hold. For endedFor after that, the key for the hold's id records which call ended it, so that a lost
+// result can be read back.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind,
 	reason holds.Reason) (bool, error) {
 	call := newCall()

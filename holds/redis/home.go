@@ -26,7 +26,7 @@ const (
 // Enter implements holds.Homely.
 func (b *Backend) Enter(epoch uint64) { b.epoch.Store(epoch) }
 
-// under returns the epoch of this node's changes, in the format of the scripts.
+// under returns the epoch for this node's changes, in the scripts' format.
 func (b *Backend) under() string {
 	if epoch := b.epoch.Load(); epoch != 0 {
 		return strconv.FormatUint(epoch, 10)
@@ -85,7 +85,7 @@ func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
 	return s, nil
 }
 
-// list returns the list at i of a reply.
+// list returns the list at index i of a reply.
 func list(reply []any, i int) []any {
 	if i < len(reply) {
 		if l, ok := reply[i].([]any); ok {
@@ -146,7 +146,7 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, _ ho
 }
 
 // atOnce calls do for every index below n, up to fillers at a time, and returns the joined errors. After the first
-// error it starts no further calls.
+// error, it starts no more calls.
 func atOnce(n int, do func(i int) error) error {
 	var next atomic.Int64
 	var first error

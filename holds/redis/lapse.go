@@ -7,7 +7,7 @@ import (
 	"holdfast/holds/node"
 )
 
-// sweep ends what has expired and returns the time until the next expiry, less than 0 if it is unknown.
+// sweep ends expired holds and selections and returns the time until the next expiry, or less than 0 if it is unknown.
 func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []string) {
 	reply, err := b.run(ctx, sweepScript, []string{deadlinesKey, selectionsKey, doubtsKey}, node.SweepMost,
 		node.Milliseconds(node.DoubtLease), doubts, b.booked != nil)
@@ -21,7 +21,7 @@ func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []strin
 	return time.Duration(number(reply, 0)) * time.Millisecond, taken
 }
 
-// resolve publishes the end of one hold. If that fails, a later sweep gives the doubt to a node again.
+// resolve publishes how one hold ended. If that fails, a later sweep hands the doubt to a node again.
 func (b *Backend) resolve(ctx context.Context, doubt string) {
 	kind, reason := node.Verdict(doubt, b.booked)
 	if _, err := b.run(ctx, resolveScript, []string{doubtsKey}, doubt, string(kind), string(reason)); err != nil {

@@ -10,13 +10,13 @@ import (
 	"holdfast/holds"
 )
 
-// leaseTime is how long a node with its own database has this Redis for itself after its last ping.
+// leaseTime is how long after its last ping a node with its own database has exclusive use of this Redis.
 const leaseTime = 30 * time.Second
 
 const leaseKey = "holdfast:lease"
 
-// LeaseError reports that another node, with its own database, uses this Redis. Two such nodes would share the holds
-// and not the appointments, so nothing would guard the bookings. It is a holds.ErrUnavailable.
+// LeaseError reports that another node, with its own database, uses this Redis. Two such nodes would share holds but
+// not appointments, so nothing would protect the bookings. It is a holds.ErrUnavailable.
 type LeaseError struct {
 	Holder string
 	Left   time.Duration // until the lease expires, if that node no longer runs
@@ -24,7 +24,8 @@ type LeaseError struct {
 
 func (e *LeaseError) Error() string {
 	return fmt.Sprintf(
-		"another node with a different database uses this Redis (%s); its lease expires in %v unless it is renewed",
+		"another node with a different database uses this Redis (%s); the lease of that node expires in %v unless "+
+			"the node renews it",
 		e.Holder, e.Left.Round(time.Second),
 	)
 }
@@ -32,7 +33,7 @@ func (e *LeaseError) Error() string {
 // Unwrap returns holds.ErrUnavailable.
 func (e *LeaseError) Unwrap() error { return holds.ErrUnavailable }
 
-// Ping returns nil if Redis can be written to and its events are received. It renews the lease, or returns a
+// Ping returns nil if Redis is writable and its events are being received. It renews the lease, or returns a
 // *LeaseError.
 func (b *Backend) Ping(ctx context.Context) error {
 	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease,

@@ -46,7 +46,7 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 	})
 }
 
-// TestClinicsOnOneRedisHearOnlyThemselves: channels are shared by all databases of a Redis.
+// TestClinicsOnOneRedisHearOnlyThemselves: all databases in a Redis share its channels.
 func TestClinicsOnOneRedisHearOnlyThemselves(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		one, other := open(t, s, Options{Lease: "one"}), open(t,

@@ -13,7 +13,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// The interaction of several nodes on one Redis.
+// How several nodes on one Redis interact.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -48,7 +48,7 @@ func watch(t *testing.T, b holds.Backend) holds.Watch {
 	return w
 }
 
-// cut waits until a watch reports that it may have missed events.
+// cut waits until a watch reports that it might have missed events.
 func cut(t *testing.T, w holds.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -73,7 +73,7 @@ func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	return got
 }
 
-// TestNodes runs the suite for several nodes of every shared backend.
+// TestNodes runs the multi-node suite against every shared backend.
 func TestNodes(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {

@@ -3,9 +3,9 @@
 //
 // # Decisions
 //
-// Every change is one Lua script (lua/*.lua, each with its KEYS and ARGV at the top), so it is one atomic step for
-// all nodes. Redis's own clock decides, in milliseconds. A hold expires when its deadline has come on that clock. A
-// claim first ends the expired holds on its specialist's time, so no call waits for a sweeper.
+// Every change is one Lua script (lua/*.lua, each with its KEYS and ARGV at the top), so it is one atomic step for all
+// nodes. Redis's own clock decides, in milliseconds. A hold expires when that clock reaches its deadline. A claim first
+// ends the expired holds on its specialist's time, so no call waits for a sweeper.
 //
 // # Keys
 //
@@ -28,21 +28,21 @@
 //	holdfast:lease                          PX 30 s; the one node with a database of its own that uses this Redis
 //
 // The keys contain only owners, which are hashes: no client id and no personal data. Redis Cluster is not supported,
-// because the scripts build the names of keys from data that they read.
+// because the scripts build key names from data that they read.
 //
 // # Events
 //
-// A script publishes its changes on holds:events:{type}@{record}, so an event is published once. Every node receives
+// A script publishes its changes on holds:events:{type}@{record}, so each event is published once. Every node receives
 // all events and numbers them for its own watchers, with its own epoch. When a node's subscription breaks, the node
-// cannot tell which events it missed: every watch ends with holds.ErrSlow and the epoch changes.
+// cannot tell which events it missed: every watch ends with holds.ErrSlow and the node starts a new epoch.
 //
-// Every node sweeps at each deadline that it has received in an event, and also once a second. The first node to
-// sweep ends what has expired; the others find nothing.
+// Every node sweeps at each deadline that it received in an event, and also once a second. The first node to sweep ends
+// everything that has expired; the others find nothing.
 //
 // # Errors
 //
-// Every call has a deadline. The backend never repeats a failed call blindly: Redis may have executed it and only the
-// answer been lost. Claim, Extend, Pin, Unpin, Confirm and Release read back whether they were executed. If that
+// Every call has a deadline. The backend never blindly repeats a failed call: Redis may have executed the call although
+// the response was lost. Claim, Extend, Pin, Unpin, Confirm and Release read back whether they were executed. If that
 // fails too, and for all other calls, the error is holds.ErrUnavailable.
 package redis
 
@@ -64,35 +64,34 @@ import (
 	"holdfast/holds/node"
 )
 
-// Options of Open. Only URL is required.
+// Options are the options of Open. Only URL is required.
 type Options struct {
 	// URL is redis://user:password@host:port/db, rediss:// with TLS, or unix:///path. With ?master_name=… it names a
 	// Sentinel; other Sentinels follow as addr=host:port.
 	URL string
 
-	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package
-	// memory. Any node may be asked about any hold. Nil means that no such hold was booked.
+	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package memory.
+	// Any node can be asked about any hold. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
-	// Lease identifies the durable record that this Redis serves: the id of the record and, if a single node has the
-	// record for itself, a space and the instance of that node. While the lease is valid, another record or instance
-	// cannot use the same Redis database. Every Ping renews the lease. Channels are shared by all databases of a
-	// Redis, so their names end in the id of the record. Empty only in tests.
+	// Lease identifies the durable record that this Redis serves: the id of the record and, if only one node uses the
+	// record, a space and that node's instance. While the lease is valid, another record or instance cannot use the
+	// same Redis database. Every Ping renews the lease. All databases in a Redis share its channels, so their names end
+	// in the record's id. Lease is empty only in tests.
 	Lease string
 
 	// Timeout limits every call, including reading its result back; 0 means 250 ms.
 	Timeout time.Duration
 
-	// WatchQueue is the number of events by which a watcher can fall behind before it is cut off; 0 means 65,536.
+	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
 	WatchQueue int
 
 	// Logger logs when the event subscription is lost and restored; nil disables logging.
 	Logger *slog.Logger
 }
 
-// errURL does not contain the URL, because the URL may contain a password.
-var errURL = errors.New("cannot be read as the address of a Redis: it is like redis://host:6379/0, rediss://…, " +
-	"unix:///path, or redis://host:26379/0?master_name=… for a Sentinel")
+// errURL leaves out the URL, because it may contain a password.
+var errURL = errors.New("is not a valid Redis address: use redis://host:6379/0, rediss://…, unix:///path, or redis://host:26379/0?master_name=… for Sentinel")
 
 const defaultTimeout = 250 * time.Millisecond
 
@@ -123,7 +122,7 @@ type Backend struct {
 var _ holds.Backend = (*Backend)(nil)
 
 // Open starts a backend; Close stops it. It does not wait for Redis: until Redis can be reached, calls return
-// holds.ErrUnavailable. Open returns an error only for the URL.
+// holds.ErrUnavailable. Open returns an error only if the URL is invalid.
 func Open(o Options) (*Backend, error) {
 	client, err := newClient(o)
 	if err != nil {
@@ -155,7 +154,7 @@ func Open(o Options) (*Backend, error) {
 	return b, nil
 }
 
-// CheckURL returns the error in a URL, if any, without the secrets in it.
+// CheckURL returns the error in a URL, if any, without the URL's secrets.
 func CheckURL(text string) error {
 	client, err := newClient(Options{URL: text})
 	if err != nil {
@@ -164,7 +163,7 @@ func CheckURL(text string) error {
 	return client.Close()
 }
 
-// newClient returns a client that never retries and that waits no longer than a call may take.
+// newClient returns a client that never retries and that waits no longer than the time limit per call.
 func newClient(o Options) (*redis.Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
@@ -212,7 +211,7 @@ func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	}, nil
 }
 
-// Close implements holds.Backend. The state in Redis stays there.
+// Close implements holds.Backend. The state in Redis is not deleted.
 func (b *Backend) Close() error {
 	var err error
 	b.leaving.Do(b.leave)
@@ -245,8 +244,8 @@ func refused(err error) bool {
 	return errors.As(err, &reply) || errors.Is(err, holds.ErrMoved)
 }
 
-// Without this logger the library would log connection problems to the standard error. The errors of the calls
-// contain what matters.
+// Without this logger, the library would log connection problems to standard error. The errors that calls return
+// contain everything that matters.
 func init() { redis.SetLogger(silence{}) }
 
 type silence struct{}

@@ -28,7 +28,7 @@ func TestBackend(t *testing.T) {
 // patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
 const patience = time.Minute
 
-// open opens a backend on a server and closes it with the test.
+// open opens a backend on a server and closes it at the end of the test.
 func open(t testing.TB, s *redistest.Server, o Options) *Backend {
 	t.Helper()
 	if o.URL == "" {
@@ -49,7 +49,7 @@ func open(t testing.TB, s *redistest.Server, o Options) *Backend {
 	return b
 }
 
-// TestMain lets more tests wait at the same time than there are processors, because most of their time is
+// TestMain allows more waiting tests at once than there are processors, because the tests spend most of their time
 // waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()

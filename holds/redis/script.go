@@ -47,7 +47,7 @@ var (
 	snapshotScript     = script("common", "presence", "snapshot")
 )
 
-// change returns a script that changes live state and that is refused under an expired epoch (home.go).
+// change returns a script that changes live state and that Redis refuses under an expired epoch (home.go).
 // Backend.change runs it.
 func change(names ...string) lua { return script(append([]string{"under"}, names...)...) }
 
@@ -66,7 +66,7 @@ func script(names ...string) lua {
 	return lua(text.String())
 }
 
-// script returns the script with the suffix of this backend's channels.
+// script returns the script with this backend's channel suffix.
 func (b *Backend) script(s lua) *redis.Script {
 	if known, ok := b.scripts.Load(s); ok {
 		return known.(*redis.Script)
@@ -75,14 +75,14 @@ func (b *Backend) script(s lua) *redis.Script {
 	return made.(*redis.Script)
 }
 
-// run runs a script once, within the time limit of a call. It always returns the reply as a list.
+// run runs a script once, within the time limit per call. It always returns the reply as a list.
 func (b *Backend) run(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	// A server that does not have the script yet has changed nothing. Only then the client sends the whole script.
+	// A server that does not have the script yet has changed nothing. Only then does the client send the whole script.
 	reply, err := b.script(s).Run(ctx, b.client, keys, args...).Result()
 	if err != nil {
 		return nil, b.translate(err)
@@ -93,7 +93,7 @@ func (b *Backend) run(ctx context.Context, s lua, keys []string, args ...any) ([
 	return []any{reply}, nil
 }
 
-// change runs a script that changes live state, under the epoch that was entered. Error if that epoch is over:
+// change runs a script that changes live state, under the epoch that was entered. If that epoch has ended, it returns
 // holds.ErrMoved.
 func (b *Backend) change(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	return b.changeUnder(ctx, b.under(), s, keys, args...)
@@ -103,7 +103,7 @@ func (b *Backend) changeUnder(ctx context.Context, under string, s lua, keys []s
 	return b.run(ctx, s, keys, append(args, under)...)
 }
 
-// number returns the integer at i of a reply.
+// number returns the integer at index i of a reply.
 func number(reply []any, i int) int64 {
 	if i < len(reply) {
 		if n, ok := reply[i].(int64); ok {
@@ -113,7 +113,7 @@ func number(reply []any, i int) int64 {
 	return 0
 }
 
-// text returns the string at i of a reply.
+// text returns the string at index i of a reply.
 func text(reply []any, i int) string {
 	if i < len(reply) {
 		if s, ok := reply[i].(string); ok {

@@ -44,7 +44,7 @@ func (b *Backend) selectFor(ctx context.Context, under string, owner holds.Owner
 	return b.selection(text(reply, 0), number(reply, 1))
 }
 
-// selection reads one selection in a reply.
+// selection reads one selection from a reply.
 func (b *Backend) selection(text string, deadline int64) (holds.Selection, error) {
 	x, err := node.ReadSelection(text, deadline)
 	return x, b.translate(err)
@@ -87,7 +87,7 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time,
 	return list, nil
 }
 
-// selections reads several selections in a reply, each followed by its deadline.
+// selections reads several selections from a reply, each followed by its deadline.
 func (b *Backend) selections(reply []any) (list []holds.Selection, err error) {
 	for i := 0; i+1 < len(reply); i += 2 {
 		deadline, err := strconv.ParseInt(text(reply, i+1), 10, 64)

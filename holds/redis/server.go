@@ -30,7 +30,7 @@ func (b *Backend) Server(ctx context.Context) (s holds.Server, err error) {
 	return s, nil
 }
 
-// reported returns a number from the answer to INFO, or 0 if it is missing.
+// reported returns a number from the INFO reply, or 0 if it is missing.
 func reported(info, name string) float64 {
 	_, rest, _ := strings.Cut(info, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\r\n")

@@ -3,13 +3,14 @@
 // # Three kinds of copy
 //
 // A backup is a directory (mode 0700) with the two files that cannot be rebuilt: the database and secret.key. The retry
-// queue is rebuilt from the database. Backups.Create makes one on request. Daily makes one each day, verifies it,
-// deletes the expired ones and copies it to the backup destination. Incremental backups, made by Follower, exist only
-// at the backup destination: the whole database once, then one increment for each interval in which something changed.
+// queue is rebuilt from the database. Backups.Create makes a backup on request. Daily makes a backup each day, verifies
+// it, deletes expired backups and copies the new one to the backup destination. Follower makes incremental backups,
+// which exist only at the backup destination. An incremental backup has the whole database once, and then one increment
+// for each interval in which something changed.
 //
 // # Names
 //
-// The names sort by time, and other programs may rely on them:
+// The names sort by time. Other programs may rely on them:
 //
 //	backups/20261123T030000.000Z          a backup that a person made
 //	backups/auto-20261123T030000.000Z     a daily backup; only these expire
@@ -58,9 +59,9 @@ const (
 	MarkFile      = "last-backup" // empty; its modification time is that of the last backup
 )
 
-// Patterns of temporary files and directories in the data directory and in Folder. A process that dies leaves them
-// behind. The first three are created only while the directory is locked. OpenedPattern is created without the lock,
-// and contains a database in plain text.
+// Patterns of temporary files and directories in the data directory and in Folder. A process that crashes leaves them
+// behind. Files and directories of the first three patterns are created only while the directory is locked. A directory
+// of OpenedPattern is created without the lock, and contains a database in plain text.
 const (
 	PartialPattern = ".backup-*"
 	SpoolPattern   = ".copy-*"
@@ -68,7 +69,7 @@ const (
 	OpenedPattern  = ".unsealed-*"
 )
 
-// StampFormat is the time in the name of a backup, always UTC.
+// StampFormat is the format of the time in the name of a backup. The time is always UTC.
 const StampFormat = "20060102T150405.000Z"
 
 // Retry is the time between a failed copy of the whole database and the next try.
@@ -77,40 +78,40 @@ const Retry = 15 * time.Minute
 // ErrNone means that there is no backup yet.
 var ErrNone = errors.New("there is no backup yet")
 
-// Options configure the backups of one server.
+// Options configures the backups of one server.
 type Options struct {
 	Data   string // absolute path of the data directory, which the caller has locked
 	Store  store.Store
 	Plan   Plan
 	Logger *slog.Logger
-	// Zone returns the clinic's time zone, in which days begin.
+	// Zone returns the clinic's time zone. Days are those of this zone.
 	Zone func() *time.Location
 	// DatabaseBytes returns the size of the database, if it is known.
 	DatabaseBytes func() (bytes uint64, known bool)
-	// Notify sends an email to the clinic: no backup succeeded since last, for this reason.
+	// Notify sends an email to the clinic. It reports that no backup has succeeded since last, and the reason.
 	Notify func(ctx context.Context, last time.Time, reason string) error
 }
 
 // Backups makes the backups of one server. Its methods are safe for concurrent use.
 type Backups struct {
 	Options
-	copied   atomic.Pointer[time.Time] // the destination has every change up to then; if nil, there is no Follower
+	copied   atomic.Pointer[time.Time] // the destination has all changes up to this time; nil if there is no Follower
 	backedUp atomic.Pointer[time.Time] // when the newest backup at the destination was made; nil means none is known
 }
 
-// New returns the backups of a server. It does no work.
+// New returns the Backups of a server. It starts nothing.
 func New(o Options) *Backups { return &Backups{Options: o} }
 
 func (b *Backups) file(name string) string { return filepath.Join(b.Data, name) }
 
-// sqlite returns the SQLite database; false if the database is PostgreSQL, which is backed up
-// as a script and has no incremental backups.
+// sqlite returns the SQLite database. It returns false if the database is PostgreSQL, which is backed up as a script
+// and has no incremental backups.
 func (b *Backups) sqlite() (*sqlite.Store, bool) {
 	s, ok := b.Store.(*sqlite.Store)
 	return s, ok
 }
 
-// NewPath returns the path of a backup that a person asks for at the given time.
+// NewPath returns the path for a backup that a person requests at the given time.
 func (b *Backups) NewPath(now time.Time) string {
 	return filepath.Join(b.file(Folder), now.UTC().Format(StampFormat))
 }
@@ -141,7 +142,7 @@ func (b *Backups) Create(ctx context.Context, path string) (err error) {
 	}
 	if isFile {
 		if _, err := sqlite.Verify(ctx, filepath.Join(partial, name)); err != nil {
-			return fmt.Errorf("the copy is damaged: %w. To check the database itself, run holdfast verify", err)
+			return fmt.Errorf("the copy is damaged: %w. To check the original database, run holdfast verify", err)
 		}
 	}
 	if err := disk.Copy(b.file(KeysFile), filepath.Join(partial, KeysFile)); err != nil {
@@ -153,16 +154,16 @@ func (b *Backups) Create(ctx context.Context, path string) (err error) {
 	if err := os.Rename(partial, path); err != nil {
 		return err
 	}
-	// The mark is only for LastIn. The backup is good without it.
+	// Only LastIn needs the mark file. The backup is complete without it.
 	if err := os.WriteFile(b.file(MarkFile), nil, 0o600); err == nil {
 		_ = os.Chtimes(b.file(MarkFile), time.Time{}, time.Now())
 	}
 	return disk.Sync(filepath.Dir(path))
 }
 
-// Last returns when the newest good backup was made. If the plan names a destination, only backups there count, as far
-// as the last Daily.Run has seen them: Last does not access the destination itself, because a network disk may hang.
-// Errors: ErrNone.
+// Last returns when the newest good backup was made. If the plan names a destination, only backups at the destination
+// count. Last uses the list from the last Daily.Run and does not access the destination itself, because a network disk
+// may hang. Errors: ErrNone.
 func (b *Backups) Last() (time.Time, error) {
 	if !b.Plan.Daily || b.Plan.Destination == "" {
 		return LastIn(b.Data)
@@ -183,8 +184,8 @@ func (b *Backups) LastCopy() (at time.Time, following bool) {
 	return *last, true
 }
 
-// LastIn returns when the last backup of a data directory was made, wherever it was written. It reads the mark file and
-// the names in Folder. Errors: ErrNone.
+// LastIn returns when the last backup of a data directory was made, even if it was written to another directory. It
+// reads the mark file and the names in Folder. Errors: ErrNone.
 func LastIn(data string) (last time.Time, err error) {
 	if mark, err := os.Stat(filepath.Join(data, MarkFile)); err == nil {
 		last = mark.ModTime()

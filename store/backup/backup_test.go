@@ -37,7 +37,7 @@ func clinicDir(t *testing.T) string {
 	return dir
 }
 
-// transcript is a log that a test can read while others write to it.
+// transcript is a log that a test can read while other goroutines write to it.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -63,7 +63,7 @@ type server struct {
 	stop  func()
 }
 
-// opened opens the database in a data directory. It closes with the test, or before by stop.
+// opened opens the database in a data directory. The database is closed when the test ends, or earlier by stop.
 func opened(t *testing.T, dir string, plan Plan) *server {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, DatabaseFile)})
@@ -117,7 +117,7 @@ func nightly(t *testing.T, dir string, plan Plan) *Daily {
 	return f.Daily()
 }
 
-// looping calls run at an interval until the returned function is called, and then finish.
+// looping calls run at an interval until the test calls stop. Then it calls finish.
 func (f *server) looping(every time.Duration, run func(context.Context, time.Time),
 	finish func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -23,13 +23,13 @@ import (
 	"holdfast/store/bucket"
 )
 
-// In a bucket, a set is all objects under prefix/name/. A bucket has no rename, so copyBackup uploads the database
-// last: a backup exists once its database does. An incremental backup ends before the first missing increment. The
-// time of a file is the storage service's upload time.
+// In a bucket, a set consists of all objects under prefix/name/. Objects cannot be renamed, so copyBackup uploads the
+// database last: a backup counts as complete if its database exists. An incremental backup ends before the first
+// missing increment. The time of a file is its upload time at the storage service.
 
 const (
 	bucketScheme = "s3://"
-	// listingAge is how long bucketDestination.backups returns the same list. Each listing is a paid call.
+	// listingAge is how long bucketDestination.backups returns the same list. Storage services charge for each listing.
 	listingAge = time.Hour
 )
 
@@ -42,14 +42,13 @@ var (
 	regionName   = regexp.MustCompile(`^[a-z0-9-]+$`)
 )
 
-// parseBucket brings s3://bucket/prefix/ to its shortest form.
+// parseBucket returns the shortest form of s3://bucket/prefix/, or an error if it is invalid.
 func parseBucket(v string) (string, error) {
 	name, prefix, _ := strings.Cut(strings.TrimPrefix(v, bucketScheme), "/")
 	prefix = strings.Trim(prefix, "/")
 	if !bucketName.MatchString(name) || prefix != "" && (!bucketPrefix.MatchString(prefix) ||
 		path.Clean("/"+prefix) != "/"+prefix) {
-		return "", fmt.Errorf("%q should be like s3://bucket or s3://bucket/prefix. The prefix may have letters, "+
-			"digits and the characters -_./", v)
+		return "", fmt.Errorf("%q must look like s3://bucket or s3://bucket/prefix. The prefix may contain letters, digits and the characters -_./", v)
 	}
 	return bucketScheme + path.Join(name, prefix), nil
 }
@@ -62,7 +61,7 @@ func ParseEndpoint(v string) (string, error) {
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
-		return "", errors.New("should be an address such as https://s3.example.net")
+		return "", errors.New("must be an address such as https://s3.example.net")
 	}
 	return strings.TrimSuffix(v, "/"), nil
 }
@@ -70,7 +69,7 @@ func ParseEndpoint(v string) (string, error) {
 // ParseRegion reads the name of a region.
 func ParseRegion(v string) (string, error) {
 	if !regionName.MatchString(v) {
-		return "", fmt.Errorf("%q should be the name of a region, such as eu-central-1", v)
+		return "", fmt.Errorf("%q must be the name of a region, such as eu-central-1", v)
 	}
 	return v, nil
 }
@@ -85,7 +84,8 @@ func ParseAccessKey(v string) (string, error) {
 	return v, nil
 }
 
-// Missing returns an error that names the settings without which a destination cannot be reached; nil for a directory.
+// Missing returns an error that names the settings that a bucket needs, if they are missing. It returns nil for a
+// directory.
 func (a Access) Missing(destination string) error {
 	if strings.HasPrefix(destination, bucketScheme) && a.AccessKey == "" {
 		return fmt.Errorf("%s is a bucket and needs --backup-s3-access-key and --backup-s3-secret-key (better: "+
@@ -98,12 +98,12 @@ func (a Access) Missing(destination string) error {
 type bucketDestination struct {
 	objects *bucket.Bucket
 	name    string // s3://bucket/prefix
-	prefix  string // of all keys: empty, or with a slash at its end
+	prefix  string // of all keys; empty, or ends with a slash
 	spool   string // directory for sealed files that are being sent
 
 	listed   []copyInfo // the last result of backups
 	listedAt time.Time  // if zero, list again
-	doubtful string     // backup whose upload failed, though all of it may exist; empty means none
+	doubtful string     // a backup whose upload failed, although it may be complete; empty means none
 }
 
 // open returns the destination that name describes. It does not access the network.
@@ -128,7 +128,7 @@ func (b *bucketDestination) key(set, file string) string { return b.prefix + set
 func (b *bucketDestination) recipient(data string) (*age.X25519Recipient, error) {
 	to, err := recipientOf(data)
 	if err == nil && to == nil {
-		err = fmt.Errorf("copies to %s must be sealed, and there is no backup key yet. Create one with holdfast "+
+		err = fmt.Errorf("copies to %s must be encrypted, but there is no backup key yet. Create one with holdfast "+
 			"backup-key, and print it", b)
 	}
 	return to, err
@@ -138,9 +138,9 @@ func (b *bucketDestination) recipient(data string) (*age.X25519Recipient, error)
 func (b *bucketDestination) explain(err error) error {
 	for kind, remedy := range map[error]string{
 		bucket.ErrKey:         "See --backup-s3-access-key and --backup-s3-secret-key",
-		bucket.ErrClock:       "Set the clock, and synchronize it (timedatectl set-ntp true)",
-		bucket.ErrNoBucket:    "Create it, or name another with --backup-to",
-		bucket.ErrDenied:      "Allow this in the bucket's policy (docs/backup.md has one)",
+		bucket.ErrClock:       "Set the clock and keep it synchronized (timedatectl set-ntp true)",
+		bucket.ErrNoBucket:    "Create the bucket, or choose another bucket with --backup-to",
+		bucket.ErrDenied:      "Allow this in the bucket's policy (docs/backup.md has an example)",
 		bucket.ErrElsewhere:   "See --backup-s3-region and --backup-s3-endpoint",
 		bucket.ErrUnreachable: "Check the network and --backup-s3-endpoint",
 	} {
@@ -159,7 +159,7 @@ func (b *bucketDestination) sets(ctx context.Context) ([]string, error) {
 	return names, b.explain(err)
 }
 
-// objectsBySet lists the objects of the sets whose names begin with begin. It leaves out objects in deeper folders.
+// objectsBySet lists the objects of the sets whose names begin with begin, by set. It omits objects in deeper folders.
 func (b *bucketDestination) objectsBySet(ctx context.Context, begin string) (map[string][]bucket.Object, error) {
 	list, err := b.objects.List(ctx, b.prefix+begin)
 	all := map[string][]bucket.Object{}
@@ -173,8 +173,8 @@ func (b *bucketDestination) objectsBySet(ctx context.Context, begin string) (map
 	return all, b.explain(err)
 }
 
-// backups implements destination. It lists the bucket at most once in listingAge. It leaves out a doubtful backup, so
-// that Daily copies it again.
+// backups implements destination. It lists the bucket at most once in listingAge. It omits a doubtful backup, so that
+// Daily copies that backup again.
 func (b *bucketDestination) backups(ctx context.Context) ([]copyInfo, error) {
 	if !b.listedAt.IsZero() && time.Since(b.listedAt) < listingAge {
 		return b.listed, nil
@@ -258,8 +258,8 @@ func (b *bucketDestination) putSealed(ctx context.Context, from, set, file strin
 	return b.put(ctx, sealed, set, file, digest, time.Time{})
 }
 
-// put implements destination. If the access key has no right to read, put does not read the file back: the service has
-// already compared the digest, because the request is signed with it.
+// put implements destination. If the access key has no right to read, put skips the comparison after the upload: the
+// service has already compared the digest, because the request is signed with it.
 func (b *bucketDestination) put(ctx context.Context, from, set, file string, digest []byte, _ time.Time) error {
 	f, err := os.Open(from)
 	if err != nil {
@@ -284,7 +284,7 @@ func (b *bucketDestination) put(ctx context.Context, from, set, file string, dig
 	case err != nil:
 		return fmt.Errorf("the upload could not be read back: %w (%w)", b.explain(err), errUnknown)
 	case !bytes.Equal(h.Sum(nil), digest):
-		return errors.New("the upload differs from the original when read back. Contact the operator of that storage")
+		return errors.New("the upload differs from the original when read back. Contact the operator of the storage")
 	}
 	return nil
 }

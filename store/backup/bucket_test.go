@@ -21,8 +21,8 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// stand is a server in front of a service, on which a test can inject behaviour: nil passes
-// everything on.
+// stand is a proxy in front of a service. A test can set meddle to change how the proxy answers. If meddle is nil, the
+// proxy passes every request on.
 type stand struct {
 	*httptest.Server
 	meddle atomic.Pointer[func(w http.ResponseWriter, r *http.Request, pass func())]
@@ -55,8 +55,8 @@ func (s *stand) set(meddle func(w http.ResponseWriter, r *http.Request, pass fun
 	s.meddle.Store(&meddle)
 }
 
-// inBucketOf returns a Follower of a bucket behind a stand, with the key for which its copies are sealed. Its requests
-// are repeated without a pause.
+// inBucketOf returns a Follower that writes to a bucket behind a stand, and the key for which its copies are sealed.
+// The Follower retries requests without a pause.
 func inBucketOf(t *testing.T, st *stand, access, secret string, keep Keep) (*server, *Follower, *Key) {
 	t.Helper()
 	dir := clinicDir(t)
@@ -87,8 +87,8 @@ func restoredNotes(t *testing.T, s *buckettest.Service, path string, key *Key) (
 	return notes(t, dir), b.Replayed
 }
 
-// TestPutRepeatsIncrementAfterLostReply: the first upload arrives after the later ones, and the incremental backup is
-// still complete.
+// TestPutRepeatsIncrementAfterLostReply checks that an incremental backup is complete even if its first upload arrives
+// after the later ones.
 func TestPutRepeatsIncrementAfterLostReply(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -143,7 +143,8 @@ func TestPutRepeatsIncrementAfterLostReply(t *testing.T) {
 	}
 }
 
-// TestStartWaitsAfterLostReply: the next try is Retry later and uses the next number.
+// TestStartWaitsAfterLostReply checks that after a lost reply, the Follower waits for Retry before it starts again, and
+// uses the next number.
 func TestStartWaitsAfterLostReply(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -175,8 +176,8 @@ func TestStartWaitsAfterLostReply(t *testing.T) {
 	}
 }
 
-// TestChainContinuesAfterUnreachableBucket: the Follower does not mistake an unreachable bucket for deleted
-// increments.
+// TestChainContinuesAfterUnreachableBucket checks that the Follower does not treat an unreachable bucket as if its
+// increments were deleted.
 func TestChainContinuesAfterUnreachableBucket(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -209,7 +210,7 @@ func TestChainContinuesAfterUnreachableBucket(t *testing.T) {
 		t.Errorf("restored %v from incremental backup %d with %d increments; want three from one with two", got,
 			k.number, k.chain.next)
 	}
-	// If a person deletes it, the Follower starts another.
+	// If a person deletes the incremental backup, the Follower starts another.
 	if err := os.RemoveAll(filepath.Join(s.Root, "copies", k.chain.set)); err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +220,8 @@ func TestChainContinuesAfterUnreachableBucket(t *testing.T) {
 	}
 }
 
-// TestWriteOnlyKeySuffices: a thief of the key can neither read nor delete copies. Expired copies stay, which the log
-// reports once.
+// TestWriteOnlyKeySuffices checks that the server can make copies with a key that can neither read nor delete objects.
+// Such a key is useless to a thief. Expired copies stay, and the log reports this once.
 func TestWriteOnlyKeySuffices(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -266,7 +267,7 @@ func TestWriteOnlyKeySuffices(t *testing.T) {
 	}
 }
 
-// TestStopCancelsHungRequest, however long its patience is.
+// TestStopCancelsHungRequest checks that the end of the context cancels a request that hangs, even if Patience is long.
 func TestStopCancelsHungRequest(t *testing.T) {
 	t.Parallel()
 	st := standBefore(t, buckettest.Start(t))
@@ -296,7 +297,7 @@ func TestStopCancelsHungRequest(t *testing.T) {
 	}
 }
 
-// TestUnusableBucketIsLoggedAtStart: the message names the next step, before the first night.
+// TestUnusableBucketIsLoggedAtStart checks that the server logs an unusable bucket, and the next step, when it starts.
 func TestUnusableBucketIsLoggedAtStart(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -312,7 +313,7 @@ func TestUnusableBucketIsLoggedAtStart(t *testing.T) {
 		says   string
 	}{
 		"another secret": {name, wrongSecret, "See --backup-s3-access-key"},
-		"no bucket":      {bucketScheme + "another-one", good, "name another with --backup-to"},
+		"no bucket":      {bucketScheme + "another-one", good, "choose another bucket with --backup-to"},
 		"another region": {name, wrongRegion, "See --backup-s3-region"},
 	} {
 		f.Plan = Plan{Daily: true, Destination: c.name, Access: c.access}
@@ -325,7 +326,8 @@ func TestUnusableBucketIsLoggedAtStart(t *testing.T) {
 	}
 }
 
-// TestNewerReportsFailedListing: an operator who does not learn of newer copies continues with the old one.
+// TestNewerReportsFailedListing checks that Newer returns an error if it cannot list the copies. Otherwise the operator
+// would use the old copy.
 func TestNewerReportsFailedListing(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())

@@ -13,10 +13,10 @@ import (
 	"holdfast/store/disk"
 )
 
-// notifyAge is the age of the last good backup from which the clinic gets an email, and the time between two emails.
+// notifyAge is the age of the last good backup after which the clinic gets an email, and the time between two emails.
 const notifyAge = 3 * 24 * time.Hour
 
-// Daily makes the daily backups of a plan. One goroutine uses it at a time.
+// Daily makes the daily backups of a plan. Only one goroutine may use it at a time.
 type Daily struct {
 	*Backups
 	destination destination // nil means none
@@ -26,13 +26,13 @@ type Daily struct {
 	denied      bool // the log already has the message that expired backups could not be deleted
 }
 
-// Daily returns the maker of daily backups.
+// Daily returns the Daily that makes the backups of b.
 func (b *Backups) Daily() *Daily {
 	return &Daily{Backups: b, destination: b.Plan.destination(b.Data), began: time.Now()}
 }
 
-// CheckDestination logs a warning if the backup destination is unusable. The operator then sees the problem when the
-// server starts, and not at night.
+// CheckDestination logs a warning if the backup destination is unusable. The server calls it when it starts, so that
+// the operator sees the problem then and not only after a failed backup at night.
 func (d *Daily) CheckDestination(ctx context.Context) {
 	if d.destination == nil {
 		return
@@ -46,8 +46,8 @@ func (d *Daily) CheckDestination(ctx context.Context) {
 	}
 }
 
-// Run does the work that is due. The caller calls it once a minute. After a failure it does nothing until Retry has
-// passed.
+// Run makes, copies and deletes the backups for which it is time. The caller calls it once a minute. After a failure it
+// does nothing until Retry has passed.
 func (d *Daily) Run(ctx context.Context, now time.Time) {
 	if now.Before(d.retryAt) {
 		return
@@ -79,7 +79,7 @@ func (d *Daily) run(ctx context.Context, now time.Time) error {
 	}
 	var newest time.Time
 	for _, at := range made {
-		if !at.After(now) { // if the clock was set back, a backup from the future does not replace today's
+		if !at.After(now) { // after the clock is set back, a backup from the future does not count as today's
 			newest = at
 		}
 	}
@@ -120,8 +120,8 @@ func (d *Daily) listCopies(ctx context.Context) (made []time.Time, err error) {
 	return made, nil
 }
 
-// requireSpace returns store.ErrFull if a backup would leave less free space than the server needs to continue: twice
-// the size of the database and 64 MB.
+// requireSpace returns store.ErrFull if a backup would leave too little free space for the server. The server needs
+// twice the size of the database plus 64 MB.
 func (b *Backups) requireSpace(dir string) error {
 	free, known := disk.Free(dir)
 	bytes, measured := b.DatabaseBytes()
@@ -129,15 +129,15 @@ func (b *Backups) requireSpace(dir string) error {
 		return nil
 	}
 	if least := 3*bytes + 64<<20; free < least {
-		return fmt.Errorf("%w: a backup of the database (%d MB) needs %d MB of free space, and %d MB are free. Free "+
-			"some space, or reduce --backup-keep",
+		return fmt.Errorf("%w: a backup of the database (%d MB) needs %d MB of free space, but only %d MB is free. "+
+			"Free some space, or reduce --backup-keep",
 			store.ErrFull, bytes>>20, least>>20, free>>20)
 	}
 	return nil
 }
 
 // expire deletes the expired daily backups in a destination. If the access key of a bucket has no right to delete,
-// expire logs this once: then the bucket's own lifecycle rules must delete them (docs/backup.md).
+// expire logs this once. In that case, the bucket's own lifecycle rules must delete the backups (docs/backup.md).
 func (d *Daily) expire(ctx context.Context, in destination, made []time.Time) error {
 	var failed error
 	denied := false
@@ -155,7 +155,8 @@ func (d *Daily) expire(ctx context.Context, in destination, made []time.Time) er
 	return failed
 }
 
-// copyToDestination copies a backup to the destination unless it is there, and deletes the expired copies.
+// copyToDestination copies a backup to the destination, unless the destination already has it. After a copy, it deletes
+// the expired copies.
 func (d *Daily) copyToDestination(ctx context.Context, name string) error {
 	to, err := d.destination.recipient(d.Data)
 	if err != nil {

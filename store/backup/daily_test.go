@@ -80,8 +80,7 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 		if last, err := k.Last(); err != nil || time.Since(last) > 25*time.Hour {
 			t.Errorf("the last backup is of %s, %v", last, err)
 		}
-		// A request does not check the backup destination, which may hang: it uses the last result of the
-		// keeper.
+		// Last does not access the backup destination, which may hang. It uses the last list of Daily.
 		if err := os.RemoveAll(second); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +90,8 @@ func TestDailyMakesVerifiesAndCopies(t *testing.T) {
 	})
 }
 
-// TestClockSetBackMakesOneBackup: not one per minute until the clock reaches the old time.
+// TestClockSetBackMakesOneBackup checks that after the clock is set back, Daily does not make a backup every minute
+// until the clock reaches the old time.
 func TestClockSetBackMakesOneBackup(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -108,7 +108,7 @@ func TestClockSetBackMakesOneBackup(t *testing.T) {
 	})
 }
 
-// TestCopyBackupLeavesNothingOnError: in this test, its keys cannot be read.
+// TestCopyBackupLeavesNothingOnError copies a backup whose keys cannot be read.
 func TestCopyBackupLeavesNothingOnError(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()

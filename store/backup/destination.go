@@ -18,14 +18,14 @@ import (
 )
 
 // destination stores sets of files, each under a name: a backup (auto-…) or an incremental backup (trail-…). It has two
-// implementations, directory and bucketDestination, and both pass the tests in destination_test.go. A set that cannot
-// be read is an error. It is never reported as missing.
+// implementations, directory and bucketDestination, and both pass the tests in destination_test.go. If a set cannot be
+// read, the methods return an error. They never report it as missing.
 type destination interface {
-	// String returns the destination as a person names it. path returns a set in it.
+	// String returns the destination as a person writes it, and path returns a set in it in the same way.
 	String() string
 	path(set string) string
-	// recipient returns the key for which files are sealed at this destination; if nil, files are not sealed. It
-	// returns an error if the destination does not exist, or if files must not be written there unsealed.
+	// recipient returns the public key for which files at this destination are sealed, or nil if they are not sealed.
+	// It returns an error if the destination does not exist, or if unsealed files must not be written there.
 	recipient(data string) (*age.X25519Recipient, error)
 	// sets lists the names of all sets.
 	sets(ctx context.Context) ([]string, error)
@@ -34,12 +34,12 @@ type destination interface {
 	backups(ctx context.Context) ([]copyInfo, error)
 	incrementals(ctx context.Context) ([]Incremental, error)
 	// copyBackup copies the directory of a backup and compares the copy with it. If to is not nil, the copy is sealed
-	// for it. After an error, the destination lists no such backup.
+	// for it. After an error, backups does not list the copy.
 	copyBackup(ctx context.Context, from, set string, to *age.X25519Recipient) error
 	// begin prepares a set that does not exist yet.
 	begin(set string) error
-	// put writes a file durably into a set, with its modification time, and compares what it reads back with the
-	// digest. The file is complete or absent. After errUnknown the file may exist, now or later.
+	// put writes a file durably into a set, with its modification time. It reads the file back and compares it with the
+	// digest. The file is complete or missing. After errUnknown, the file may exist now or later.
 	put(ctx context.Context, from, set, file string, digest []byte, made time.Time) error
 	// has reports whether a set has a file of this size.
 	has(ctx context.Context, set, file string, bytes int64) (bool, error)
@@ -48,11 +48,11 @@ type destination interface {
 	remove(ctx context.Context, set string) error
 }
 
-// errUnknown: the outcome of a write is unknown, and the write may still take effect. The caller repeats it with the
-// same bytes.
+// errUnknown means that the outcome of a write is unknown, and that the write may still take effect. The caller repeats
+// it with the same bytes.
 var errUnknown = errors.New("the outcome is unknown")
 
-// copyInfo describes a backup at a destination, from its name.
+// copyInfo describes a backup at a destination.
 type copyInfo struct {
 	name  string
 	made  time.Time
@@ -60,7 +60,7 @@ type copyInfo struct {
 	bytes int64
 }
 
-// destination returns the plan's backup destination; nil if the plan names none. spool is a directory for files that
+// destination returns the plan's backup destination, or nil if the plan names none. spool is a directory for files that
 // are being sent.
 func (p *Plan) destination(spool string) destination {
 	if p.Destination == "" {
@@ -72,20 +72,21 @@ func (p *Plan) destination(spool string) destination {
 	return directory(p.Destination)
 }
 
-// directory is a destination on another disk, or a file system of another machine.
+// directory is a destination on another disk or on a network file system.
 type directory string
 
 func (d directory) String() string         { return string(d) }
 func (d directory) path(set string) string { return filepath.Join(string(d), set) }
 
-// recipient implements destination. It does not create the directory: if the disk is not mounted, the copy would fill
-// the server's own disk.
+// recipient implements destination. It does not create a missing directory: if the disk is not mounted, the copies
+// would fill the server's own disk.
 func (d directory) recipient(data string) (*age.X25519Recipient, error) {
 	if info, err := os.Stat(string(d)); err != nil {
-		return nil, fmt.Errorf("the backup destination does not exist: %w. Mount it, or name another one with "+
-			"--backup-to", err)
+		return nil, fmt.Errorf("the backup destination does not exist: %w. Mount it, or choose another destination "+
+			"with --backup-to", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("the backup destination %s is not a directory. Name another one with --backup-to", d)
+		return nil, fmt.Errorf("the backup destination %s is not a directory. Choose another destination with "+
+			"--backup-to", d)
 	}
 	to, err := recipientOf(data)
 	if err == nil && to == nil {
@@ -149,7 +150,8 @@ func (d directory) copyBackup(_ context.Context, from, set string, to *age.X2551
 			return err
 		}
 		if got, err := digestOf(target); err != nil || !bytes.Equal(got, want) {
-			return errors.Join(fmt.Errorf("%s differs from the original when read back. Check that disk", f.Name()),
+			return errors.Join(fmt.Errorf("%s differs from the original when read back. Check the disk of the backup "+
+				"destination", f.Name()),
 				err)
 		}
 	}
@@ -184,7 +186,8 @@ func (d directory) put(_ context.Context, from, set, file string, digest []byte,
 		return err
 	}
 	if got, err := digestOf(partial.Name()); err != nil || !bytes.Equal(got, digest) {
-		return errors.Join(errors.New("the file differs from the original when read back. Check that disk"), err)
+		return errors.Join(errors.New("the file differs from the original when read back. Check the disk of the "+
+			"backup destination"), err)
 	}
 	if err := os.Chtimes(partial.Name(), time.Time{}, made); err != nil {
 		return err

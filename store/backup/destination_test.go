@@ -15,14 +15,15 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// inBucket returns a destination in a bucket of a service that runs until the test ends, and the access to it.
+// inBucket starts a service that runs until the test ends. It returns the name of a destination in its bucket, and the
+// access to it.
 func inBucket(t *testing.T) (name string, access Access, s *buckettest.Service) {
 	t.Helper()
 	s = buckettest.Start(t)
 	return bucketScheme + buckettest.Name + "/copies/berlin", accessTo(s.URL), s
 }
 
-// accessTo is the owner's access to a service.
+// accessTo returns the owner's access to a service.
 func accessTo(endpoint string) Access {
 	return Access{Endpoint: endpoint, Region: "us-east-1", AccessKey: buckettest.Access, SecretKey: buckettest.Secret}
 }
@@ -42,8 +43,8 @@ func eachDestination(t *testing.T, test func(t *testing.T, open func() destinati
 	})
 }
 
-// TestDestinationContract is the suite for both destinations: a stored file exists under its name, complete, until it
-// is removed.
+// TestDestinationContract is the suite for both kinds of destination. A stored file must be complete, and must exist
+// under its name until it is removed.
 func TestDestinationContract(t *testing.T) {
 	t.Parallel()
 	eachDestination(t, func(t *testing.T, open func() destination) {
@@ -124,7 +125,7 @@ func TestDestinationContract(t *testing.T) {
 	})
 }
 
-// TestBucketListsNoPartialBackup: the database is uploaded last.
+// TestBucketListsNoPartialBackup checks that an incomplete backup is not listed, because its database is uploaded last.
 func TestBucketListsNoPartialBackup(t *testing.T) {
 	t.Parallel()
 	name, access, s := inBucket(t)
@@ -154,7 +155,8 @@ func TestBucketListsNoPartialBackup(t *testing.T) {
 	}
 }
 
-// TestDailyRepeatsDamagedCopy . Until then the copy does not count as a backup, although all of its files exist.
+// TestDailyRepeatsDamagedCopy checks that Daily copies a backup again if the copy is damaged. Until then, the copy does
+// not count as a backup, although all of its files exist.
 func TestDailyRepeatsDamagedCopy(t *testing.T) {
 	t.Parallel()
 	st := standBefore(t, buckettest.Start(t))

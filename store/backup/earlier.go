@@ -27,7 +27,7 @@ type earlierState struct {
 
 var upgradeSnapshot = regexp.MustCompile(`^before-(\d{4})-(.+)\.db$`)
 
-// earlierStates lists the earlier states in a directory. A directory that does not exist has none.
+// earlierStates lists the earlier states in a directory. If the directory does not exist, the list is empty.
 func earlierStates(dir string) (all []earlierState, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -49,12 +49,12 @@ func earlierStates(dir string) (all []earlierState, err error) {
 	return all, err
 }
 
-// earlier returns how long earlier states stay: the days and weeks of the plan, at least 7 days.
+// earlier returns how long earlier states stay: the plan's days or weeks, whichever are longer, and at least 7 days.
 func (k Keep) earlier() time.Duration {
 	return time.Duration(max(k.Days, 7*k.Weeks, 7)) * 24 * time.Hour
 }
 
-// expireEarlier deletes the earlier states in a directory that are older than earlier.
+// expireEarlier deletes the earlier states in a directory that are older than k.earlier.
 func (k Keep) expireEarlier(dir string, now time.Time) error {
 	all, err := earlierStates(dir)
 	for _, s := range all {

@@ -22,67 +22,67 @@ import (
 // # How changes reach the backup destination
 //
 // The Follower writes one incremental backup at a time: the whole database, then an increment with the changed pages
-// for each interval. If the machine is lost, the bookings of one interval are lost. It starts another incremental
-// backup when the server starts, at the time of the daily backup, and when the increments are maxGrowth larger than the
-// first.
+// for each interval. If the machine is lost, at most the bookings of the last interval are lost. The Follower starts
+// another incremental backup when the server starts, at the time of the daily backup, and when the later increments
+// together are maxGrowth larger than the first.
 //
-// It first reads an increment from the database into a file in the data directory, sealed if there is a key. So a
-// destination that hangs delays only the next increment, and never a booking. The file gets its name at the destination
+// The Follower first writes an increment to a file in the data directory, sealed if there is a key. So a destination
+// that hangs delays only the next increment, and never a booking. At a directory, the file gets its final name only
 // after it was read back.
 
 const (
 	maxGrowth   = 16 << 20        // bytes by which the later increments may exceed the first
-	slowPut     = 5 * time.Minute // after which the log reports a destination that hangs
-	finishLimit = 8 * time.Second // for the last increment of a server that stops
+	slowPut     = 5 * time.Minute // time after which the log reports that the destination hangs
+	finishLimit = 8 * time.Second // time limit for the last increment of a server that stops
 )
 
 // chain is the incremental backup that the Follower writes.
 type chain struct {
 	set       string // its name at the destination
-	path      string // as a person names it
+	path      string // as a person writes it
 	begun     time.Time
 	next      int        // number of the next increment
 	after     string     // digest of the last increment
 	file      string     // name of the last increment
 	bytes     int64      // size of the last increment
 	first     int64      // size of the first increment
-	since     int64      // size of the others
+	since     int64      // total size of the later increments
 	keys      []byte     // the content of KeysFile in the last increment
-	recipient string     // for which it is sealed; if empty, it is not sealed
-	unknown   *increment // whose put has an unknown outcome; nil means none
+	recipient string     // the public key for which it is sealed; empty if it is not sealed
+	unknown   *increment // an increment whose put has an unknown outcome; nil means none
 }
 
-// increment is an increment on its way to the destination.
+// increment is an increment that is being sent to the destination.
 type increment struct {
 	spool  string // its file in the data directory
 	bytes  int64
 	sum    []byte // SHA-256 of the file
 	file   string // its name in the set
 	digest string
-	at     time.Time // it has every change up to then
+	at     time.Time // the increment has every change up to this time
 	moment sqlite.Moment
 	keys   []byte // the content of KeysFile
 }
 
-// Follower writes incremental backups. One goroutine uses it at a time.
+// Follower writes incremental backups. Only one goroutine may use it at a time.
 type Follower struct {
 	*Backups
 	destination destination
-	number      int // of the last chain that was started, successfully or not
+	number      int // number of the last chain that was started, even if that failed
 	denied      bool
 	pages       *sqlite.Pages
 	mark        string
 	slow        *time.Timer // runs while the Follower waits for the destination
 	chain       *chain      // nil means none
 	retryAt     time.Time   // when the next chain may be started
-	full        error       // why the last one could not be started
+	full        error       // why the last chain could not be started
 	failing     bool
 	loggedAt    time.Time
 	undeletedAt time.Time // when the log last reported an expired chain that was not deleted
 }
 
-// Follower returns the writer of incremental backups; nil if the plan wants none, or if the database is PostgreSQL,
-// which has its own backup tools. The caller closes it.
+// Follower returns the writer of incremental backups. It returns nil if the plan has no incremental backups, or if the
+// database is PostgreSQL, which has its own backup tools. The caller closes the Follower.
 func (b *Backups) Follower() *Follower {
 	if b.Plan.Destination == "" || b.Plan.Every == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (b *Backups) Follower() *Follower {
 	b.copied.Store(new(time.Time))
 	f := &Follower{Backups: b, destination: b.Plan.destination(b.Data), pages: s.Pages(), mark: markOf(s.ID())}
 	f.slow = time.AfterFunc(slowPut, func() {
-		f.Logger.Error("backup destination does not respond; incremental backup waits", "destination", f.destination)
+		f.Logger.Error("backup destination not responding; incremental backup waiting", "destination", f.destination)
 	})
 	f.slow.Stop()
 	return f
@@ -107,8 +107,8 @@ func (f *Follower) Close() error {
 	return f.pages.Close()
 }
 
-// Run writes the next increment if something changed. The caller calls it once per Plan.Every. It logs a persistent
-// failure every 15 minutes.
+// Run writes the next increment if something changed. The caller calls Run once per Plan.Every. If Run fails
+// repeatedly, it logs this every 15 minutes.
 func (f *Follower) Run(ctx context.Context, now time.Time) {
 	f.slow.Reset(slowPut)
 	defer f.slow.Stop()
@@ -126,7 +126,7 @@ func (f *Follower) Run(ctx context.Context, now time.Time) {
 }
 
 // Finish writes the last increment of a server that stops, within 8 seconds. ended is the context of the server. If it
-// ended because the storage failed, Finish writes nothing: the changes that can be read then may not be on the disk.
+// ended because the storage failed, Finish writes nothing: the changes that it could read may not be on the disk.
 func (f *Follower) Finish(ended context.Context) {
 	if f.chain == nil || !errors.Is(context.Cause(ended), context.Canceled) {
 		return
@@ -151,7 +151,7 @@ func (f *Follower) Finish(ended context.Context) {
 	}
 }
 
-// follow brings the destination up to date: it extends the chain or starts another one.
+// follow copies the latest changes to the destination: it extends the chain or starts another one.
 func (f *Follower) follow(ctx context.Context, now time.Time) error {
 	to, err := f.destination.recipient(f.Data)
 	if err != nil {
@@ -201,7 +201,7 @@ func (f *Follower) isLost(ctx context.Context) (bool, error) {
 	return err == nil && !found, err
 }
 
-// drop ends the chain. The next call of follow starts another.
+// drop ends the chain and removes its spooled increment, if there is one.
 func (f *Follower) drop() {
 	if f.chain != nil && f.chain.unknown != nil {
 		_ = os.Remove(f.chain.unknown.spool)
@@ -209,7 +209,7 @@ func (f *Follower) drop() {
 	f.chain = nil
 }
 
-// publicOf returns the text of a recipient; empty for nil.
+// publicOf returns the text of a recipient, or "" for nil.
 func publicOf(to *age.X25519Recipient) string {
 	if to == nil {
 		return ""
@@ -228,7 +228,7 @@ func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	if err != nil {
 		return err
 	}
-	last := f.number // a set of that number may still appear, and the list may lack it
+	last := f.number // a set with this number may still appear, even if the list lacks it
 	for _, name := range names {
 		if number, _, ok := parseIncrementalName(name); ok {
 			last = max(last, number)
@@ -246,14 +246,14 @@ func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	}
 	if err != nil {
 		unknown := errors.Is(err, errUnknown)
-		if unknown || bucket.Refused(err) { // after the whole database was read
+		if unknown || bucket.Refused(err) { // the whole database was already read
 			f.retryAt, f.full = time.Now().Add(Retry), err
 		}
 		if c.unknown != nil {
 			_ = os.Remove(c.unknown.spool)
 		}
 		if unknown || bucket.Refused(err) {
-			return err // an object in a bucket is complete or absent, so there is nothing to remove
+			return err // an object in a bucket is complete or missing, so there is nothing to remove
 		}
 		return errors.Join(err, f.destination.remove(ctx, set))
 	}
@@ -265,11 +265,11 @@ func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	return nil
 }
 
-// expire deletes the expired incremental backups. A failure delays nothing, so expire only logs it.
+// expire deletes the expired incremental backups. A failure does not delay other work, so expire only logs it.
 func (f *Follower) expire(ctx context.Context) {
 	all, err := f.destination.incrementals(ctx)
 	if err != nil {
-		return // start returns it
+		return // start gets the same error and returns it
 	}
 	now, denied := time.Now(), false
 	for _, old := range f.Plan.Keep.expiredIncrementals(all, f.mark, now, f.Zone()) {
@@ -295,15 +295,15 @@ func (b *Backups) requireSpool() error {
 	free, known := disk.Free(b.Data)
 	bytes, measured := b.DatabaseBytes()
 	if least := bytes + 64<<20; known && measured && free < least {
-		return fmt.Errorf("%w: a copy of the whole database (%d MB) needs %d MB of free space, and %d MB are free",
+		return fmt.Errorf("%w: a copy of the whole database (%d MB) needs %d MB of free space, but only %d MB is free",
 			store.ErrFull, bytes>>20, least>>20, free>>20)
 	}
 	return nil
 }
 
-// extend adds the next increment to a chain: the whole database, or the pages changed since the last. If nothing
-// changed, it adds none. If the outcome of the last put is unknown, extend first repeats it with the same bytes: the
-// first upload may still arrive and replace the second.
+// extend adds the next increment to a chain. It has the whole database, or the pages that changed since the last
+// increment. If nothing changed, extend adds no increment. If the outcome of the last put is unknown, extend first
+// repeats it with the same bytes: the first upload may still arrive and replace the second.
 func (f *Follower) extend(ctx context.Context, c *chain, to *age.X25519Recipient, whole bool) error {
 	if c.unknown != nil {
 		if err := f.send(ctx, c, c.unknown); err != nil {

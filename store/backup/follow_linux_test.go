@@ -11,8 +11,8 @@ import (
 	"holdfast/store/disk"
 )
 
-// TestFullDestinationIsLogged: no partial file is left, the current incremental backup stays intact, and it continues
-// once there is space. The test mounts a file system, which only root can do.
+// TestFullDestinationIsLogged fills the destination. No partial file may be left, the current incremental backup must
+// stay intact, and it must continue once there is space. The test mounts a file system, which only root can do.
 func TestFullDestinationIsLogged(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
@@ -51,8 +51,8 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(k.chain.path, incrementPartial)); err != nil || len(left) > 0 {
 		t.Errorf("left is %v", left)
 	}
-	// A day later, a new incremental backup has no room either; the current one continues where
-	// there is some.
+	// A day later, there is no space for a new incremental backup. The current one continues, because there is space
+	// for an increment.
 	if err := os.Truncate(fill, sizeHere(t, fill)-40<<10); err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,8 @@ func TestFullDestinationIsLogged(t *testing.T) {
 	}
 }
 
-// TestStartWaitsAfterFullDestination: each attempt would read and write the whole database. The test mounts a
-// file system, which only root can do.
+// TestStartWaitsAfterFullDestination checks that the Follower waits before it starts again, because each attempt reads
+// and writes the whole database. The test mounts a file system, which only root can do.
 func TestStartWaitsAfterFullDestination(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()

@@ -48,7 +48,7 @@ func incrementalsOf(t *testing.T, second string) []Incremental {
 	return list
 }
 
-// put restores an incremental backup into a new directory.
+// put restores an incremental backup into a new directory and returns the directory.
 func put(t *testing.T, path string, until time.Time) (Replayed, string) {
 	t.Helper()
 	into := t.TempDir()
@@ -59,7 +59,7 @@ func put(t *testing.T, path string, until time.Time) (Replayed, string) {
 	return f, into
 }
 
-// TestIncrementalIsRestoredWithKeyOnly: the machine is lost after some minutes.
+// TestIncrementalIsRestoredWithKeyOnly restores a sealed incremental backup after the machine is lost.
 func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -90,7 +90,7 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 		if at, _ := f.LastCopy(); time.Since(at) > time.Minute {
 			t.Errorf("without changes, the last copy is %s old", time.Since(at))
 		}
-		f.note(t, "n5") // which the last increment contains, because the server stops and does not crash
+		f.note(t, "n5") // the last increment contains it, because the server does not crash but stops
 	})
 	trails := incrementalsOf(t, second)
 	if !trails[0].Sealed {
@@ -113,7 +113,7 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	if _, _, _, err := restored(t, path, newKey(t), Access{}, time.Time{}); err == nil ||
-		!strings.Contains(err.Error(), "another key") {
+		!strings.Contains(err.Error(), "a different key") {
 		t.Errorf("with another key: %v", err)
 	}
 
@@ -148,8 +148,8 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 	}
 }
 
-// TestFollowerRecovers from a destination that is not mounted, a deleted incremental backup, one written under a
-// different clock, and a restart of the server.
+// TestFollowerRecovers checks that the Follower recovers from a destination that is not mounted, a deleted incremental
+// backup, an incremental backup from a different clock, and a restart of the server.
 func TestFollowerRecovers(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), filepath.Join(t.TempDir(), "mounted")
@@ -196,7 +196,7 @@ func TestFollowerRecovers(t *testing.T) {
 		}
 		f.stop()
 
-		// The one that a different clock left has a later time and the smaller number.
+		// The incremental backup from a different clock has a later time but a smaller number.
 		future := time.Now().Add(1000 * time.Hour)
 		if err := os.Chtimes(filepath.Join(fresh[0].Path, incrementName(0, false)), future, future); err != nil {
 			t.Fatal(err)
@@ -215,7 +215,8 @@ func TestFollowerRecovers(t *testing.T) {
 	})
 }
 
-// TestChainEndsDaily, and expired ones are deleted. Those of another database are not deleted.
+// TestChainEndsDaily checks that the Follower starts a new chain every day and deletes the expired ones. It must not
+// delete chains of another database.
 func TestChainEndsDaily(t *testing.T) {
 	clitest.OnlyInFull(t)
 	t.Parallel()
@@ -232,7 +233,7 @@ func TestChainEndsDaily(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 		list := incrementalsOf(t, second)
-		// The last two have ended on the same day, and the newest three all stay.
+		// The last two ended on the same day. The newest three all stay.
 		if len(list) != 5 || list[0].Path != foreign {
 			t.Fatalf("after five days there are %d incremental backups: %+v; want four and the other clinic's", len(list),
 				list)
@@ -247,7 +248,8 @@ func TestChainEndsDaily(t *testing.T) {
 	})
 }
 
-// TestLargeChainIsFollowedByAnother, which starts with the whole database.
+// TestLargeChainIsFollowedByAnother checks that after maxGrowth, the Follower starts another chain with the whole
+// database.
 func TestLargeChainIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -275,8 +277,8 @@ func TestLargeChainIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-// TestExpiredIncrementals: these stay: all of the last three days, the newest of each day that the plan keeps, the
-// newest three, and those that could not be listed completely.
+// TestExpiredIncrementals checks which incremental backups stay: all of the last three days, the newest of each day
+// that the plan keeps, the newest three, and those that could not be listed completely.
 func TestExpiredIncrementals(t *testing.T) {
 	t.Parallel()
 	day := func(n, hour int) time.Time { return time.Date(2026, 11, n, hour, 0, 0, 0, time.UTC) }
@@ -300,7 +302,7 @@ func TestExpiredIncrementals(t *testing.T) {
 		want []int
 	}{
 		{1, day(6, 4), []int{9, 4, 1}}, {3, day(6, 4), []int{9, 4, 1}}, {9, day(6, 4),
-			[]int{9, 4}}, // nine days are kept, so 1 stays: the newest of the third day
+			[]int{9, 4}}, // nine days stay, so 1 stays: it is the newest of the third day
 		{1, day(8, 10), []int{9, 4, 2, 1}}, {1, day(9, 1), []int{9, 6, 4, 3, 2, 1}},
 		{1, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {2, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {3, day(30, 1),
 			[]int{9, 6, 4, 2, 1}}, {4, day(30, 1), []int{9, 6, 4, 2}},
@@ -315,7 +317,7 @@ func TestExpiredIncrementals(t *testing.T) {
 	}
 }
 
-// TestUnreadableIncrementalIsAnError: it is not reported as empty.
+// TestUnreadableIncrementalIsAnError checks that an incremental backup that cannot be read is not reported as empty.
 func TestUnreadableIncrementalIsAnError(t *testing.T) {
 	t.Parallel()
 	noDirectory := write(t, "")
@@ -328,7 +330,8 @@ func TestUnreadableIncrementalIsAnError(t *testing.T) {
 	}
 }
 
-// TestFinishSkipsFailedStorage: the changes that can still be read may not be on disk.
+// TestFinishSkipsFailedStorage checks that Finish writes nothing after the storage failed, because the changes that it
+// could read may not be on the disk.
 func TestFinishSkipsFailedStorage(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
@@ -353,7 +356,8 @@ func TestFinishSkipsFailedStorage(t *testing.T) {
 	}
 }
 
-// TestStartDeletesExpiredFirst: otherwise a full destination would stay full.
+// TestStartDeletesExpiredFirst checks that start first deletes expired chains. Otherwise a full destination would stay
+// full.
 func TestStartDeletesExpiredFirst(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
@@ -374,8 +378,7 @@ func TestStartDeletesExpiredFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A file at the path of the next incremental backup represents every reason why it cannot be
-	// started.
+	// A file at the path of the next incremental backup stands for every reason why the chain cannot be started.
 	inTheWay := filepath.Join(second, incrementalName(5, k.mark))
 	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -36,11 +36,11 @@ const (
 	maxPage        = 64 << 10 // SQLite's largest page
 )
 
-// incrementHead has the incremental backup to which an increment belongs, and its position there.
+// incrementHead names the incremental backup to which an increment belongs, and the position of the increment in it.
 type incrementHead struct {
 	Set    string    `json:"trail"`
-	Number int       `json:"number"`          // 0 has the whole database
-	Made   time.Time `json:"made"`            // the increment has every change acknowledged before
+	Number int       `json:"number"`          // number 0 has the whole database
+	Made   time.Time `json:"made"`            // the increment has every change acknowledged before this time
 	After  string    `json:"after,omitempty"` // the digest of the previous increment
 	Keys   []byte    `json:"keys"`            // the content of KeysFile
 }
@@ -52,8 +52,8 @@ type incrementEnd struct {
 	digest string // of the increment
 }
 
-// writeIncrement writes an increment with the pages that read passes to its argument, and returns its digest. It does
-// not close to.
+// writeIncrement writes an increment to to and returns its digest. read must call its argument with each page of the
+// increment. writeIncrement does not close to.
 func writeIncrement(to io.Writer, recipient *age.X25519Recipient, head incrementHead,
 	read func(each func(int, []byte) error) (sqlite.Moment, error)) (m sqlite.Moment, digest string, err error) {
 	closers := []io.Closer{}
@@ -104,8 +104,9 @@ func writeIncrement(to io.Writer, recipient *age.X25519Recipient, head increment
 	return m, hex.EncodeToString(whole), err
 }
 
-// readIncrement reads an increment from its first to its last byte and passes each page to each. The pages count only
-// if the error is nil. begin may refuse the increment by its head. A nil key reads an increment that is not sealed.
+// readIncrement reads an increment from its first to its last byte and calls each with each page. The pages are valid
+// only if readIncrement returns nil. begin receives the head and can refuse the increment with an error. If key is nil,
+// the increment is not sealed.
 func readIncrement(path string, key *Key, begin func(incrementHead) error,
 	each func(number int, page []byte) error) (end incrementEnd, err error) {
 	f, err := os.Open(path)
@@ -153,8 +154,8 @@ func readIncrement(path string, key *Key, begin func(incrementHead) error,
 	return r.end()
 }
 
-// checkIncrement reads an increment, and returns an error unless the pages before, with the pages of the increment, are
-// the database from which the increment was made.
+// checkIncrement reads an increment and adds its pages to those in before. It returns an error unless the result is the
+// database from which the increment was made.
 func checkIncrement(path string, key *Key, before sqlite.PageSums, begin func(incrementHead) error) (head incrementHead,
 	end incrementEnd, err error) {
 	sums := slices.Clone(before)

@@ -14,38 +14,38 @@ import (
 
 // The name of an incremental backup, such as trail-000007-1f2e3d4c, has two parts. The number counts the incremental
 // backups of a destination, so that they stay in order if the clock is set back. The mark identifies the database, so
-// that a server with another database deletes none of them.
+// that a server with another database does not delete its incremental backups.
 
 const (
 	incrementalPrefix = "trail-"
 	incrementSuffix   = ".step"
 	incrementPartial  = ".step-*" // an increment that is being written
 
-	// leastIncrementals is the number of incremental backups that always stay.
+	// leastIncrementals is the number of newest incremental backups that always stay.
 	leastIncrementals = 3
 	// keepAllIncrementals is how long every incremental backup stays. An operator who restored the wrong copy, or whose
-	// server restarts repeatedly, needs one that is not the newest of its day.
+	// server restarts repeatedly, may need a copy that is not the newest of its day.
 	keepAllIncrementals = 3 * 24 * time.Hour
 )
 
-// Incremental describes an incremental backup, from the names, sizes and times of its files. None of them has been
-// read.
+// Incremental describes an incremental backup by the names, sizes and times of its files. The content of the files has
+// not been read.
 type Incremental struct {
 	Path    string
 	Number  int
 	Mark    string // of the database
 	Sealed  bool
-	Steps   int       // the increments without a gap, from the first; if it is 0, the first is missing
-	More    int       // the increments after the gap
+	Steps   int       // number of increments from the first up to a gap; 0 if the first is missing
+	More    int       // number of increments after the gap
 	Begun   time.Time // when the first increment was made
 	Last    time.Time // when the last increment before the gap was made
-	Newest  time.Time // when the last increment was made, also after the gap
+	Newest  time.Time // when the last increment was made, even if it is after the gap
 	Bytes   int64
 	Missing string // the name of the increment at the gap
 	Unread  error  // why the list of files may be incomplete
 }
 
-// Text returns one line about an incremental backup.
+// Text returns one line that describes an incremental backup.
 func (i Incremental) Text() string {
 	text := fmt.Sprintf("%d increments since %s", i.Steps, i.Begun.UTC().Format(time.RFC3339))
 	if i.Missing != "" {
@@ -159,8 +159,8 @@ func incrementalOf(path string, files []incrementFile, unread error) Incremental
 	return i
 }
 
-// incrementalsIn lists the incremental backups in a directory in the order in which they were started. A directory that
-// does not exist has none.
+// incrementalsIn lists the incremental backups in a directory in the order in which they were started. If the directory
+// does not exist, the list is empty.
 func incrementalsIn(dir string) (list []Incremental, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -176,9 +176,9 @@ func incrementalsIn(dir string) (list []Incremental, err error) {
 }
 
 // expiredIncrementals returns the expired incremental backups of one database. all is in the order in which they were
-// started. These stay: the newest three, all of the last three days, and the newest of each day that the plan keeps, by
-// the days of the zone. An incremental backup without any increment expires unless it is the newest. One that could not
-// be listed completely, or whose first increment is missing, may be good, and stays.
+// started. The newest three stay, all of the last three days, and the newest of each day that the plan keeps. Days are
+// those of the zone. An incremental backup without any increment expires unless it is the newest. An incremental backup
+// that could not be listed completely, or whose first increment is missing, stays because it may be good.
 func (k Keep) expiredIncrementals(all []Incremental, mark string, now time.Time,
 	zone *time.Location) (list []Incremental) {
 	whole, days, day := 0, 0, ""

@@ -15,13 +15,13 @@ import (
 	"holdfast/store/disk"
 )
 
-// Sealed copies protect a backup destination that other people can read: a provider's storage, or a disk that is
-// carried home. The clinic creates a key and prints its private half. The server stores only the public half
-// (RecipientFile), and cannot open the sealed files. A sealed copy is the backup's directory with each file in the age
-// format, which the program age can open too.
+// Sealed copies protect the data at a backup destination that other people can read: a provider's storage, or a disk
+// that is carried home. The clinic creates a key and prints its private half. The server stores only the public half
+// (RecipientFile), so it cannot open the sealed files. In a sealed copy, each file of the backup is in the age format,
+// which the program age can also open.
 
 const (
-	sealedSuffix = ".age" // of a sealed file
+	sealedSuffix = ".age" // suffix of a sealed file
 	keyPrefix    = "AGE-SECRET-KEY-1"
 )
 
@@ -53,13 +53,13 @@ func (k Key) Groups() string {
 }
 
 // CreateKey creates a key, passes it to show, and then stores its public half in the data directory. If show fails,
-// nothing is stored: a key that was not printed must not seal anything. If the directory has a key, CreateKey returns
-// an error unless replace is set.
+// CreateKey stores nothing, because no copy may be sealed for a key that was not printed. If the directory already has
+// a key, CreateKey returns an error unless replace is set.
 func CreateKey(data string, replace bool, show func(Key) error) error {
 	path := filepath.Join(data, RecipientFile)
 	if known, err := os.ReadFile(path); err == nil && !replace {
-		return fmt.Errorf("there is a backup key already, %s. To create another one, add --replace. Copies made "+
-			"until now open with the old key only",
+		return fmt.Errorf("there is already a backup key, %s. To replace it with a new key, add --replace. Older "+
+			"copies can still be opened only with the old key",
 			strings.TrimSpace(string(known)))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -90,14 +90,14 @@ func ParseKey(text string) (Key, error) {
 	}
 	identity, err := age.ParseX25519Identity(typed.String())
 	if err != nil {
-		return Key{}, errors.New("this is not a backup key, or one of its letters is wrong. Compare it with the " +
-			"paper. It begins with " + keyPrefix)
+		return Key{}, errors.New("this is not a backup key, or one of its letters is wrong. Compare your input with " +
+			"the printed key. A key begins with " + keyPrefix)
 	}
 	return Key{identity}, nil
 }
 
-// recipientOf returns the public half of the backup key of a data directory; nil if no key was created. A file that
-// cannot be parsed is an error, so that no copy is written unsealed by mistake.
+// recipientOf returns the public half of the backup key of a data directory, or nil if no key was created. It returns
+// an error for a file that it cannot parse, so that no copy is written unsealed by mistake.
 func recipientOf(data string) (*age.X25519Recipient, error) {
 	path := filepath.Join(data, RecipientFile)
 	text, err := os.ReadFile(path)
@@ -109,7 +109,7 @@ func recipientOf(data string) (*age.X25519Recipient, error) {
 	}
 	to, err := age.ParseX25519Recipient(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read, so no copies are made. Put the file back, or create a new key "+
+		return nil, fmt.Errorf("%s cannot be read, so no copies are made. Restore the file, or create a new key "+
 			"with holdfast backup-key --replace: %w", path, err)
 	}
 	return to, nil
@@ -125,7 +125,7 @@ func isSealed(path string) bool {
 	return readIncremental(path).Sealed
 }
 
-// refuseUnsealed returns an error if a directory has sealed copies: then a key was created once, and this data
+// refuseUnsealed returns an error if the destination has sealed copies. A key was created in that case, and the data
 // directory has lost its public half.
 func refuseUnsealed(destination string) error {
 	made, err := ownBackups(destination)
@@ -145,9 +145,9 @@ func refuseUnsealed(destination string) error {
 	}
 	for _, path := range paths {
 		if isSealed(path) {
-			return fmt.Errorf("%s is sealed, and the data directory has no %s. No unsealed copy is written next to "+
-				"it: put that file back, or create "+
-				"a new key with holdfast backup-key", path, RecipientFile)
+			return fmt.Errorf("%s is encrypted, but the data directory has no %s. The server writes no unencrypted "+
+				"copy next to an encrypted one: restore that file, or create a new key with holdfast "+
+				"backup-key", path, RecipientFile)
 		}
 	}
 	return nil
@@ -173,8 +173,8 @@ func sealFile(from, to string, recipient age.Recipient) (digest []byte, err erro
 	return written.Sum(nil), errors.Join(err, target.Sync(), target.Close())
 }
 
-// unseal opens the files of a sealed copy into an existing directory. age detects a changed or missing part of a file.
-// Errors name the copy as the caller calls it.
+// unseal decrypts the files of a sealed copy into an existing directory. age detects a changed or missing part of a
+// file. Errors contain called as the name of the copy.
 func unseal(from, called, into string, key Key) error {
 	for _, name := range []string{DatabaseFile, ScriptFile, KeysFile} {
 		err := unsealFile(filepath.Join(from, name+sealedSuffix), filepath.Join(into, name), key)
@@ -182,9 +182,9 @@ func unseal(from, called, into string, key Key) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != KeysFile: // a backup has one of the two databases
 		case errors.As(err, &wrong):
-			return fmt.Errorf("%s was sealed for another key", called+"/"+name+sealedSuffix)
+			return fmt.Errorf("%s was encrypted with a different key", called+"/"+name+sealedSuffix)
 		case err != nil:
-			return fmt.Errorf("%s is incomplete or not a sealed file: %w", called+"/"+name+sealedSuffix, err)
+			return fmt.Errorf("%s is incomplete or not an encrypted file: %w", called+"/"+name+sealedSuffix, err)
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestDamagedRecipientCopiesNothing: once there is a key, no file is copied unsealed.
+// TestDamagedRecipientCopiesNothing checks that no file is copied unsealed if the public key is damaged.
 func TestDamagedRecipientCopiesNothing(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -28,7 +28,8 @@ func TestDamagedRecipientCopiesNothing(t *testing.T) {
 	}
 }
 
-// TestDailyRefusesUnsealedNextToSealed: the data directory has lost its public key.
+// TestDailyRefusesUnsealedNextToSealed checks that Daily makes no unsealed copy if the destination has sealed ones: the
+// data directory has lost its public key.
 func TestDailyRefusesUnsealedNextToSealed(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()

@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Listed is a backup in a list.
+// Listed describes one backup in the result of List.
 type Listed struct {
 	Path  string
 	Made  time.Time // for an incremental backup, when its last increment was made
 	Bytes int64
 	Note  string
-	// the sort key: an incremental backup is newer than those with smaller numbers, even if the clock was set back
+	// the sort key. An incremental backup sorts as newer than those with smaller numbers, even if the clock was set
+	// back
 	rank time.Time
 }
 
-// List lists the backups in a data directory and at the destinations, newest first. A destination that does not exist
-// is an error.
+// List lists the backups in a data directory and at the destinations, newest first. It returns an error if a
+// destination does not exist.
 func List(ctx context.Context, data string, access Access, destinations []string) ([]Listed, error) {
 	all, err := appendListed(ctx, directory(filepath.Join(data, Folder)), nil)
 	if err != nil {
@@ -41,8 +42,8 @@ func List(ctx context.Context, data string, access Access, destinations []string
 	return all, nil
 }
 
-// appendListed puts the backups at a destination before all. Incremental backups are in the order of their numbers, the
-// last one first.
+// appendListed adds the backups at a destination to all and returns the result. Incremental backups are in the order of
+// their numbers, the last one first.
 func appendListed(ctx context.Context, d destination, all []Listed) ([]Listed, error) {
 	backups, err := d.backups(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ func appendListed(ctx context.Context, d destination, all []Listed) ([]Listed, e
 	if err != nil {
 		return nil, err
 	}
-	newest := map[string]time.Time{} // by mark: the latest time among those already listed
+	newest := map[string]time.Time{} // by mark: the latest time of those already listed
 	for _, i := range incrementals {
 		if i.Steps > 0 {
 			if i.Last.After(newest[i.Mark]) {

@@ -15,16 +15,16 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// OpenOptions name a backup and describe how to open it.
+// OpenOptions names a backup and the settings to open it.
 type OpenOptions struct {
 	// Path is the backup: a directory, a snapshot (a .db file), an incremental backup, or one of these in a bucket
 	// (s3://bucket/prefix/name).
 	Path   string
 	Data   string // data directory in which the backup is unsealed
 	Access Access // to the bucket
-	// ReadKey returns the key of a sealed backup; nil means none was given.
+	// ReadKey returns the key of a sealed backup. If ReadKey is nil, the caller has no key.
 	ReadKey func() (Key, error)
-	// Until leaves out increments made later; zero means none.
+	// Until excludes increments that were made later. Zero excludes none.
 	Until time.Time
 	// ParseKeys checks the text of KeysFile and returns the text to write. Open returns its error.
 	ParseKeys func(text []byte) ([]byte, error)
@@ -37,13 +37,13 @@ type Opened struct {
 
 	options   OpenOptions
 	database  string // path of the database file
-	keys      []byte // for KeysFile; nil for a snapshot, which has none
-	key       *Key   // with which it was unsealed; if nil, it was not sealed
+	keys      []byte // for KeysFile; nil for a snapshot, which has no keys
+	key       *Key   // the key that unsealed the backup; nil if it was not sealed
 	temporary []string
 }
 
 // Open prepares a backup for a restore. It downloads, unseals or replays the backup into a temporary directory in the
-// data directory, which Close removes. It checks that the files exist. Restore checks the database.
+// data directory, which Close removes. It checks that the files exist. It does not check the database; Restore does.
 func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 	b = &Opened{options: o}
 	defer func() {
@@ -60,12 +60,13 @@ func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 	sealed, incremental := isSealed(dir), isIncremental(dir)
 	switch {
 	case !sealed && o.ReadKey != nil:
-		return b, fmt.Errorf("%s is not sealed. Leave out --key", o.Path)
+		return b, fmt.Errorf("%s is not encrypted. Leave out --key", o.Path)
 	case sealed && o.ReadKey == nil:
-		return b, fmt.Errorf("%s is sealed. Name the file with its key with --key FILE, or type the key with --key -",
+		return b, fmt.Errorf("%s is encrypted. Give the file that contains its key with --key FILE, or type the key "+
+			"with --key -",
 			o.Path)
 	case sealed:
-		store.BeginStep(ctx, "", nil) // the key may be typed
+		store.BeginStep(ctx, "", nil) // the user may have to type the key
 		key, err := o.ReadKey()
 		if err != nil {
 			return b, err
@@ -129,7 +130,7 @@ func (b *Opened) unpack(ctx context.Context, from string, incremental bool) (dir
 		b.Replayed = &r
 		return dir, err
 	}
-	store.BeginStep(ctx, "unsealing the backup", sizeOf(filepath.Join(dir, DatabaseFile),
+	store.BeginStep(ctx, "decrypting the backup", sizeOf(filepath.Join(dir, DatabaseFile),
 		disk.Size(filepath.Join(from, DatabaseFile+sealedSuffix))))
 	if err := unseal(from, called, dir, *b.key); err != nil {
 		return "", err
@@ -139,7 +140,7 @@ func (b *Opened) unpack(ctx context.Context, from string, incremental bool) (dir
 		if strings.HasPrefix(called, bucketScheme) {
 			file, first = ScriptFile+sealedSuffix, "download both of its files with any S3 client, and "
 		}
-		return "", fmt.Errorf("%s is a backup of PostgreSQL, which psql restores: %sunseal both of its files with\n"+
+		return "", fmt.Errorf("%s is a backup of PostgreSQL, which psql restores: %sdecrypt both of its files with\n"+
 			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nThen continue as described in "+
 			"docs/cluster.md", called, first, file, ScriptFile)
 	}
@@ -181,10 +182,11 @@ func databaseOf(backup string) string {
 	return filepath.Join(backup, DatabaseFile)
 }
 
-// refuseScript returns an error that explains how to restore a backup of PostgreSQL; nil for other backups.
+// refuseScript returns an error for a backup of PostgreSQL, and nil for other backups. The error explains how to
+// restore it.
 func refuseScript(backup string) error {
 	script := backup + string(os.PathSeparator) + ScriptFile
-	if _, err := os.Stat(script); err != nil { // a snapshot is a file, and so has none
+	if _, err := os.Stat(script); err != nil { // a snapshot is a single file, without a script
 		return nil
 	}
 	return fmt.Errorf("%s is a backup of PostgreSQL. Restore it into an empty database with: psql -v "+
@@ -192,8 +194,8 @@ func refuseScript(backup string) error {
 		"copy its %s into the data directory", backup, script, KeysFile)
 }
 
-// Verify calls check with a copy of the database of a backup, brought to the current schema. The backup does not
-// change.
+// Verify copies the database of a backup, migrates the copy to the current schema and calls check with it. The backup
+// does not change.
 func Verify(ctx context.Context, backup string, check func(context.Context, store.Store) error) error {
 	if err := refuseScript(backup); err != nil {
 		return err
@@ -206,8 +208,8 @@ func Verify(ctx context.Context, backup string, check func(context.Context, stor
 	return checkCopy(ctx, databaseOf(backup), filepath.Join(scratch, DatabaseFile), check)
 }
 
-// checkCopy copies a database file that no process has open, brings the copy to the current schema, and calls check
-// with it.
+// checkCopy copies a database file, migrates the copy to the current schema, and calls check with it. No process may
+// have the database open.
 func checkCopy(ctx context.Context, from, to string, check func(context.Context, store.Store) error) error {
 	if err := disk.Regular(from); err != nil {
 		return err
@@ -223,21 +225,21 @@ func checkCopy(ctx context.Context, from, to string, check func(context.Context,
 	return errors.Join(check(ctx, s), s.Close())
 }
 
-// sizeOf measures a file that grows to a size.
+// sizeOf returns a Measure for a file that grows to a total size.
 func sizeOf(path string, total int64) store.Measure {
 	return func() (int64, int64) { return max(disk.Size(path), 0), total }
 }
 
-// IsIncremental reports whether a path is that of an incremental backup, by its name or its content.
+// IsIncremental reports whether a path belongs to an incremental backup, by its name or its content.
 func IsIncremental(name string) bool {
 	_, _, named := parseIncrementalName(path.Base(name))
 	return named || isIncremental(name)
 }
 
-// InBucket reports whether a name is that of a bucket, or of a backup in a bucket.
+// InBucket reports whether a name refers to a bucket, or to a backup in a bucket.
 func InBucket(name string) bool { return strings.HasPrefix(name, bucketScheme) }
 
-// DestinationOf returns the destination that has a backup.
+// DestinationOf returns the destination in which a backup is.
 func DestinationOf(backup string) string {
 	if InBucket(backup) {
 		in, _ := split(backup)
@@ -246,7 +248,7 @@ func DestinationOf(backup string) string {
 	return filepath.Dir(backup)
 }
 
-// split cuts the name of a set off the name of a backup in a bucket.
+// split splits the name of a backup in a bucket into the name of the destination and the name of the set.
 func split(name string) (in, set string) {
 	in, set = path.Split(strings.TrimSuffix(strings.TrimPrefix(name, bucketScheme), "/"))
 	return bucketScheme + in, set
@@ -265,7 +267,7 @@ func (a Access) Check(destination string) error {
 	return a.Missing(name)
 }
 
-// named returns the destination that a person names.
+// named returns the destination with a name that a person has given.
 func (a Access) named(name, spool string) (destination, error) {
 	if !InBucket(name) {
 		return directory(name), nil
@@ -274,8 +276,8 @@ func (a Access) named(name, spool string) (destination, error) {
 	return a.open(name, spool), err
 }
 
-// Newer lists the incremental backups of the same database next to this backup that have later changes. mark is
-// Restored.Mark. After an error there may be more.
+// Newer lists the incremental backups that have later changes than this backup. It lists those of the same database, at
+// the same destination. mark is Restored.Mark. After an error, there may be more.
 func (b *Opened) Newer(ctx context.Context, mark string) (newer []Incremental, err error) {
 	backup := b.options.Path
 	in := DestinationOf(backup)

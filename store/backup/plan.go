@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Plan sets when the server makes backups, how many of them stay, and where it copies them. The zero value makes
-// none.
+// Plan sets when the server makes backups, how many of them stay, and where it copies them. With the zero value, the
+// server makes no backups.
 type Plan struct {
 	Daily       bool
-	At          time.Duration // of the daily backup, after midnight in the clinic's zone
+	At          time.Duration // time of the daily backup, after midnight in the clinic's zone
 	Keep        Keep
 	Destination string        // absolute path of a directory, or s3://bucket/prefix; empty means none
-	Access      Access        // to the bucket
+	Access      Access        // settings to reach the bucket
 	Every       time.Duration // interval of incremental backups; 0 means none
 }
 
-// Keep is the number of days, weeks and months of which the newest backup stays.
+// Keep has the numbers of days, weeks and months for which the newest backup stays.
 type Keep struct{ Days, Weeks, Months int }
 
 // ParseAt sets Daily and At from a time such as 03:00, or off.
@@ -32,7 +32,7 @@ func (p *Plan) ParseAt(v string) error {
 	}
 	at, err := time.Parse("15:04", v)
 	if err != nil {
-		return fmt.Errorf("%q should be a time such as 03:00, or off", v)
+		return fmt.Errorf("%q must be a time such as 03:00, or off", v)
 	}
 	p.Daily, p.At = true, time.Duration(at.Hour())*time.Hour+time.Duration(at.Minute())*time.Minute
 	return nil
@@ -45,7 +45,7 @@ func ParseEvery(v string) (time.Duration, error) {
 	}
 	every, err := time.ParseDuration(v)
 	if err != nil || every < time.Second || every > 24*time.Hour {
-		return 0, fmt.Errorf("%q should be off, or a time from 1s to 24h, such as 1m", v)
+		return 0, fmt.Errorf("%q must be off, or a duration from 1s to 24h, such as 1m", v)
 	}
 	return every, nil
 }
@@ -55,12 +55,12 @@ func ParseKeep(v string) (k Keep, err error) {
 	parts := strings.Split(v, ",")
 	numbers := []*int{&k.Days, &k.Weeks, &k.Months}
 	if len(parts) != len(numbers) {
-		return k, fmt.Errorf("%q should be three numbers, days, weeks and months, such as 7,4,12", v)
+		return k, fmt.Errorf("%q must be three numbers (days, weeks and months), such as 7,4,12", v)
 	}
 	for i, part := range parts {
 		if *numbers[i], err = strconv.Atoi(strings.TrimSpace(part)); err != nil || *numbers[i] < 0 ||
 			*numbers[i] > 1000 {
-			return k, fmt.Errorf("%q should be three numbers from 0 to 1000, days, weeks and months, such as 7,4,12", v)
+			return k, fmt.Errorf("%q must be three numbers from 0 to 1000 (days, weeks and months), such as 7,4,12", v)
 		}
 	}
 	if k.Days == 0 {
@@ -129,11 +129,11 @@ func parseName(name string) (at time.Time, own, ok bool) {
 	return at, own, err == nil
 }
 
-// ownName returns the name of the daily backup of a time.
+// ownName returns the name of the daily backup made at a time.
 func ownName(at time.Time) string { return ownPrefix + at.UTC().Format(StampFormat) }
 
-// ownBackups lists when the daily backups in a directory were made, oldest first. A directory that does not exist has
-// none.
+// ownBackups lists when the daily backups in a directory were made, oldest first. If the directory does not exist, the
+// list is empty.
 func ownBackups(dir string) ([]time.Time, error) {
 	entries, err := os.ReadDir(dir) // sorted by name, and so by time
 	if errors.Is(err, os.ErrNotExist) {

@@ -92,7 +92,7 @@ func TestParsersRefuseInvalidPlan(t *testing.T) {
 	}
 }
 
-// TestParseEvery: off, or 1 second to 1 day.
+// TestParseEvery checks that an interval is off, or 1 second to 1 day.
 func TestParseEvery(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"off": 0, "1m": time.Minute, "1s": time.Second,

@@ -23,10 +23,10 @@ type Replayed struct {
 	Broken error
 }
 
-// replay builds the database and the keys of an incremental backup in an existing directory: up to the last intact
-// increment, or up to the last made before until if that is not zero. It returns an error if not even the first
-// increment can be read, if the directory cannot be written, or if ctx ends. Errors name the incremental backup as the
-// caller calls it.
+// replay writes the database and the keys of an incremental backup into an existing directory. It stops at the first
+// damaged increment, and, if until is not zero, at the first increment made after until. It returns an error if not
+// even the first increment can be read, if the directory cannot be written, or if ctx ends. Errors contain called as
+// the name of the incremental backup.
 func replay(ctx context.Context, path, called, into string, key *Key, until time.Time) (r Replayed, err error) {
 	found := readIncremental(path)
 	if found.Steps == 0 && found.Unread != nil {
@@ -54,7 +54,8 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 			func(head incrementHead) error { return requireNext(head, before, end, n) })
 		if broken == nil && !until.IsZero() && head.Made.After(until) {
 			if n == 0 {
-				return r, fmt.Errorf("%s starts at %s, which is too late. Name an older one", called,
+				return r, fmt.Errorf("%s starts at %s, which is after --until. Choose an older incremental "+
+					"backup", called,
 					head.Made.Format(time.RFC3339))
 			}
 			break
@@ -67,7 +68,7 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 			break
 		}
 		if _, err := readIncrement(step, key, func(incrementHead) error { return ctx.Err() }, put); err != nil {
-			return r, fmt.Errorf("%s could be read once, and then failed: %w", name, err)
+			return r, fmt.Errorf("%s could be read the first time, but not the second: %w", name, err)
 		}
 		if err := file.Truncate(next.pages); err != nil {
 			return r, err
@@ -85,20 +86,21 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 	return r, os.WriteFile(filepath.Join(into, KeysFile), before.Keys, 0o600)
 }
 
-// requireNext returns an error unless an increment follows the one before: it may belong to another incremental backup,
-// or to another position.
+// requireNext returns an error unless head belongs to the increment that follows before. An increment of another
+// incremental backup, or of another position, does not follow.
 func requireNext(head, before incrementHead, end incrementEnd, n int) error {
 	if head.Number != n || head.After != end.digest || n > 0 && head.Set != before.Set {
-		return fmt.Errorf("it is increment %d of %s and does not follow the previous one", head.Number, head.Set)
+		return fmt.Errorf("the file is increment %d of %s and does not follow the previous "+
+			"increment", head.Number, head.Set)
 	}
 	return nil
 }
 
-// explainBroken names the increment that cannot be used.
+// explainBroken returns an error that names the increment and why it cannot be used.
 func explainBroken(path string, err error) error {
 	var wrong *age.NoIdentityMatchError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s was sealed for another key", path)
+		return fmt.Errorf("%s was encrypted with a different key", path)
 	}
 	return fmt.Errorf("%s is incomplete or damaged: %w", path, err)
 }

@@ -42,7 +42,7 @@ func oneTrail(t *testing.T, key *Key) string {
 	return k.chain.path
 }
 
-// followUp restores an incremental backup into a new directory and checks the database there.
+// followUp restores an incremental backup into a new directory, checks the database there and returns its notes.
 func followUp(t *testing.T, path string, key *Key) (Replayed, []string, error) {
 	t.Helper()
 	into := t.TempDir()
@@ -56,8 +56,8 @@ func followUp(t *testing.T, path string, key *Key) (Replayed, []string, error) {
 	return f, notes(t, into), nil
 }
 
-// TestReplayStopsAtDamage: it names an increment that is missing, damaged, cut off, swapped or of another incremental
-// backup, and restores everything before it.
+// TestReplayStopsAtDamage checks that replay restores everything before the first unusable increment, and names that
+// increment. It can be missing, damaged, truncated, swapped or from another incremental backup.
 func TestReplayStopsAtDamage(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
@@ -78,13 +78,13 @@ func TestReplayStopsAtDamage(t *testing.T) {
 	second := read(filepath.Join(whole, step(2)))
 	for name, c := range map[string]struct {
 		change map[string][]byte // by step; nil deletes it
-		steps  int               // that are Replayed
+		steps  int               // number of restored increments
 		says   string
 	}{
 		"nothing":           {nil, 4, ""},
 		"a step is missing": {map[string][]byte{step(2): nil}, 2, step(2) + " is missing"},
 		"the last is missing": {map[string][]byte{step(3): nil}, 3,
-			""}, // the files do not show how many there were
+			""}, // no error: the files do not show how many there were
 		"a byte in the middle is wrong": {map[string][]byte{step(2): flipped(second, len(second)/2)}, 2, step(2) +
 			" is incomplete or damaged"},
 		"its last byte is wrong": {map[string][]byte{step(2): flipped(second, len(second)-1)}, 2, step(2) +
@@ -143,8 +143,8 @@ func TestReplayStopsAtDamage(t *testing.T) {
 	}
 }
 
-// TestReplayRefusesTornIncrement: a power cut can leave any prefix of an increment, or zeros. An increment that is
-// being written has another name.
+// TestReplayRefusesTornIncrement checks that an increment is refused if a power cut left only a prefix of it, or zeros.
+// replay ignores an increment that is still being written: that file has another name.
 func TestReplayRefusesTornIncrement(t *testing.T) {
 	t.Parallel()
 	path := oneTrail(t, nil)
@@ -214,8 +214,8 @@ func TestReplayRefusesTornIncrement(t *testing.T) {
 	}
 }
 
-// TestFailedPutIsRepeated: after a failed write at any position, the next increment also contains the changes of the
-// failed one.
+// TestFailedPutIsRepeated checks that after a failed write, the next increment also contains the changes of the failed
+// one.
 func TestFailedPutIsRepeated(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -226,8 +226,7 @@ func TestFailedPutIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.note(t, "n1")
-	// A directory at the path of the increment represents every refusal: the increment is written, but cannot get its
-	// name.
+	// A directory at the path of the increment makes put fail: the increment is written, but cannot get its name.
 	inTheWay := filepath.Join(k.chain.path, incrementName(1, false))
 	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
 		t.Fatal(err)
@@ -256,7 +255,7 @@ func TestFailedPutIsRepeated(t *testing.T) {
 	}
 }
 
-// TestCancelledRestoreLeavesNothing in plain text.
+// TestCancelledRestoreLeavesNothing checks that a cancelled restore leaves no data in plain text.
 func TestCancelledRestoreLeavesNothing(t *testing.T) {
 	t.Parallel()
 	path, into := oneTrail(t, nil), t.TempDir()
@@ -273,7 +272,8 @@ func TestCancelledRestoreLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestNewerListsLaterIncrementals: after a restore, the operator can still notice that it was the wrong copy.
+// TestNewerListsLaterIncrementals checks that Newer lists copies with later changes, so that an operator can notice
+// that the restored copy was the wrong one.
 func TestNewerListsLaterIncrementals(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()

@@ -16,16 +16,16 @@ import (
 
 // Restored is the result of a restore.
 type Restored struct {
-	Mark     string         // of the database, for Opened.Newer
+	Mark     string         // mark of the database, for Opened.Newer
 	Replaced string         // the directory with the files that the backup replaced; empty if there were none
-	SignIns  int            // the sign-ins of the backup, all of which were ended
-	Revived  []store.APIKey // the API keys that are valid again
+	SignIns  int            // number of sign-ins in the backup; all of them were ended
+	Revived  []store.APIKey // API keys that were revoked or missing before and are valid now
 }
 
-// Restore puts the backup in place of the database and the keys of a data directory. The caller has locked the
-// directory. Restore first checks a copy of the database; an error that says "nothing was changed" means that the
-// directory is unchanged. Restore ends all sign-ins of the backup, because it may have sign-ins of people whose
-// accounts were closed since then. If the backup was sealed, later copies are sealed for the same key.
+// Restore replaces the database and the keys of a data directory with those of the backup. The caller has locked the
+// directory. Restore first checks a copy of the database. If its error contains "nothing was changed", the directory is
+// unchanged. Restore ends all sign-ins of the backup, because it may have sign-ins of people whose accounts were closed
+// since then. If the backup was sealed, later copies are sealed for the same key.
 func (b *Opened) Restore(ctx context.Context, data string, now time.Time) (done Restored, err error) {
 	file := func(name string) string { return filepath.Join(data, name) }
 	fresh, err := os.MkdirTemp(data, RestorePattern)
@@ -92,7 +92,8 @@ func (r *Restored) endSignIns(ctx context.Context, database string, valid map[st
 	return errors.Join(err, unread, s.Close())
 }
 
-// validKeys returns the ids of the API keys that are valid in a data directory; none if its database cannot be read.
+// validKeys returns the ids of the API keys that are valid in a data directory. If its database cannot be read,
+// validKeys returns none.
 func validKeys(ctx context.Context, data string) map[string]bool {
 	path := filepath.Join(data, DatabaseFile)
 	if disk.Size(path) <= 0 {
@@ -111,8 +112,8 @@ func validKeys(ctx context.Context, data string) map[string]bool {
 	return valid
 }
 
-// linkReplaced links the files that a restore replaces into a new directory, so that they still exist afterwards. It
-// returns an empty path if there is no database.
+// linkReplaced creates a new directory with hard links to the files that a restore replaces, so that the files still
+// exist afterwards. It returns an empty path if there is no database.
 func linkReplaced(ctx context.Context, data string, now time.Time) (string, error) {
 	path := filepath.Join(data, DatabaseFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

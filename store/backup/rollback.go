@@ -13,10 +13,10 @@ import (
 	"holdfast/store/disk"
 )
 
-// A machine snapshot that is put back has the whole data directory of an earlier instant, including the database marker
-// in the queue. Nothing in the directory shows that. But the backup destination still has the increments that were
-// copied after that instant. So the Follower notes each increment in CopiedFile before it copies it, and
-// RefuseRolledBack compares the note with the destination.
+// If an operator restores a snapshot of the whole machine, the data directory has the state of an earlier instant,
+// including the database marker in the queue. Nothing in the directory shows the rollback. But the backup destination
+// still has the increments that were copied after that instant. So the Follower notes each increment in CopiedFile
+// before it copies it, and RefuseRolledBack compares the note with the destination.
 
 const (
 	// CopiedFile has the last increment that a data directory has sent to each backup destination.
@@ -31,7 +31,7 @@ type sentIncrement struct {
 	File string `json:"step"`
 }
 
-// readSent reads the last increments, by destination. A missing file has none.
+// readSent reads the last increments, by destination. If the file does not exist, there are none.
 func readSent(data string) (map[string]sentIncrement, error) {
 	path := filepath.Join(data, CopiedFile)
 	sent := map[string]sentIncrement{}
@@ -62,8 +62,8 @@ func noteSent(data, destination, set, file string) error {
 	return disk.Replace(filepath.Join(data, CopiedFile), b)
 }
 
-// RefuseRolledBack returns an error if the data directory is older than its copies at the backup destination. A
-// destination that cannot be listed within 5 seconds is not compared.
+// RefuseRolledBack returns an error if the data directory is older than its copies at the backup destination. It
+// returns nil if the destination cannot be listed within 5 seconds.
 func (b *Backups) RefuseRolledBack(ctx context.Context) error {
 	s, isFile := b.sqlite()
 	d := b.Plan.destination(b.Data)
@@ -73,7 +73,7 @@ func (b *Backups) RefuseRolledBack(ctx context.Context) error {
 	sent, err := readSent(b.Data)
 	last, isKnown := sent[d.String()]
 	if err != nil || !isKnown {
-		return nil // a note that cannot be read proves nothing, and the next increment replaces it
+		return nil // an unreadable note proves nothing; the next increment replaces it
 	}
 	ctx, cancel := context.WithTimeout(ctx, rollbackPatience)
 	defer cancel()
@@ -113,10 +113,10 @@ func (b *Backups) compareCopies(last sentIncrement, ownMark string, list []Incre
 	if newest.Steps == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is older than its copies: the backup destination has changes until %s, in %s, and this "+
-		"directory sent them until %s of %s. "+
-		"An old snapshot of the machine or the directory was put back, so bookings are missing. "+
-		"Restore the copy with: holdfast restore --data %s %s. Or serve this state once with --after-rollback",
+	return fmt.Errorf("%s is older than its copies: the backup destination has changes until %s, in %s, but this "+
+		"directory has sent changes only until %s of %s. An old snapshot of the machine or the directory was "+
+		"restored, so bookings are missing. Restore the copy with: holdfast restore --data %s %s. Or start once with "+
+		"--after-rollback to serve the older state",
 		b.Data, newest.Newest.UTC().Format(time.RFC3339), newest.Path, last.File, filepath.Base(last.Set), b.Data,
 		newest.Path)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestRolledBackDirectoryIsRefused puts a snapshot of the whole data directory back after later changes were copied to
+// TestRolledBackDirectoryIsRefused restores a snapshot of the whole data directory after later changes were copied to
 // the destination.
 func TestRolledBackDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestRollbackCheckIgnoresUnreadable: neither a destination nor a note that cannot be read refuses a start.
+// TestRollbackCheckIgnoresUnreadable checks that a start is not refused if the destination or the note cannot be read.
 func TestRollbackCheckIgnoresUnreadable(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

@@ -42,12 +42,12 @@ func (t *tables) story(id string) ([]store.Activity, error) {
 	return list, nil
 }
 
-// forget deletes the activity of one operation.
+// forget deletes all activity of one operation.
 func (t *tables) forget(id string) error {
 	t.changed = true
 	b := t.bucket(activityTable, "")
 	prefix := []byte(id + "\x00")
-	// After a deletion the position of a cursor is undefined, so each round seeks again.
+	// After a deletion, the position of a cursor is undefined, so each round seeks again.
 	for k, _ := b.Cursor().Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = b.Cursor().Seek(prefix) {
 		if err := b.Delete(bytes.Clone(k)); err != nil {
 			return err
@@ -57,7 +57,8 @@ func (t *tables) forget(id string) error {
 	return nil
 }
 
-// splitActivityKey returns the operation and the sequence number of an activity key; ok is false if k is not one.
+// splitActivityKey returns the operation and the sequence number of an activity key. ok is false if k is not such a
+// key.
 func splitActivityKey(k []byte) (id string, sequence uint64, ok bool) {
 	id, rest, ok := strings.Cut(string(k), "\x00")
 	if !ok || len(rest) != 8 {

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// booking is an operation of typical size.
+// booking returns an operation of typical size.
 func booking(n int64) store.Operation {
 	return store.Operation{
 		ID: fmt.Sprintf("op-%013d-a1b2c3", 1_780_000_000_000+n), Kind: store.UpstreamBook,
@@ -25,7 +25,7 @@ func booking(n int64) store.Operation {
 	}
 }
 
-// viaBatch is the same write through bbolt's own batching.
+// viaBatch adds an operation with bbolt's own batching.
 func viaBatch(q *Queue, op store.Operation) error {
 	sealed, err := stored{Operation: op}.encode()
 	if err != nil {
@@ -47,7 +47,7 @@ func viaBatch(q *Queue, op store.Operation) error {
 	})
 }
 
-// enqueue makes several goroutines add n operations in all and returns how long that took.
+// enqueue adds n operations in total from several goroutines and returns how long that took.
 func enqueue(b *testing.B, callers, n int, add func(op store.Operation) error) time.Duration {
 	b.Helper()
 	var next atomic.Int64
@@ -67,9 +67,9 @@ func enqueue(b *testing.B, callers, n int, add func(op store.Operation) error) t
 	return time.Since(begun)
 }
 
-// BenchmarkEnqueue compares durable enqueues with DB.Batch and its defaults, side by side: the two take turns on
-// separate files, and the median turn of each counts, so that a disk that stalls once does not decide the result.
-// x_batch is how many times as many per second.
+// BenchmarkEnqueue compares durable enqueues with DB.Batch and its defaults. The two take turns on separate files. The
+// median turn of each counts, so that one stall of the disk does not decide the result. x_batch is the rate relative to
+// that of DB.Batch.
 func BenchmarkEnqueue(b *testing.B) {
 	for _, callers := range []int{1, 32, 256} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -96,7 +96,7 @@ func BenchmarkEnqueue(b *testing.B) {
 	}
 }
 
-// waiting opens a queue in which n operations wait and as many again are completed.
+// waiting opens a queue with n pending and n completed operations.
 func waiting(b *testing.B, n int) *Queue {
 	b.Helper()
 	q := queueIn(b, Options{})
@@ -115,7 +115,8 @@ func waiting(b *testing.B, n int) *Queue {
 	return q
 }
 
-// The queries of the worker and the status page cost the same, however many operations wait.
+// BenchmarkWaiting shows that the calls of the worker and the status page cost the same for any number of pending
+// operations.
 func BenchmarkWaiting(b *testing.B) {
 	ctx := context.Background()
 	kinds := []store.OperationKind{store.UpstreamBook, store.UpstreamCancel}
@@ -140,7 +141,7 @@ func BenchmarkWaiting(b *testing.B) {
 			_, err := q.Operations(ctx, store.OperationFilter{})
 			return err
 		})
-		// A wake-up with its two fsyncs: the attempt is recorded, and the operation is put back.
+		// A wake-up has two fsyncs: one records the attempt, and one puts the operation back.
 		ask("wake-up", func(q *Queue) error {
 			if _, err := q.NextDue(ctx, kinds...); err != nil {
 				return err

@@ -3,9 +3,9 @@
 // # Writing
 //
 // One goroutine writes. It takes all waiting requests, runs them in one transaction, commits with one fsync and
-// answers them. The next batch gathers while the goroutine waits for the disk, so a lone caller waits only for the
-// disk. (With DB.Batch, bbolt's own batching, a lone caller waits for a delay.) A request that fails is answered
-// alone and does not affect the other requests. At most Options.Waiting requests wait; further requests get
+// answers them. The next batch gathers while the goroutine waits for the disk, so a single caller waits only for the
+// disk. (With DB.Batch, bbolt's own batching, a single caller waits for a delay.) A request that fails gets its own
+// error and does not affect the other requests. At most Options.Waiting requests wait; further requests get
 // store.ErrOverloaded.
 //
 // # The file
@@ -20,24 +20,25 @@
 //	counts        status, activity, removed → how many
 //	meta          format; witness: the marker of the database that the file belongs to
 //
-// Each read has an index: Take, NextDue and Counts cost the same with ten operations and with ten thousand. Records
-// end in a checksum, which bbolt's own data pages lack.
+// Each read uses an index: Take, NextDue and Counts cost the same with ten operations and with ten thousand. Each
+// record ends in a checksum, because bbolt's own data pages have none.
 //
 // bbolt leaves replaced and deleted data on free pages until it needs the space. Erase overwrites all free pages, so
-// that an erased person's data cannot be recovered. It does not change copies made earlier by WriteTo, and files
-// moved aside as damaged. bbolt itself never shrinks a file; Open and Prune do, see compact.go.
+// that an erased person's data cannot be recovered. It does not change earlier copies of the file, or files that were
+// moved aside as damaged. bbolt itself never shrinks a file. Open and Prune do (compact.go).
 //
 // # Damage
 //
-// bbolt maps the file and trusts it: a damaged file makes it panic, or SIGBUS kills the process. So a program has a
-// child of itself read an existing file before it opens the file, which takes two lines:
+// bbolt maps the file into memory and trusts it: a damaged file makes it panic, or SIGBUS kills the process. So a
+// program starts itself as a child process, which reads an existing file before the program opens it. This takes two
+// lines:
 //
 //	bolt.CheckMain()                                             // first in main; returns unless this is the child
 //	q, err := bolt.Open(ctx, bolt.Options{Path: p, Check: bolt.Check})
 //
-// Open moves a damaged file aside, which Quarantined names, and creates an empty one. No operation is lost: the
-// outbox has every unfinished operation. But an operation that is added again may have been attempted before, so if
-// Rebuilt reports true, the caller adds it with Unknown set.
+// Open moves a damaged file aside and creates an empty one. Quarantined returns the path of the damaged file. No
+// operation is lost, because the outbox has every unfinished operation. But an operation that is added again may have
+// been attempted before. So if Rebuilt reports true, the caller adds operations with Unknown set.
 //
 // A failing disk is different: after any write error except a full disk, the queue accepts no further write and Ping
 // fails. Restart the process.
@@ -64,35 +65,35 @@ import (
 )
 
 var (
-	// ErrInUse: another process, or another Queue of this one, has the file.
+	// ErrInUse means that another process, or another Queue of this process, has the file open.
 	ErrInUse = errors.New("the queue file is in use by another process")
-	// ErrDamaged: the file is no longer a valid queue.
+	// ErrDamaged means that the file is no longer a valid queue.
 	ErrDamaged = errors.New("the queue file is damaged")
-	// ErrFormat: a newer program wrote the file.
+	// ErrFormat means that a newer program wrote the file.
 	ErrFormat = errors.New("the queue file has an unknown format")
 )
 
 // format is the format version of new files.
 const format = "1"
 
-// Options of Open. Path is required.
+// Options configures Open. Path is required.
 type Options struct {
 	// Path is the file. Open creates it with mode 0600 if it is missing; its directory must exist.
 	Path string
-	// Logger receives reports of damage and failing disks; nil discards them.
+	// Logger receives messages about damage and failing disks. Nil discards them.
 	Logger *slog.Logger
-	// Timeout is how long Open waits for another process to release the file; 0 = 1 s.
+	// Timeout is how long Open waits for another process to release the file. 0 means 1 s.
 	Timeout time.Duration
-	// Waiting is the maximum number of writes that wait for their turn; 0 = 4,096.
+	// Waiting is the maximum number of writes that wait for their turn. 0 means 4,096.
 	Waiting int
-	// Check reads an existing file before Open opens it and returns an error that wraps ErrDamaged if Open must not.
-	// A server sets it to the function Check. nil = Open trusts the file.
+	// Check reads an existing file before Open opens it. It returns an error that wraps ErrDamaged if Open must not
+	// open the file. A server sets it to the function Check. If Check is nil, Open trusts the file.
 	Check func(ctx context.Context, path string) error
 }
 
 // Queue is the open file.
 type Queue struct {
-	db          *bbolt.DB // changed only by the writer, under swap
+	db          *bbolt.DB // only the writer changes it, under swap
 	swap        sync.RWMutex
 	path        string
 	log         *slog.Logger
@@ -100,7 +101,7 @@ type Queue struct {
 	rebuilt     bool
 
 	requests chan *request
-	gate     sync.RWMutex // closed changes under it, and requests are sent under its read side
+	gate     sync.RWMutex // guards closed; a request is sent under the read lock
 	closed   bool
 	stopped  chan struct{} // closed when the writer has answered its last request
 	broken   atomic.Pointer[error]
@@ -108,8 +109,8 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// Open opens the queue, or creates an empty one. ctx bounds the check. ErrInUse: another process has the file.
-// ErrFormat: a newer program wrote it. A damaged file is not an error, see Quarantined.
+// Open opens the queue, or creates an empty one. ctx limits only the check. It returns ErrInUse if another process has
+// the file open, and ErrFormat if a newer program wrote it. A damaged file is not an error (see Quarantined).
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -149,8 +150,8 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	case err != nil:
 		return fmt.Errorf("queue: %w", err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("queue: %s is not a file; name another or move it away", o.Path)
-	case info.Size() == 0: // a crash between creating the file and writing its first page
+		return fmt.Errorf("queue: %s is not a file; choose another path, or move it away", o.Path)
+	case info.Size() == 0: // a crash after the file was created, before its first page was written
 	case o.Check != nil:
 		if err := check(ctx, o); err != nil {
 			return err
@@ -192,7 +193,7 @@ func (q *Queue) recount() error {
 	return errors.Join(err, tx.Rollback())
 }
 
-// check calls Options.Check, and repeats it while another process may still release the file.
+// check calls Options.Check. While another process has the file open, it repeats the call until the timeout.
 func check(ctx context.Context, o Options) error {
 	for begun := time.Now(); ; {
 		err := o.Check(ctx, o.Path)
@@ -211,7 +212,8 @@ func check(ctx context.Context, o Options) error {
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
-		return fmt.Errorf("%w: %s: stop that process, or ask it (holdfast queue list)", ErrInUse, path)
+		return fmt.Errorf("%w: %s: stop that process, or use it to inspect the queue (holdfast queue "+
+			"list)", ErrInUse, path)
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum),
 		errors.Is(err, berrors.ErrVersionMismatch),
 		strings.HasPrefix(err.Error(), "file size too small"):
@@ -221,7 +223,7 @@ func openError(path string, err error) error {
 	}
 }
 
-// prepare creates the buckets of a new file, which is then fresh, and reads the format of an existing one.
+// prepare creates the buckets of a new file, and then fresh is true. It checks the format of an existing file.
 func prepare(db *bbolt.DB) (fresh bool, err error) {
 	var have string
 	var scrubbing bool
@@ -270,8 +272,8 @@ func (q *Queue) Rebuilt() bool { return q.rebuilt }
 // delete it when it is no longer needed.
 func (q *Queue) Quarantined() string { return q.quarantined }
 
-// Ping returns nil if the queue can be read and accepts writes. ErrUnavailable after a failed write: restart the
-// process.
+// Ping returns nil if the queue can be read and accepts writes. It returns ErrUnavailable after a failed write. Then
+// restart the process.
 func (q *Queue) Ping(ctx context.Context) error {
 	if err := q.fault(); err != nil {
 		return err

@@ -17,8 +17,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// TestMain lets this test binary act as the child processes that bolt.Check and the tests here
-// start.
+// TestMain lets the test binary run as a child process of bolt.Check and of the tests.
 func TestMain(m *testing.M) {
 	bolt.CheckMain()
 	if len(os.Args) == 3 {
@@ -30,8 +29,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if disk := os.Getenv("DISK_TMPDIR"); disk != "" {
-		// These tests are about files on a disk; make test puts the files of the other packages into
-		// memory.
+		// These tests need files on a real disk. For other packages, make test puts the files into memory.
 		_, _ = os.Setenv("TMPDIR", disk), os.Setenv("GOTMPDIR", disk)
 	}
 	os.Exit(m.Run())
@@ -44,7 +42,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// open opens a queue whose file is checked, by bbolt and against this package's own rules, when the test ends.
+// open opens a queue. When the test ends, it checks the queue's file with Verify.
 func open(t testing.TB, o bolt.Options) *bolt.Queue {
 	t.Helper()
 	q, err := bolt.Open(context.Background(), o)
@@ -88,7 +86,7 @@ func TestFileIsOwnerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	mode(0o600)
-	if err := os.Chmod(path, 0o644); err != nil { // such as a backup that was copied back by hand
+	if err := os.Chmod(path, 0o644); err != nil { // for example, a person restored a backup by hand
 		t.Fatal(err)
 	}
 	open(t, bolt.Options{Path: path})
@@ -124,7 +122,7 @@ func TestOpenRefusesUnrepairableFile(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, path string
-		want       error // nil: any except those about damage
+		want       error // nil means any error that is not about damage
 	}{
 		{"a newer format", newer, bolt.ErrFormat},
 		{"a directory", dir, nil},
@@ -153,7 +151,7 @@ func TestRebuildNeedsEmptyStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// a crash between the creation of the file and the write of its first page
+	// as after a crash between the creation of the file and the write of its first page
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +160,8 @@ func TestRebuildNeedsEmptyStart(t *testing.T) {
 	}
 }
 
-// The whole queue, including its file, runs in virtual time: an hour of retries takes no real time.
+// TestQueueRunsInBubble checks that the whole queue, including its file, runs in virtual time: an hour of retries takes
+// no real time.
 func TestQueueRunsInBubble(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	synctest.Test(t, func(t *testing.T) {
@@ -195,8 +194,8 @@ func TestQueueRunsInBubble(t *testing.T) {
 	})
 }
 
-// TestOlderFileIsCountedByKind opens a file from before the counts by kind, and checks that Open creates
-// them.
+// TestOlderFileIsCountedByKind checks that Open creates the counts by kind in a file of an older program, which did not
+// have them.
 func TestOlderFileIsCountedByKind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := open(t, bolt.Options{Path: path})

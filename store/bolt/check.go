@@ -20,7 +20,7 @@ import (
 const CheckCommand = "queue-check-file"
 
 const (
-	checkBound    = time.Minute // a child that has not answered by then is killed, and the file counts as damaged
+	checkBound    = time.Minute // limit of the child's time; then it is killed, and the file counts as damaged
 	checkLockWait = time.Second // how long the child waits for another process to release the file
 	checkGreeting = "checking"  // the child's first line: it shows that the child is the checker
 
@@ -29,10 +29,10 @@ const (
 	exitUnreadable = 5
 )
 
-// Check has a child process read the whole file, because a damaged file can kill the process that maps it. nil: the
-// file is valid. ErrDamaged: with the reason. ErrInUse: another process has the file. Any other error means that the
-// check itself failed, which proves nothing about the file. The program must call CheckMain at the beginning of its
-// main.
+// Check starts a child process that reads the whole file, because a damaged file can kill the process that maps it. It
+// returns nil if the file is valid, ErrDamaged with the reason if the file is damaged, and ErrInUse if another process
+// has it open. Any other error means that the check itself failed, which proves nothing about the file. The program
+// must call CheckMain at the beginning of its main.
 func Check(ctx context.Context, path string) error { return checkWithin(ctx, path, checkBound) }
 
 func checkWithin(ctx context.Context, path string, bound time.Duration) error {
@@ -43,7 +43,7 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	cmd := exec.CommandContext(bounded, program, CheckCommand, path)
-	// none of our variables: the environment may contain secrets, and a crash is expected
+	// The child gets no variables of this process: they may contain secrets, and the child may crash.
 	cmd.Env = []string{"GOTRACEBACK=none"}
 	cmd.WaitDelay = time.Second
 	var out, crash head
@@ -63,23 +63,24 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 	switch code := cmd.ProcessState.ExitCode(); {
 	case greeting != checkGreeting:
 		return fmt.Errorf(
-			"queue: %s could not be checked: the child process did not answer (%w); the program must call "+
+			"queue: %s could not be checked: the child process did not respond (%w); the program must call "+
 				"bolt.CheckMain first",
 			path, errors.Join(err, errSilent),
 		)
 	case bounded.Err() != nil:
-		return fmt.Errorf("%w: reading it did not end within %v", ErrDamaged, bound)
+		return fmt.Errorf("%w: reading the file took longer than %v", ErrDamaged, bound)
 	case code == 0:
 		return nil
 	case code == exitInUse:
-		return fmt.Errorf("%w: %s: stop that process, or ask it (holdfast queue list)", ErrInUse, path)
+		return fmt.Errorf("%w: %s: stop that process, or use it to inspect the queue (holdfast queue "+
+			"list)", ErrInUse, path)
 	case code == exitUnreadable:
 		return fmt.Errorf("queue: %s could not be checked: %s", path, reason)
 	case code == exitDamaged:
 		return fmt.Errorf("%w: %s", ErrDamaged, reason)
 	default:
 		firstLine, _, _ := strings.Cut(crash.String(), "\n")
-		return fmt.Errorf("%w: reading it ended in %q (%w)", ErrDamaged, firstLine, err)
+		return fmt.Errorf("%w: reading the file ended with %q (%w)", ErrDamaged, firstLine, err)
 	}
 }
 
@@ -119,7 +120,7 @@ func checkMain(path string) (code int) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(exitUnreadable) // the parent has exited
 	}()
-	debug.SetMaxStack(64 << 20) // pages that reference each other in a circle end here, not in swap
+	debug.SetMaxStack(64 << 20) // a cycle of pages then ends in a stack overflow and does not fill the memory
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: checkLockWait, PreLoadFreelist: true})
 	if err != nil {
 		fmt.Println(err) // the parent adds it to its error

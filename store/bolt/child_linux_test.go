@@ -5,6 +5,6 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel kill a child process when this one dies, even by SIGKILL, so that no child is left
+// dieWithParent makes the kernel kill a child process when this process ends, even by SIGKILL, so that no child is left
 // running.
 func dieWithParent(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

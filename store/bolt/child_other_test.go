@@ -4,5 +4,6 @@ package bolt_test
 
 import "os/exec"
 
-// dieWithParent: only Linux can stop a child with its parent; on other systems the test's clean-up does it.
+// dieWithParent does nothing: only Linux can stop a child with its parent. On other systems, the cleanup of the test
+// stops it.
 func dieWithParent(*exec.Cmd) {}

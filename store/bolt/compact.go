@@ -11,12 +11,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// If more than half of a file is free, shrink writes a new file next to it, without the free pages, and renames it to
-// the old name when it is complete and durable. After a crash before the rename, the old file is unchanged and the
-// next Open removes the new one. After a crash after the rename, the next Open finds the new one. The new file is
-// locked from its first byte on, so no other process can open it in between.
+// If more than half of a file is free, shrink writes a new file without the free pages next to it. When the new file is
+// complete and durable, shrink renames it to the old name. If the program crashes before the rename, the old file is
+// unchanged and the next Open removes the new one. If it crashes after the rename, the next Open finds the new file.
+// The new file is locked from its first byte on, so no other process can open it in between.
 
-// Files up to these sizes are not compacted. bbolt grows a file by 16 MB at a time.
+// Files up to compactAtStart or compactRunning bytes are not compacted. bbolt grows a file by 16 MB at a time.
 const (
 	compactAtStart = 4 << 20
 	compactRunning = 32 << 20
@@ -27,8 +27,9 @@ func options(timeout time.Duration) *bbolt.Options {
 	return &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType}
 }
 
-// shrink compacts the file if it is larger than a size and less than half of it is used. Only the writer calls it, or
-// Open before there is a writer. It skips a file for whose smaller copy there is no space: the next call tries again.
+// shrink compacts the file if it is larger than largerThan and less than half of it is used. Only the writer calls it,
+// or Open before there is a writer. If there is no space for the smaller copy, shrink only logs this, and a later call
+// tries again.
 func (q *Queue) shrink(largerThan int64) error {
 	if err := q.fault(); err != nil {
 		return err
@@ -37,7 +38,7 @@ func (q *Queue) shrink(largerThan int64) error {
 		return fmt.Errorf("queue: %w", err)
 	}
 	size, used, err := q.extent()
-	// where an open file cannot be renamed
+	// Windows cannot rename an open file.
 	if err != nil || size <= largerThan || used > size/2 || runtime.GOOS == "windows" {
 		return err
 	}
@@ -55,7 +56,7 @@ func (q *Queue) shrink(largerThan int64) error {
 		q.log.Warn("queue: old file not closed", "error", err)
 	}
 	if err := syncDirectory(q.path); err != nil {
-		// It is unknown which of the two files would remain after a power cut, and later writes go to only one.
+		// It is unknown which of the two files would exist after a power cut, and later writes go to only one of them.
 		return q.failed(err)
 	}
 	return nil

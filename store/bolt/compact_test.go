@@ -14,7 +14,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// swell fills a queue with finished operations of four kilobytes, and leaves one that is pending.
+// swell fills a queue with finished operations of four kilobytes, and one pending operation.
 func swell(t *testing.T, q *bolt.Queue, operations int) {
 	t.Helper()
 	ctx := context.Background()
@@ -43,7 +43,7 @@ func sizeOf(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// TestPruneShrinksLargeFile prunes while others read and write, and loses none of their writes.
+// TestPruneShrinksLargeFile prunes while other goroutines read and write, and checks that none of their writes is lost.
 func TestPruneShrinksLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := bolt.WithoutSync(open(t, bolt.Options{Path: path}))
@@ -97,7 +97,8 @@ func TestPruneShrinksLargeFile(t *testing.T) {
 	}
 }
 
-// TestOpenShrinksFile opens a file of an earlier program, and removes the remains of a crash during the compaction.
+// TestOpenShrinksFile checks that Open shrinks the file of an older program, and removes what a crash during a
+// compaction left behind.
 func TestOpenShrinksFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := bolt.WithoutSync(open(t, bolt.Options{Path: path}))

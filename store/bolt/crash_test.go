@@ -19,7 +19,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// enqueueUntilKilled is a child process: sixteen callers add, take and complete operations and print each
+// enqueueUntilKilled runs in a child process. Sixteen callers add, take and complete operations, and print each
 // acknowledgement after they receive it.
 func enqueueUntilKilled(path string) {
 	q, err := bolt.Open(context.Background(), bolt.Options{Path: path, Timeout: 10 * time.Second})
@@ -53,7 +53,7 @@ func say(event, id string, err error) {
 	fmt.Printf("%s %s %v\n", event, id, err)
 }
 
-// child starts this test binary as one of the programs of TestMain.
+// child starts the test binary as one of the programs in TestMain.
 func child(t *testing.T, program, path string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	self, err := os.Executable()
@@ -74,14 +74,14 @@ func child(t *testing.T, program, path string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// Acknowledged writes exist after kill -9, and the file is intact.
+// TestKillKeepsAcknowledged checks that after kill -9, all acknowledged writes exist and the file is intact.
 func TestKillKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	added, attempted, completed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for round := range 4 {
 		cmd, lines := child(t, "enqueue-until-killed", path)
-		for n := 0; lines.Scan(); n++ { // to the end: the lines printed before the kill were acknowledged
+		for n := 0; lines.Scan(); n++ { // read to the end: every line printed before the kill is an acknowledgement
 			event, rest, _ := strings.Cut(lines.Text(), " ")
 			id, _, _ := strings.Cut(rest, " ")
 			switch event {
@@ -132,7 +132,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 	t.Logf("%d added, %d attempted, %d completed", len(added), len(attempted), len(completed))
 }
 
-// fillTheDisk is a child process: the file may not grow past a limit, which is removed later.
+// fillTheDisk runs in a child process. The file cannot grow over a limit, which is removed later.
 func fillTheDisk(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	fail := func(what string, err error) {
@@ -161,7 +161,7 @@ func fillTheDisk(path string) {
 	if !errors.Is(err, store.ErrFull) {
 		fail("Add on a full disk: want ErrFull, got", err)
 	}
-	for range 3 { // refused repeatedly, while reading continues
+	for range 3 { // each write is refused, and reads still work
 		if err := q.Add(context.Background(), webhook("op-more", nine)); err != nil && !errors.Is(err, store.ErrFull) {
 			fail("Add again: want ErrFull, got", err)
 		}
@@ -185,8 +185,8 @@ func fillTheDisk(path string) {
 	os.Exit(0)
 }
 
-// A full disk refuses writes, continues to serve reads, and accepts writes again when there is
-// room.
+// TestFullDiskRefusesThenRecovers checks that on a full disk, the queue refuses writes and still serves reads. It
+// accepts writes again when there is space.
 func TestFullDiskRefusesThenRecovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	cmd, lines := child(t, "fill-the-disk", path)

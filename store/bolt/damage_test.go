@@ -19,7 +19,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// lived creates a queue that has received every kind of write, closes it, and returns its bytes.
+// lived creates a queue, makes every kind of write, closes the queue, and returns the bytes of its file.
 func lived(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
@@ -77,8 +77,8 @@ func contents(t *testing.T, q store.Queue) string {
 	return b.String()
 }
 
-// freeRoot makes the list of free pages contain the root, which the next write would then overwrite. A meta page has
-// the root at byte 32, the list's own page at 48 and its transaction at 64.
+// freeRoot adds the root page to the list of free pages, so the next write would overwrite it. A meta page has the
+// number of the root at byte 32, that of the list's own page at 48 and that of its transaction at 64.
 func freeRoot(sound []byte, page int) []byte {
 	meta := sound[:page]
 	if binary.NativeEndian.Uint64(sound[page+64:]) > binary.NativeEndian.Uint64(meta[64:]) {
@@ -90,8 +90,8 @@ func freeRoot(sound []byte, page int) []byte {
 	return damaged
 }
 
-// Whatever happens to the bytes, the process survives, and either nothing was lost or the file was moved
-// aside.
+// TestDamageIsReportedNotFatal damages the file in many ways. The process must survive, and either nothing is lost or
+// the file is moved aside.
 func TestDamageIsReportedNotFatal(t *testing.T) {
 	t.Parallel()
 	sound := lived(t)
@@ -129,7 +129,7 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 			what = "noise"
 			copy(at, garbage)
 		default:
-			what = "header" // its flags, its count, or the number of its overflow pages
+			what = "header" // the flags, the count, or the number of overflow pages
 			at[8+random.IntN(8)] ^= 1 << random.IntN(8)
 		}
 		cases = append(cases, damage{fmt.Sprintf("page %d %s", n, what), damaged})
@@ -157,8 +157,7 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 			if got := contents(t, q); got != want || q.Rebuilt() {
 				t.Errorf("%s: Open accepted the file, but its content differs", c.name)
 			}
-			// The file also supports writes, on every free page that it has, as the cleanup of open
-			// checks.
+			// The queue must also be able to write to every free page of the file. The cleanup of open checks the file.
 			add(t, q, webhook("op-more", nine))
 			if err := q.Erase(t.Context(), "op-more"); err != nil {
 				t.Errorf("%s: Erase: %v", c.name, err)
@@ -185,7 +184,7 @@ func TestMovedFileIsReported(t *testing.T) {
 	path := filepath.Join(dir, "queue.bolt")
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	for i := range 2 { // the second within the same second
+	for i := range 2 { // both within the same second
 		if err := os.WriteFile(path, fmt.Appendf(nil, "not a queue %d", i), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -210,17 +209,17 @@ func TestMovedFileIsReported(t *testing.T) {
 	}
 }
 
-// A child that hangs is killed and the file counts as damaged; if the caller gives up, that proves nothing about
-// the file.
+// TestHungCheckTimesOut checks that a child that hangs is killed, and that the file then counts as damaged. If the
+// caller gives up first, that proves nothing about the file.
 func TestHungCheckTimesOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
-	if err := syscall.Mkfifo(path, 0o600); err != nil { // opening it waits for a writer that never comes
+	if err := syscall.Mkfifo(path, 0o600); err != nil { // opening the pipe waits for a writer, and there is none
 		t.Skipf("cannot create a named pipe: %v", err)
 	}
 	for bound := 2 * time.Second; ; bound *= 2 {
 		err := bolt.CheckWithin(t.Context(), path, bound)
-		if bound < time.Minute && strings.Contains(err.Error(), "did not answer") {
+		if bound < time.Minute && strings.Contains(err.Error(), "did not respond") {
 			continue // the machine is too busy to start a child within this limit
 		}
 		if !errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), bound.String()) {
@@ -235,7 +234,7 @@ func TestHungCheckTimesOut(t *testing.T) {
 	}
 }
 
-// An unreadable file is not damaged, and is not moved.
+// TestUnreadableFileIsNotDamaged checks that a file that cannot be read is not reported as damaged.
 func TestUnreadableFileIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	err := bolt.Check(t.Context(), path)

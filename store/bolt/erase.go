@@ -12,12 +12,12 @@ import (
 	"holdfast/store"
 )
 
-// fillTable exists only inside scrub.
+// fillTable is a bucket that exists only while scrub runs.
 const fillTable = "fill"
 
-// Erase empties payloads and then overwrites the file's free pages, which contain replaced and deleted data until
-// their space is reused. It waits for running copies of WriteTo, which still read such pages. If ctx ends first, the
-// payloads are empty but the pages are not overwritten; another call completes the work.
+// Erase empties payloads and then overwrites the file's free pages, which contain replaced and deleted data until their
+// space is reused. It waits for running reads that may still use such pages. If ctx ends first, the payloads are empty
+// but the pages are not overwritten. Another call then completes the work.
 func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 	now := time.Now()
 	err := q.write(ctx, func(t *tables) error {
@@ -55,19 +55,19 @@ func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// roundLimit bounds the pages, and so the memory, of one round of scrub.
+// roundLimit is the maximum number of pages in one round of scrub. It limits the memory of the round.
 const roundLimit = 4096
 
-// errReading: a transaction that began before the last change still reads the pages to be overwritten.
-var errReading = errors.New("the file is being copied; erase again when the copy is complete")
+// errReading means that a read that began before the last change may still use the pages to be overwritten.
+var errReading = errors.New("another read of the file is still running; repeat the erasure when that read has ended")
 
-// scrub overwrites every free page. The only way to write a free page is to allocate it, so scrub allocates pages
-// until none are left, and frees them again. It runs in the writer.
+// scrub overwrites every free page. bbolt can write a free page only after it has allocated the page. So scrub
+// allocates pages until none are left, and frees them again. It runs in the writer's goroutine.
 func (q *Queue) scrub() error {
 	if err := q.fault(); err != nil {
 		return err
 	}
-	tx, err := q.db.Begin(true) // frees pages that no reader needs any longer
+	tx, err := q.db.Begin(true) // this frees the pages that no read needs any longer
 	if err != nil {
 		return translate(err)
 	}
@@ -79,8 +79,9 @@ func (q *Queue) scrub() error {
 	value := make([]byte, q.db.Info().PageSize/8-16-4-4)
 	last := uint32(0)
 	for round := 1; ; round++ {
-		// A round leaves one sixteenth for the pages that it needs itself, so that the file does not grow with every
-		// call. The pages that it frees in turn, the root and the list of free pages, contain no old data.
+		// A round leaves one sixteenth of the free pages for its own transaction, so that the file does not grow with
+		// every call. The pages that the transaction itself frees, the root and the list of free pages, contain no old
+		// data.
 		free := q.db.Stats().FreePageN
 		pages := min(free-free/16, roundLimit) + round/16
 		err := q.db.Update(func(tx *bbolt.Tx) error {

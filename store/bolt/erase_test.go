@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// After Erase, no erased, deleted or replaced data can be found in the bytes of the file.
+// TestEraseClearsFile checks that after Erase, the bytes of the file contain no erased, deleted or replaced data.
 func TestEraseClearsFile(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	found := func(canary string) int {
@@ -33,7 +33,7 @@ func TestEraseClearsFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Taken and put back, so that old copies remain in the file.
+	// Take operations and put them back, so that old copies remain in the file.
 	for range 100 {
 		op, err := q.Take(t.Context(), time.Unix(1_900_000_000, 0))
 		if err != nil {
@@ -83,7 +83,7 @@ func TestEraseClearsFile(t *testing.T) {
 	}
 }
 
-// Repeated erasures do not make the file grow.
+// TestEraseKeepsFileSize checks that repeated erasures do not make the file grow.
 func TestEraseKeepsFileSize(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	pages := func() (n int64) {
@@ -107,8 +107,8 @@ func TestEraseKeepsFileSize(t *testing.T) {
 	}
 }
 
-// Erase waits for a transaction that still reads old pages; if it does not end, Erase reports what is left
-// to do.
+// TestEraseWaitsForCopies checks that Erase waits for a transaction that still reads old pages. If the transaction does
+// not end in time, Erase returns an error, and the payload is empty anyway.
 func TestEraseWaitsForCopies(t *testing.T) {
 	synctest.Test(t, eraseDuringCopy) // the disk can take longer than a real limit
 }

@@ -17,7 +17,7 @@ func Verify(path string) error {
 	return verify(db)
 }
 
-// ForgetKinds turns the file into one of a program that counted no kinds.
+// ForgetKinds changes the file to that of an older program, which did not count by kind.
 func ForgetKinds(q *Queue) error {
 	return q.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(countTable))
@@ -30,7 +30,7 @@ func ForgetKinds(q *Queue) error {
 	})
 }
 
-// WithoutSync saves a test the wait for the disk, if the simulated machine does not lose power.
+// WithoutSync disables syncs, so that a test does not wait for the disk. Use it in tests that simulate no power cut.
 func WithoutSync(q *Queue) *Queue {
 	q.db.NoSync, q.db.NoGrowSync = true, true
 	return q

@@ -12,8 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// If a write fails for any reason except a full disk, the content of the disk is unknown: no further write is
-// accepted, Ping reports it, reading continues, and the next Open finds all acknowledged writes.
+// TestFailedWriteStopsWriting makes a write fail. The content of the disk is unknown after any failure except a full
+// disk. So the queue must accept no further write, Ping must report the failure, reads must still work, and the next
+// Open must find all acknowledged writes.
 func TestFailedWriteStopsWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q, err := Open(t.Context(), Options{Path: path})
@@ -57,7 +58,7 @@ func TestFailedWriteStopsWriting(t *testing.T) {
 	}
 }
 
-// breakDisk replaces this process's descriptor for path with one that cannot be written to.
+// breakDisk replaces this process's descriptor for path with a read-only one.
 func breakDisk(t *testing.T, path string) {
 	t.Helper()
 	readOnly, err := os.Open(path)

@@ -9,11 +9,11 @@ import (
 
 // entry is one key of an index.
 type entry struct {
-	index, name string // name: the bucket inside the index, empty if it has none
+	index, name string // name of the bucket inside the index; empty if it has none
 	key         string
 }
 
-// entries lists all index entries of op. No other function knows which they are.
+// entries lists all index entries of op. It is the only place that defines them.
 func entries(op store.Operation) []entry {
 	list := make([]entry, 0, 4)
 	list = append(list, entry{statusIndex, string(op.Status), op.ID})
@@ -29,8 +29,8 @@ func entries(op store.Operation) []entry {
 	return list
 }
 
-// timeKey sorts by instant, then by id: eight bytes of big-endian Unix milliseconds with the sign bit inverted, so
-// that instants before 1970 come first, then the id.
+// timeKey returns a key that sorts by instant, then by id. It has eight bytes of big-endian Unix milliseconds and then
+// the id. The sign bit is inverted, so that instants before 1970 come first.
 func timeKey(at time.Time, id string) string {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli())^(1<<63))
@@ -45,7 +45,7 @@ func splitTimeKey(k []byte) (at time.Time, id string) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(k) ^ (1 << 63))).UTC(), string(k[8:])
 }
 
-// earliest finds the pending operation that is due first among kinds (all if none are given). It reads one key of
+// earliest finds the pending operation of these kinds (all if none are given) that is due first. It reads one key of
 // each kind.
 func (t *tables) earliest(kinds []store.OperationKind) (at time.Time, id string, found bool) {
 	first := ""

@@ -6,14 +6,14 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Marker identifies the database that the queue's file belongs to, and the last change seen in it. A database with
-// another id, or one that ends before that change, is not the database that was served.
+// Marker identifies the database to which the queue's file belongs, and the last change that was seen in that database.
+// If a database has another id, or ends before that change, it is not the one that the server used last.
 type Marker struct {
 	DatabaseID string `json:"database"`
 	Change     int64  `json:"change"`
 }
 
-const markerKey = "witness" // in the bucket meta, sealed like the records; the name is part of the file format
+const markerKey = "witness" // key in the bucket meta, part of the file format; the value is sealed like a record
 
 // Marker returns the stored marker. It is the zero value in a new file.
 func (q *Queue) Marker(ctx context.Context) (m Marker, err error) {

@@ -12,11 +12,13 @@ import (
 	"holdfast/store"
 )
 
-// pruneLimit is how many entries one transaction of Prune may remove, so that no other write waits long for it.
+// pruneLimit is the maximum number of entries that one transaction of Prune removes, so that other writes do not wait
+// long for it.
 const pruneLimit = 500
 
 func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
-	// The caller's goroutine validates and encodes, because every request waits for the writer.
+	// The caller's goroutine validates and encodes the operations, because all requests wait for the writer's
+	// goroutine.
 	records := make([][]byte, len(ops))
 	for i, op := range ops {
 		if err := op.Validate(); err != nil {
@@ -94,7 +96,7 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (n int, err error) {
 		if processing == nil {
 			return nil
 		}
-		var ids []string // collected first: a change of the bucket invalidates a cursor
+		var ids []string // collected first, because a change of the bucket invalidates a cursor
 		c := processing.Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			ids = append(ids, string(k))
@@ -156,7 +158,7 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 }
 
 // prune removes at most pruneLimit operations and the activity of at most as many removed ones. It returns the number
-// of operations and reports whether more of either remain.
+// of removed operations and reports whether there are more of either to remove.
 func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 	finished, moreFinished := t.earlier(finishedIndex, before)
 	for _, key := range finished {
@@ -186,8 +188,8 @@ func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 	return len(finished), moreFinished || moreRemoved, nil
 }
 
-// earlier lists at most pruneLimit keys before an instant, of a table sorted by instant, and reports whether there
-// are more.
+// earlier lists at most pruneLimit keys before an instant from a table that is sorted by instant. It reports whether
+// there are more.
 func (t *tables) earlier(table string, before time.Time) (list []string, more bool) {
 	limit := timeKey(before, "")
 	c := t.bucket(table, "").Cursor()
@@ -250,7 +252,7 @@ func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list [
 	return list, err
 }
 
-// scanLimit bounds how many operations are read for a list that no index narrows.
+// scanLimit is the maximum number of operations that Operations reads if the filter has conditions without an index.
 const scanLimit = 5000
 
 // suits reports whether f selects op, which an index found.
@@ -264,7 +266,8 @@ func suits(f store.OperationFilter, op *store.Operation) bool {
 	return f.Due.IsZero() || !op.Scheduled(f.Due)
 }
 
-// each calls visit with the ids that may match f, in order, from the narrowest index, until visit returns false.
+// each calls visit with the ids that may match f, in order, until visit returns false. It reads them from the narrowest
+// index.
 func (t *tables) each(f store.OperationFilter, visit func(id string) (bool, error)) error {
 	b, prefix := t.bucket(operationTable, ""), []byte{}
 	switch {
@@ -337,7 +340,8 @@ func (t *tables) scheduled(kind store.OperationKind, now time.Time) (n int, err 
 	if b == nil {
 		return 0, nil
 	}
-	// far is longer than any wait for another attempt: a text message can wait from the evening until 8:00.
+	// far is later than any next attempt of an operation that is being retried: a text message can wait from the
+	// evening until 8:00.
 	c, far := b.Cursor(), now.Add(12*time.Hour)
 	for k, _ := c.Seek([]byte(timeKey(now.Add(time.Millisecond), ""))); k != nil; k, _ = c.Next() {
 		at, id := splitTimeKey(k)
@@ -374,7 +378,7 @@ func (q *Queue) Activity(ctx context.Context, id string) (list []store.Activity,
 	return list, err
 }
 
-// read runs fn on the last committed state. It waits for no write.
+// read runs fn on the last committed state. It does not wait for writes.
 func (q *Queue) read(ctx context.Context, fn func(*tables) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -11,9 +11,10 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// These checks read the bytes and cover what bbolt's own check assumes: version 2 of its format, in the byte order of
-// the machine. A page is a header of id (8), flags (2), count (2) and overflow (4), the number of pages that continue
-// it; then count elements of 16 bytes; then their keys and values, one after the other in the order of the elements.
+// These checks read the bytes of the file and verify what bbolt's own check assumes. The file has version 2 of bbolt's
+// format, in the byte order of the machine. A page begins with a header: id (8 bytes), flags (2), count (2) and
+// overflow (4), the number of further pages that belong to it. Then come count elements of 16 bytes. Then come their
+// keys and values, in the order of the elements.
 const (
 	pageHeader = 16
 	element    = 16
@@ -28,10 +29,10 @@ const (
 
 var order = binary.NativeEndian
 
-// verifyMetaPages requires that both meta pages carry their checksum. bbolt accepts one and then silently returns to
-// the state before the last commit, which could lose a recorded attempt.
+// verifyMetaPages requires that both meta pages match their checksums. bbolt accepts a file with one valid meta page,
+// and may then silently use the state before the last commit. This could lose a recorded attempt.
 func verifyMetaPages(f *os.File, size int) error {
-	const body = 56 // length of the data that the FNV-1a sum after it covers
+	const body = 56 // length of the data before the FNV-1a sum that covers it
 	for n := range int64(2) {
 		page := make([]byte, pageHeader+body+8)
 		if _, err := f.ReadAt(page, n*int64(size)); err != nil && !errors.Is(err, io.EOF) {
@@ -46,8 +47,8 @@ func verifyMetaPages(f *os.File, size int) error {
 	return nil
 }
 
-// verifyPages walks over the file: each page is free, or begins the list of free pages or a page of a tree, together
-// with the pages that continue it.
+// verifyPages reads the file page by page. Each page must be free, or must be the list of free pages or a page of a
+// tree, together with its overflow pages.
 func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 	free := func(id int) bool {
 		page, err := tx.Page(id)
@@ -86,7 +87,7 @@ func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 	return nil
 }
 
-// verifyElements requires that keys and values are where they must be, so that none reaches into another page.
+// verifyElements requires that all keys and values are where they must be, so that none extends into another page.
 func verifyElements(page []byte) error {
 	if len(page) < pageHeader {
 		return errors.New("it is truncated")

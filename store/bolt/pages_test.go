@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// bbolt's own check accepts both of these, and the next write damages the file.
+// TestPageCheckFindsWhatBboltMisses makes two changes that bbolt's own check accepts. After either of them, the next
+// write would damage the file.
 func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	for i := range 200 {
@@ -21,8 +22,8 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Deletions leave free pages behind the used ones. bbolt chooses where their list is stored; the test needs it
-	// before the last of them.
+	// Deletions leave free pages after the used ones. bbolt chooses the page for the list of free pages. The test needs
+	// that page to be before the last free page.
 	size := os.Getpagesize()
 	var sound []byte
 	var list, last int
@@ -57,7 +58,7 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The first key of each branch is in a free page, as a copy left there by bbolt could be.
+	// The first key of each branch points into a free page, where bbolt could have left a copy of it.
 	t.Run("a key in another page", func(t *testing.T) {
 		b := bytes.Clone(sound)
 		for id := 2; id < last; id++ {

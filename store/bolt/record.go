@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// record is an operation as the file stores it. Instants are Unix milliseconds; an absent one is the zero time.
+// record is an operation as the file stores it. Instants are Unix milliseconds. If one is missing, it is the zero time.
 type record struct {
 	ID            string                `json:"id"`
 	Kind          store.OperationKind   `json:"kind"`
@@ -105,7 +105,7 @@ func seal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
-	b = b[:len(b)-1] // the closing brace; every value sealed here is an object with at least one member
+	b = b[:len(b)-1] // without the closing brace; every sealed value is an object with at least one member
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	b = append(b, sealHead...)
 	b = hex.AppendEncode(b, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})

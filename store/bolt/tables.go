@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// The buckets of the file. The indexes have keys without values, derived from the operations, so that no read needs a
-// scan.
+// The buckets of the file. The indexes have keys without values. They are derived from the operations, so that no read
+// needs a scan.
 const (
 	dueIndex         = "due"          // kind → bucket of (NextAttemptAt, id); pending operations only
 	statusIndex      = "status"       // status → bucket of id
@@ -30,14 +30,14 @@ var (
 	indexNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex}
 	tableNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex, operationTable, activityTable,
 		removedTable, countTable, metaTable}
-	// counted are the names of the counts that flush writes. verify compares them with the entries, so it detects a
-	// damaged page that lost some of them.
+	// counted lists the counts that verify compares with the entries. So verify detects that a damaged page has lost
+	// entries.
 	counted = [...]string{string(store.OperationPending), string(store.OperationProcessing),
 		string(store.OperationCompleted), string(store.OperationFailed), activityTable, removedTable}
 )
 
-// tables is one transaction on the queue's buckets. Every change goes through insert, replace or remove, which also
-// update the indexes and counts.
+// tables is one transaction on the queue's buckets. insert, store and remove change operations, and also update the
+// indexes and counts.
 type tables struct {
 	tx      *bbolt.Tx
 	buckets map[[2]string]*bbolt.Bucket
@@ -49,7 +49,7 @@ func view(tx *bbolt.Tx) *tables {
 	return &tables{tx: tx, buckets: map[[2]string]*bbolt.Bucket{}, delta: map[string]int64{}}
 }
 
-// bucket returns a table, or the bucket called name inside it; nil if there is none.
+// bucket returns a table, or the bucket called name inside the table. It returns nil if there is none.
 func (t *tables) bucket(table, name string) *bbolt.Bucket {
 	k := [2]string{table, name}
 	if b := t.buckets[k]; b != nil {
@@ -66,11 +66,11 @@ func (t *tables) bucket(table, name string) *bbolt.Bucket {
 	return b
 }
 
-// fill is the share of a page that stays in it after a split. Ids and instants are mostly ascending, so a page in
+// fill is the fraction of a page that stays filled after a split. Ids and instants are mostly ascending, so a page in
 // the middle rarely grows. With bbolt's default of one half, the file would be twice as large.
 const fill = 0.9
 
-// operation reads one operation. ErrNotFound.
+// operation reads one operation. Errors: ErrNotFound.
 func (t *tables) operation(id string) (stored, error) {
 	sealed := t.bucket(operationTable, "").Get([]byte(id))
 	if sealed == nil {
@@ -196,7 +196,8 @@ func (t *tables) flush() error {
 	return nil
 }
 
-// recount counts by status and kind again if the counts by kind do not add up: a program without them wrote the file.
+// recount counts the operations by status and kind again if the counts by kind do not add up. This happens if an older
+// program, which does not count by kind, wrote the file.
 func (t *tables) recount() error {
 	sums := map[string]int64{}
 	var stale []string

@@ -8,12 +8,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// faultLimit is the maximum number of listed violations; the first few are enough for a diagnosis.
+// faultLimit is the maximum number of violations in an error. The first few are enough for a diagnosis.
 const faultLimit = 10
 
 // verify reads the whole file and checks everything that this package relies on: both meta pages, bbolt's own
 // structure, each record's checksum, and that indexes and counts match the operations exactly. It may crash on a
-// damaged file. It accepts a file without buckets, which is new, and a file of another format.
+// damaged file. It accepts a file without buckets, because such a file is new, and a file of another format.
 func verify(db *bbolt.DB) error {
 	f, err := os.Open(db.Path())
 	if err != nil {
@@ -50,7 +50,7 @@ func verify(db *bbolt.DB) error {
 	})
 }
 
-// verifyTables compares all data that is stored twice.
+// verifyTables compares the operations with the data that is derived from them: the indexes and the counts.
 func verifyTables(t *tables) error {
 	var faults []error
 	fault := func(text string, args ...any) bool {
@@ -95,7 +95,7 @@ func verifyTables(t *tables) error {
 	counts[activityTable] = lines
 	for _, name := range counted {
 		if have := t.count(name); have != counts[name] {
-			fault("%d are counted as %s instead of %d", have, name, counts[name])
+			fault("%d rows are counted as %s instead of %d", have, name, counts[name])
 		}
 	}
 	return errors.Join(faults...)
@@ -114,8 +114,8 @@ func keys(b *bbolt.Bucket) (n int) {
 	return n
 }
 
-// verifyActivity reads and counts every line. The bucket's sequence must be ahead of all of them, or new lines would
-// replace old ones.
+// verifyActivity reads and counts every line of activity. The bucket's sequence must not be less than the number of any
+// line, or new lines would replace old ones.
 func verifyActivity(t *tables) (lines int64, err error) {
 	b := t.bucket(activityTable, "")
 	c := b.Cursor()

@@ -15,22 +15,21 @@ import (
 	"holdfast/store"
 )
 
-// batchLimit limits the writes of one transaction, so that the first of them does not have to wait for too
-// many others.
+// batchLimit is the maximum number of writes in one transaction, so that the first of them does not wait for too many
+// others.
 const batchLimit = 1024
 
-// request is one write that waits for its turn. apply may run more than once, in transactions of which only the last
-// takes effect, so each run must overwrite its results.
+// request is one write that waits for its turn. apply may run more than once, and only its last transaction takes
+// effect. So each run must overwrite the results of the previous one.
 type request struct {
 	apply func(*tables) error
 	alone func() error // instead of apply: the writer runs it outside any transaction
-	begun atomic.Bool  // set by the writer to run it, or by the caller to stop waiting, whichever is first
+	begun atomic.Bool  // the writer sets it to run the request, or the caller sets it to stop waiting
 	err   error        // the answer; read after done
 	done  chan struct{}
 }
 
-// write runs apply in a transaction and returns once that is durable. It returns an error from apply
-// unchanged.
+// write runs apply in a transaction and returns once the transaction is durable.
 func (q *Queue) write(ctx context.Context, apply func(*tables) error) error {
 	return q.await(ctx, &request{apply: apply, done: make(chan struct{})})
 }
@@ -70,7 +69,7 @@ func (q *Queue) submit(r *request) error {
 // batch holds the requests of one transaction.
 type batch struct {
 	list  []*request
-	alone []*request // run after it
+	alone []*request // these run after the transaction
 }
 
 func (b *batch) add(r *request) {
@@ -98,8 +97,8 @@ func (b *batch) gather(waiting <-chan *request) {
 	}
 }
 
-// run is the writer: it takes all waiting requests, commits them with one fsync, answers them, and ends when the
-// channel of requests is closed and drained.
+// run is the writer's goroutine. It takes all waiting requests, commits them with one fsync and answers them. It ends
+// when the channel of requests is closed and empty.
 func (q *Queue) run() {
 	defer close(q.stopped)
 	for first := range q.requests {
@@ -113,8 +112,8 @@ func (q *Queue) run() {
 	}
 }
 
-// commit runs a batch and answers all of its requests. If a request fails after it wrote something, commit answers it
-// alone and runs the others again without it.
+// commit runs a batch and answers all of its requests. If a request fails after it wrote something, commit answers that
+// request and runs the others again without it.
 func (q *Queue) commit(b *batch) {
 	for len(b.list) > 0 {
 		failed, err := q.attempt(b)
@@ -133,9 +132,9 @@ func (q *Queue) commit(b *batch) {
 	}
 }
 
-// attempt runs the requests of b, and those that are waiting when it has finished with them, in one transaction. It
-// returns the index of the request that broke the transaction, or -1 and the outcome of the commit; then each
-// request also has its own outcome.
+// attempt runs the requests of b in one transaction, and adds the requests that are waiting by then. If a request fails
+// after it wrote something, attempt rolls back and returns the index and the error of the request. Otherwise it returns
+// -1 and the outcome of the commit, and each request has its own outcome in err.
 func (q *Queue) attempt(b *batch) (failed int, err error) {
 	if err := q.fault(); err != nil {
 		return -1, err
@@ -148,8 +147,8 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 	changed := false
 	for i := 0; ; i++ {
 		if i == len(b.list) {
-			// The callers answered last are about to send their next request. Letting them run first delays no
-			// request, and avoids a small commit before every large one.
+			// The callers of the last batch are about to send their next requests. Letting them run first delays no
+			// request. Otherwise there would be a small commit before every large one.
 			runtime.Gosched()
 			if b.gather(q.requests); i == len(b.list) {
 				break
@@ -182,8 +181,8 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 }
 
 // failed translates the error of a commit. After a full disk, the queue continues: bbolt writes new pages next to the
-// old ones and the meta page last, so nothing changed. After any other error the content of the disk is unknown, and
-// the queue accepts no further write until a restart has read it again.
+// old ones and the meta page last, so nothing has changed. After any other error, the content of the disk is unknown.
+// The queue then accepts no further write until a restart has read the file again.
 func (q *Queue) failed(err error) error {
 	if full(err) {
 		q.log.Error("queue: disk full; write refused", "error", err)
@@ -207,7 +206,8 @@ func (q *Queue) fault() error {
 	return nil
 }
 
-// full reports whether err means that the disk is full. bbolt flattens errors of growing the file into text.
+// full reports whether err means that the disk is full. If bbolt fails to grow the file, its error has the cause only
+// as text.
 func full(err error) bool {
 	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		resize := strings.HasPrefix(err.Error(), "file resize error:") && strings.HasSuffix(err.Error(), no.Error())

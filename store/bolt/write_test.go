@@ -44,7 +44,7 @@ func hold(t *testing.T, q *Queue) (let func()) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	go func() {
-		// the requests that wait by then join its transaction, and may run again
+		// The requests that are waiting then join this transaction, and it may run again.
 		_ = q.write(context.Background(), func(*tables) error {
 			once.Do(func() { close(busy) })
 			<-free
@@ -55,8 +55,8 @@ func hold(t *testing.T, q *Queue) (let func()) {
 	return func() { close(free) }
 }
 
-// If a request fails after it has written, none of its changes remain, and the other requests in the batch are not
-// affected.
+// TestFailedWriteSparesItsBatch checks that if a request fails after it has written, none of its changes remain, and
+// the other requests in the batch are not affected.
 func TestFailedWriteSparesItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -83,7 +83,7 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 					t.Errorf("request %d: got %v", i, err)
 				}
 			})
-			synctest.Wait() // it is queued behind the earlier ones: all nine are one batch, in this order
+			synctest.Wait() // the requests are queued in this order, so all nine are in one batch
 		}
 		let()
 		wg.Wait()
@@ -102,7 +102,8 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 	})
 }
 
-// The number of waiting writes is limited, and a refused caller gets the error immediately.
+// TestFullQueueRefusesWrite checks that the number of waiting writes is limited, and that a refused caller gets the
+// error immediately.
 func TestFullQueueRefusesWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{Waiting: 3})
@@ -127,7 +128,8 @@ func TestFullQueueRefusesWrite(t *testing.T) {
 	})
 }
 
-// ctx ends the wait for a turn; once a write has begun, its caller gets the outcome.
+// TestCancelEndsOnlyTheWait checks that the end of ctx ends the wait for a turn. Once a write has begun, its caller
+// gets the outcome.
 func TestCancelEndsOnlyTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -170,7 +172,8 @@ func TestCancelEndsOnlyTheWait(t *testing.T) {
 	})
 }
 
-// Requests accepted before Close are written, and later ones get an error.
+// TestCloseWaitsForAcceptedWrites checks that requests accepted before Close are written, and that later ones get an
+// error.
 func TestCloseWaitsForAcceptedWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -198,7 +201,7 @@ func TestCloseWaitsForAcceptedWrites(t *testing.T) {
 	})
 }
 
-// One fsync serves all waiting callers: a batch is one transaction.
+// TestBatchIsOneTransaction checks that all waiting requests share one transaction, and so one fsync.
 func TestBatchIsOneTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
@@ -218,7 +221,7 @@ func TestBatchIsOneTransaction(t *testing.T) {
 		if n := lastTransaction(t, q) - before; n != 1 {
 			t.Errorf("100 waiting writes took %d transactions, want 1", n)
 		}
-		// A request that changes nothing costs no transaction.
+		// A request that changes nothing makes no commit.
 		before = lastTransaction(t, q)
 		if err := q.Add(t.Context(), email("op-1")); err != nil {
 			t.Fatal(err)
@@ -232,10 +235,11 @@ func TestBatchIsOneTransaction(t *testing.T) {
 	})
 }
 
-// Virtual time stands still between two calls, which real time rarely does.
+// TestRemoveTwiceInOneMillisecond adds and removes an operation twice at the same instant. In a bubble, time does not
+// advance between two calls.
 func TestRemoveTwiceInOneMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := queueIn(t, Options{}) // whose file is checked at the end
+		q := queueIn(t, Options{}) // the file is checked when the test ends
 		for range 2 {
 			if err := errors.Join(q.Add(t.Context(), email("op-1")), q.Remove(t.Context(), "op-1")); err != nil {
 				t.Fatal(err)
@@ -250,7 +254,7 @@ func TestRemoveTwiceInOneMillisecond(t *testing.T) {
 	})
 }
 
-// Every commit must reach the disk; no option in Open may disable that.
+// TestCommitsAreSynced checks that Open sets no option that disables the sync of commits.
 func TestCommitsAreSynced(t *testing.T) {
 	if q := queueIn(t, Options{}); q.db.NoSync || q.db.NoGrowSync {
 		t.Errorf("NoSync %v, NoGrowSync %v: a power cut could lose acknowledged operations", q.db.NoSync, q.db.NoGrowSync)
@@ -267,7 +271,7 @@ func lastTransaction(t *testing.T, q *Queue) int {
 	return tx.ID()
 }
 
-// Every flipped bit of a record is detected.
+// TestSealDetectsEveryBitFlip checks that every flipped bit of a record is detected.
 func TestSealDetectsEveryBitFlip(t *testing.T) {
 	op := email("op-1")
 	op.Payload = []byte(`{"patientGUID":"6fd9f4a2-0000-4000-8000-000000000001"}`)

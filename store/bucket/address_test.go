@@ -2,8 +2,8 @@ package bucket
 
 import "testing"
 
-// TestParseBucketURL: at AWS the host has the bucket's name, and the certificate has that name. Otherwise the name is
-// the first part of the path.
+// TestParseBucketURL checks the URL of a bucket. At AWS, the host contains the bucket's name if the certificate covers
+// it. Otherwise the name is the first part of the path.
 func TestParseBucketURL(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{

@@ -13,7 +13,8 @@ import (
 	"holdfast/store/bucket"
 )
 
-// TestInvalidListIsAnError: the page of a captive portal can be well-formed too.
+// TestInvalidListIsAnError checks that a well-formed page which is not a list, such as that of a captive portal, is an
+// error.
 func TestInvalidListIsAnError(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -27,13 +28,12 @@ func TestInvalidListIsAnError(t *testing.T) {
 	}
 }
 
-// fullDisk takes nothing.
+// fullDisk is a writer that always returns store.ErrFull.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, store.ErrFull }
 
-// TestFullDiskIsNotReportedAsNetworkError: the disk's error is returned unchanged after one
-// download.
+// TestFullDiskIsNotReportedAsNetworkError checks that Get returns the writer's error unchanged, after one download.
 func TestFullDiskIsNotReportedAsNetworkError(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

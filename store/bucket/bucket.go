@@ -2,15 +2,15 @@
 //
 // # Atomicity
 //
-// An object is complete or absent. Put signs the SHA-256 of the content, and the service compares it before it
-// answers. A caller that wants its own proof can read the object back. There is no rename. So if several objects
-// belong together, write the object whose existence implies all of them last.
+// An object is complete or missing. Put signs the SHA-256 of the content, and the service compares it before it
+// answers. A caller that wants its own proof can read the object back. Objects cannot be renamed. So if several objects
+// belong together, write last the object whose existence means that all of them exist.
 //
 // # Failures
 //
-// A call fails if no data has moved in either direction for Options.Patience. Its total time is not limited. The call
-// is retried twice if the service was busy or the connection broke. A Put that still fails may have taken effect, or
-// may take effect later. So if you repeat it, send the same bytes or use another key; see Refused.
+// A call fails if no data has moved in either direction for Options.Patience. Its total time is not limited. The
+// package retries a call at most twice if the service was busy or the connection broke. A Put that still fails may have
+// taken effect, or may take effect later. So if you repeat it, send the same bytes or use another key (see Refused).
 //
 // # Limits
 //
@@ -48,13 +48,13 @@ const (
 	MaxObject = 5 << 30
 
 	tries     = 3
-	maxAnswer = 8 << 20 // maximum number of bytes that are read of a listing page or of an error
+	maxAnswer = 8 << 20 // maximum number of bytes read of a page of a list, or of an error
 	atOnce    = 8       // concurrent deletes
-	// bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
+	// size in bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
 	wantsAsked = 1 << 20
 )
 
-// Options name the bucket and the access key. The zero value of each field that may be empty is its default.
+// Options names the bucket and the access key. A zero Endpoint, Region, Patience or Pause means the default.
 type Options struct {
 	// such as https://s3.example.net, with the bucket as the first part of the path; empty means the endpoint of AWS
 	// for Region
@@ -63,8 +63,8 @@ type Options struct {
 	Bucket    string
 	AccessKey string
 	SecretKey string
-	Patience  time.Duration // how long a call may move no data; zero: 30 s
-	Pause     time.Duration // before the second try, and twice as long before the third; zero: 1 s
+	Patience  time.Duration // how long a call waits for data to move; zero means 30 s
+	Pause     time.Duration // time before the second try, and twice as long before the third; zero means 1 s
 }
 
 // Bucket is one bucket. It is safe for concurrent use.
@@ -79,7 +79,7 @@ type Bucket struct {
 type Object struct {
 	Key      string
 	Size     int64
-	Modified time.Time // when it was put, by the service's clock
+	Modified time.Time // time of the upload, by the service's clock
 }
 
 // New returns a Bucket. It makes no request.
@@ -117,13 +117,14 @@ func New(o Options) *Bucket {
 // Close closes the idle connections.
 func (b *Bucket) Close() { b.http.CloseIdleConnections() }
 
-// Put writes an object, or replaces an existing one. It sends nothing if the SHA-256 of the content is not digest.
-// Keys consist of letters, digits and "-_./".
+// Put writes an object, or replaces an existing one. It sends nothing if the SHA-256 of the content differs from
+// digest. Keys consist of letters, digits and "-_./".
 //
 // Errors: a *Error, ErrNotSent, store.ErrFull if there is no space for the object, or the cause of ctx.
 func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int64, digest []byte) error {
 	if size > MaxObject {
-		return fmt.Errorf("%w: it has %d MB, and one object may have %d (%w)", store.ErrFull, size>>20, MaxObject>>20,
+		return fmt.Errorf("%w: the file has %d MB, but one object can have at most %d MB "+
+			"(%w)", store.ErrFull, size>>20, MaxObject>>20,
 			ErrNotSent)
 	}
 	h, old := sha256.New(), md5.New()
@@ -140,10 +141,10 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	return b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
-// Get reads an object. Each try reads from the start and calls begin for its writer. An error from the writer ends
-// Get.
+// Get reads an object. Each try reads the object from its start and calls begin, which returns a writer for it. If the
+// writer returns an error, Get does not retry.
 //
-// Errors: a *Error, which is store.ErrNotFound if the object does not exist; the error from the writer; or the cause
+// Errors: a *Error, which wraps store.ErrNotFound if the object does not exist; the error from the writer; or the cause
 // of ctx.
 func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, error)) error {
 	return b.do(ctx, call{method: http.MethodGet, key: key}, func(answer io.Reader) error {
@@ -156,8 +157,8 @@ func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, e
 	})
 }
 
-// unwritten is an error from the writer that receives an object, for example because the disk is full. It is
-// not a network error.
+// unwritten is an error from the writer that receives an object, for example because the disk is full. It separates
+// such an error from network errors.
 type unwritten struct{ error }
 
 // taking marks the errors of a writer as unwritten.
@@ -212,8 +213,8 @@ func (b *Bucket) List(ctx context.Context, prefix string) (all []Object, err err
 	return all, err
 }
 
-// Folders lists the next part of the keys that begin with prefix: the text up to and including the next slash, each
-// once.
+// Folders lists the parts that follow prefix in the keys: the text up to and including the next slash. It returns each
+// part once.
 func (b *Bucket) Folders(ctx context.Context, prefix string) (all []string, err error) {
 	err = b.list(ctx, url.Values{"prefix": {prefix}, "delimiter": {"/"}}, func(page *listing) error {
 		for _, c := range page.CommonPrefixes {
@@ -244,14 +245,14 @@ func (b *Bucket) list(ctx context.Context, query url.Values, each func(*listing)
 			return err
 		}
 		if page.Next == "" || page.Next == query.Get("continuation-token") {
-			return &Error{Code: "Listing", words: b.Bucket + " lists its objects in pages that do not end"}
+			return &Error{Code: "Listing", words: b.Bucket + " returned a list of objects that does not end"}
 		}
 		query.Set("continuation-token", page.Next)
 	}
 }
 
-// Delete deletes objects, several of them concurrently, and the first key after all others: its object exists as
-// long as any of the others may exist. A missing object is not an error.
+// Delete deletes objects, several of them concurrently. It deletes the object of the first key last, so that this
+// object exists as long as any of the others may exist. A missing object is not an error.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
 	for len(keys) > 1 {
 		n := max(len(keys)-atOnce, 1)
@@ -290,11 +291,10 @@ type call struct {
 	md5         string // of body in base64; a bucket with object lock requires it
 }
 
-// nothing is the SHA-256 of an empty body.
+// nothing is the SHA-256 of an empty body, in hexadecimal.
 const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// do makes a request and retries it after a retryable error. The result of read is valid only if the error is
-// nil.
+// do makes a request and retries it after a retryable error. What read has read is valid only if do returns nil.
 func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (err error) {
 	unsure := false
 	for n := range tries {
@@ -399,7 +399,7 @@ func (w *watched) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// refused converts an answer to an error.
+// refused converts an error answer of the service to an *Error.
 func (b *Bucket) refused(c call, answer *http.Response, body io.Reader) error {
 	e := &Error{Status: answer.StatusCode}
 	text, _ := io.ReadAll(io.LimitReader(body, maxAnswer))

@@ -25,7 +25,7 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// ofOwner are the options for the owner of the bucket.
+// ofOwner returns the options with the access key of the bucket's owner.
 func ofOwner(s *buckettest.Service) bucket.Options {
 	return bucket.Options{Endpoint: s.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access,
 		SecretKey: buckettest.Secret, Pause: time.Millisecond}
@@ -54,7 +54,7 @@ func get(t *testing.T, b *bucket.Bucket, key string) ([]byte, error) {
 func TestGetReturnsPutObject(t *testing.T) {
 	t.Parallel()
 	b := open(t, ofOwner(buckettest.Start(t)))
-	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than is sent without asking first
+	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // large enough for Expect: 100-continue
 	for key, content := range map[string][]byte{"one": []byte("1"), "in/here/two.step.age": []byte("22"),
 		"large": large, "none": {}} {
 		if err := put(t.Context(), b, key, content); err != nil {
@@ -87,7 +87,7 @@ func TestGetReturnsPutObject(t *testing.T) {
 	}
 }
 
-// TestListReadsAllPages: the service returns a thousand objects per page.
+// TestListReadsAllPages lists more objects than fit on one page. The service returns a thousand objects per page.
 func TestListReadsAllPages(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -126,8 +126,8 @@ func TestListReadsAllPages(t *testing.T) {
 	}
 }
 
-// TestRefusalHasReason: the error has an explanation and no secret, and states that the service did
-// nothing.
+// TestRefusalHasReason checks that the error of a refused call has an explanation and no secret, and that Refused
+// reports true.
 func TestRefusalHasReason(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -185,7 +185,7 @@ func TestRefusalHasReason(t *testing.T) {
 	}
 }
 
-// TestWrongClockIsReported: a proxy in between changes the hour that the gateway sees.
+// TestWrongClockIsReported uses a fake service that rejects the time of the signature.
 func TestWrongClockIsReported(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -200,7 +200,8 @@ func TestWrongClockIsReported(t *testing.T) {
 	}
 }
 
-// between is a proxy in front of a service that applies a test's change to a request, which has its number, from 1.
+// between starts a proxy in front of a service. The proxy calls meddle for each request, with the number of the request
+// from 1. It returns the options for the proxy.
 func between(t *testing.T, s *buckettest.Service, meddle func(n int32,
 	w http.ResponseWriter, r *http.Request, pass func())) bucket.Options {
 	t.Helper()
@@ -219,7 +220,8 @@ func between(t *testing.T, s *buckettest.Service, meddle func(n int32,
 	return o
 }
 
-// TestTemporaryErrorIsRetried: the service is too busy, a reply is lost, or an answer breaks off.
+// TestTemporaryErrorIsRetried checks that a call is retried if the service is too busy, a response is lost, or a
+// response is incomplete.
 func TestTemporaryErrorIsRetried(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -277,8 +279,8 @@ func TestTemporaryErrorIsRetried(t *testing.T) {
 	}
 }
 
-// TestSeedRefusesChangedCopy: the service compares the received bytes with the signed checksum, so that a client need
-// not read them back.
+// TestSeedRefusesChangedCopy checks that the service compares the received bytes with the signed checksum. So a client
+// does not have to read them back.
 func TestSeedRefusesChangedCopy(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -291,7 +293,7 @@ func TestSeedRefusesChangedCopy(t *testing.T) {
 		pass()
 	})
 	err := put(t.Context(), open(t, o), "there", []byte("content"))
-	if err == nil || !strings.Contains(err.Error(), "received other data than this server sent") || times.Load() != 3 {
+	if err == nil || !strings.Contains(err.Error(), "differs from the data that this server sent") || times.Load() != 3 {
 		t.Errorf("after %d times: %v", times.Load(), err)
 	}
 	if _, err := get(t, open(t, ofOwner(s)), "there"); !errors.Is(err, store.ErrNotFound) {
@@ -299,7 +301,7 @@ func TestSeedRefusesChangedCopy(t *testing.T) {
 	}
 }
 
-// TestDamagedObjectIsNotSent: the error states that the object is not stored.
+// TestDamagedObjectIsNotSent checks that Put sends nothing if the content differs from its digest.
 func TestDamagedObjectIsNotSent(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -313,7 +315,8 @@ func TestDamagedObjectIsNotSent(t *testing.T) {
 	}
 }
 
-// TestRefusalAfterLostTryIsUnknown: the service may still apply the first attempt, whatever it answers to the second.
+// TestRefusalAfterLostTryIsUnknown checks that a call is not reported as refused if its first try was lost: the service
+// may still apply that try after it refused the second one.
 func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -348,8 +351,8 @@ func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	}
 }
 
-// TestHungServiceTimesOut: the service hangs before it reads, in the middle, and while it answers. A slow transfer
-// that makes progress does not time out.
+// TestHungServiceTimesOut uses a service that hangs before it reads, in the middle, and while it answers. A slow
+// transfer that makes progress must not time out.
 func TestHungServiceTimesOut(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -385,7 +388,7 @@ func TestHungServiceTimesOut(t *testing.T) {
 	}
 }
 
-// TestUnreachableServerIsNamed: the error contains the server's name and no part of the request.
+// TestUnreachableServerIsNamed checks that the error contains the server's name and no part of the request.
 func TestUnreachableServerIsNamed(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:1"

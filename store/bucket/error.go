@@ -15,24 +15,25 @@ var (
 	ErrKey = errors.New("wrong key")
 	// ErrDenied means that the access key has no right to do this.
 	ErrDenied = errors.New("not allowed")
-	// ErrClock: the clock of this machine differs too much from that of the service for a valid signature.
+	// ErrClock means that the clock of this machine differs too much from the service's clock, so the signature is
+	// invalid.
 	ErrClock = errors.New("wrong clock")
 	// ErrNoBucket means that the bucket does not exist.
 	ErrNoBucket = errors.New("no such bucket")
 	// ErrElsewhere means that the bucket is in another region, or has another address.
 	ErrElsewhere = errors.New("the bucket is in another region")
-	// ErrNotSent means that the request was not made, because its content is too large, unreadable or changed.
+	// ErrNotSent means that no request was made, because the content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")
 	// ErrUnreachable means that there was no answer, or no valid S3 answer.
 	ErrUnreachable = errors.New("no answer")
 )
 
-// Error is an error answer of the service, or a missing answer. errors.Is finds the sentinels above,
-// store.ErrNotFound if the object does not exist, and store.ErrFull if there is no space. Its text contains no secret
-// key and no signature.
+// Error is an error answer of the service, or a missing answer. It wraps one of the sentinels above, store.ErrNotFound
+// if the object does not exist, or store.ErrFull if there is no space. Its text contains no secret key and no
+// signature.
 type Error struct {
 	Status int    `xml:"-"` // if it is 0, there was no answer
-	Code   string // of the service, such as AccessDenied
+	Code   string // the service's error code, such as AccessDenied
 	Region string // of the bucket, if the service reports it
 
 	unsure bool // an earlier try may have taken effect
@@ -54,14 +55,14 @@ func (e *Error) Unwrap() (all []error) {
 	return all
 }
 
-// Refused reports whether the call certainly had no effect and will have none later: the service refused it, or it
-// was not sent.
+// Refused reports whether the call had no effect and cannot have one later: the service refused it, or it was not sent.
 func Refused(err error) bool {
 	var e *Error
 	return errors.Is(err, ErrNotSent) || errors.As(err, &e) && !e.unsure && e.isRefusal() && !e.mayPass()
 }
 
-// isRefusal reports whether the answer proves that this try had no effect. Status 500 or 504 proves nothing.
+// isRefusal reports whether the answer proves that this try had no effect. A status such as 500 or 504 does not prove
+// it.
 func (e *Error) isRefusal() bool {
 	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError &&
 		e.Status != http.StatusRequestTimeout ||
@@ -81,9 +82,9 @@ func (e *Error) mayPass() bool {
 		"XAmzContentSHA256Mismatch"}, e.Code)
 }
 
-// lost returns the error of a call without a complete answer.
+// lost returns the error for a call that got no complete answer.
 func (b *Bucket) lost(err error) error {
-	return &Error{words: fmt.Sprintf("there was no whole answer from %s: %s", b.host(), plain(err)),
+	return &Error{words: fmt.Sprintf("there was no complete response from %s: %s", b.host(), plain(err)),
 		kind: ErrUnreachable, cause: err}
 }
 
@@ -116,8 +117,8 @@ func (e *Error) say(b *Bucket, c call) {
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
 		e.kind, e.words = ErrClock,
 			fmt.Sprintf(
-				"the clock of this machine is not that of %s, which takes no signature that is more than some "+
-					"minutes off",
+				"the clock of this machine differs by more than a few minutes from the clock of %s, which therefore "+
+					"refused the request",
 				b.host(),
 			)
 	case "NoSuchBucket":
@@ -132,21 +133,24 @@ func (e *Error) say(b *Bucket, c call) {
 			e.words += ", but in " + e.Region
 		}
 	case "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch":
-		e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s received other data than this server sent", b.host())
+		e.kind, e.words = ErrUnreachable, fmt.Sprintf("the data that %s received differs from the data that this "+
+			"server sent", b.host())
 	case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "NotEnoughSpace", "InsufficientCapacity",
 		"StorageFull":
-		e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
+		e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no space for this object in the bucket "+
+			"%s", b.host(), b.Bucket)
 	default:
 		switch {
 		case e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized:
-			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s may not %s in the bucket %s",
+			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s has no permission to %s in the bucket %s",
 				b.who(), c.deed(), b.Bucket)
 		case e.Status == http.StatusNotFound && c.key != "":
 			e.kind, e.words = store.ErrNotFound, c.key+" is not in the bucket "+b.Bucket
 		case e.Status == http.StatusInsufficientStorage:
-			e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
+			e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no space for this object in the bucket "+
+				"%s", b.host(), b.Bucket)
 		case e.Status >= http.StatusMultipleChoices && e.Status < http.StatusBadRequest:
-			e.kind, e.words = ErrElsewhere, fmt.Sprintf("%s sends us somewhere else for the bucket %s",
+			e.kind, e.words = ErrElsewhere, fmt.Sprintf("%s redirects requests for the bucket %s to another address",
 				b.host(), b.Bucket)
 		default:
 			e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s cannot %s in the bucket %s", b.host(), c.deed(), b.Bucket)
@@ -155,11 +159,11 @@ func (e *Error) say(b *Bucket, c call) {
 	e.words += " (" + strings.ToValidUTF8(e.Code[:min(len(e.Code), maxCode)], "") + ")"
 }
 
-// maxCode is how many bytes of the service's error code the text contains.
+// maxCode is the maximum number of bytes of the service's error code in an error text.
 const maxCode = 64
 
 // who returns the first four characters of the access key, which are enough to recognize it. An operator may have
-// swapped the access key and the secret key, so the text must not contain the whole key.
+// swapped the access key and the secret key, so an error text must not contain the whole key.
 func (b *Bucket) who() string {
 	if len(b.AccessKey) <= 4 {
 		return b.AccessKey

@@ -1,8 +1,8 @@
 // Package disk writes files that survive a power cut, and measures the free space of a file system.
 //
-// A file that is written with Replace or Copy is complete or absent after a crash. A new name is durable after Sync of
-// its directory. Every file is readable by its owner only (mode 0600), because the files of a data directory contain
-// personal data and keys.
+// After Replace or Copy has returned, the content of the file is durable. A new name is durable only after Sync of its
+// directory, which Replace calls. Only the owner can read the files (mode 0600), because the files of a data directory
+// contain personal data and keys.
 package disk
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Replace writes text to the file at path. After a crash, the file has the old or the new content, never a part.
+// Replace writes text to the file at path. After a crash, the file has the old or the new content, never a part of it.
 func Replace(path string, text []byte) error {
 	partial, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -60,8 +60,8 @@ func Sync(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Size returns the size of a file in bytes. It returns -1 if the file does not exist, and 1 if the file cannot be
-// examined: the caller then tries to open the file and gets the reason.
+// Size returns the size of a file in bytes. It returns -1 if the file does not exist, and 1 if its size cannot be read.
+// In the second case, the caller tries to open the file and gets the reason.
 func Size(path string) int64 {
 	info, err := os.Stat(path)
 	switch {
@@ -82,7 +82,8 @@ func Regular(path string) error {
 	return err
 }
 
-// LastWritten returns the newest modification time of a directory and its visible files; zero if it does not exist.
+// LastWritten returns the newest modification time of a directory and its visible files. It returns the zero time if
+// the directory does not exist.
 func LastWritten(dir string) (last time.Time) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, path := range append(files, dir) {

@@ -1,16 +1,16 @@
 // Package pool lends connections to PostgreSQL. The two PostgreSQL backends each have their own pool: the durable
 // record (store/postgres) and the live state (holds/postgres).
 //
-// It uses puddle, the pool below pgxpool, and checks its connections as pgxpool does. It does not use the types of
-// pgx, which neither backend needs and which are most of a megabyte of the program
+// It uses puddle, the library on which pgxpool is built, and checks its connections as pgxpool does. It does not use
+// the types of pgx: neither backend needs them, and they would add most of a megabyte to the program
 // (docs/decisions/0061-a-pool-of-our-own.md).
 //
 // # Checks
 //
 // If a connection was idle for more than two seconds, the pool pings it before it lends it, and replaces it if the ping
 // fails. It closes a connection that is returned broken, in the middle of an answer or inside a transaction. It does
-// not lend a connection that is older than an hour. It closes such a connection, and one that was idle for half an
-// hour, within the next minute.
+// not lend a connection that is older than one hour. Within the next minute, it closes such a connection, and any
+// connection that was idle for 30 minutes.
 package pool
 
 import (
@@ -29,27 +29,27 @@ type Conn interface {
 	Close(context.Context) error
 	CleanupDone() chan struct{} // closed once a broken connection has released its resources
 	IsClosed() bool
-	IsBusy() bool   // an answer was not read to its end
+	IsBusy() bool   // a result has not been read to its end
 	TxStatus() byte // 'I' outside a transaction
 }
 
 const (
-	lifetime    = time.Hour        // after which a connection is replaced
-	idleTime    = 30 * time.Minute // after which an unused connection is closed
+	lifetime    = time.Hour        // age after which a connection is replaced
+	idleTime    = 30 * time.Minute // time after which an unused connection is closed
 	checkPeriod = time.Minute      // between two checks of the idle connections
-	// of idleness, after which a connection is pinged before use; work that runs every second costs no pings
+	// idle time after which a connection is pinged before use; work that runs every second needs no pings
 	pingAfter   = 2 * time.Second
-	pingAlone   = time.Minute      // for a ping whose caller has stopped waiting
-	closeWithin = 15 * time.Second // for closing a connection
+	pingAlone   = time.Minute      // limit for a ping whose caller has stopped waiting
+	closeWithin = 15 * time.Second // limit for closing a connection
 )
 
 // ErrClosed means that the pool is closed.
 var ErrClosed = puddle.ErrClosedPool
 
-// errAllBroken: every connection broke before it could be lent, including new ones.
+// errAllBroken means that every connection broke before it could be lent, including new ones.
 var errAllBroken = errors.New("every connection broke before it was used")
 
-// Pool is a bounded number of connections, which it opens when they are needed.
+// Pool has a bounded number of connections. It opens them when they are needed.
 type Pool[C Conn] struct {
 	conns   *puddle.Pool[C]
 	size    int
@@ -57,9 +57,9 @@ type Pool[C Conn] struct {
 	checked sync.WaitGroup
 }
 
-// New returns a pool of at most size connections. connect opens one, ready for use. It must limit its own time,
-// because its context ends with the pool and not with the waiting caller. New opens no connection; the first Acquire
-// does.
+// New returns a pool of at most size connections. connect opens a connection that is ready for use. It must limit its
+// own time, because its context ends with the pool and not with the waiting caller. New opens no connection; the first
+// Acquire does.
 func New[C Conn](size int, connect func(context.Context) (C, error)) (*Pool[C], error) {
 	conns, err := puddle.NewPool(&puddle.Config[C]{Constructor: connect, Destructor: leave[C], MaxSize: int32(size)})
 	if err != nil {
@@ -105,10 +105,10 @@ func (l Lent[C]) Release() {
 // it.
 func (l Lent[C]) Drop() { l.resource.Hijack() }
 
-// Acquire borrows a connection. If none is free and the pool is not full, it opens one. It waits as long as ctx
-// allows. ErrClosed after Close; any other error is that of connecting.
+// Acquire borrows a connection. If none is free and the pool is not full, it opens one. It waits as long as ctx allows.
+// After Close it returns ErrClosed. Any other error is that of ctx or of connect.
 func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
-	for range p.size + 1 { // all connections may have broken; then the last try opens a new one
+	for range p.size + 1 { // if all connections have broken, the last try opens a new one
 		resource, err := p.conns.Acquire(ctx)
 		if err != nil {
 			return Lent[C]{}, err
@@ -120,7 +120,7 @@ func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
 		default:
 			alive, err := ping(ctx, resource)
 			if err != nil {
-				return Lent[C]{}, err // ping has the connection now
+				return Lent[C]{}, err // the goroutine of ping now has the connection
 			}
 			if alive {
 				return Lent[C]{resource}, nil
@@ -133,9 +133,9 @@ func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
 
 func isOld[C Conn](r *puddle.Resource[C]) bool { return time.Since(r.CreationTime()) > lifetime }
 
-// ping reports whether a connection is alive. If the caller's ctx ends first, ping returns its error immediately, and
-// a goroutine waits for the answer and then returns the connection to the pool: cancelling the ping would break the
-// connection.
+// ping reports whether a connection is alive. If the caller's ctx ends first, ping returns the error of ctx
+// immediately. A goroutine then waits for the answer and returns the connection to the pool, because cancelling the
+// ping would break the connection.
 func ping[C Conn](ctx context.Context, r *puddle.Resource[C]) (alive bool, err error) {
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if deadline, ok := ctx.Deadline(); ok {
@@ -181,8 +181,8 @@ func (p *Pool[C]) check(ctx context.Context) {
 	}
 }
 
-// Reset closes all connections; lent ones when they are returned. The pool stays open. Call it after one connection
-// broke, because the others are probably broken too.
+// Reset closes all connections. It closes lent connections when they are returned. The pool stays open. Call Reset
+// after one connection broke, because the others are probably broken too.
 func (p *Pool[C]) Reset() { p.conns.Reset() }
 
 // Close makes every further Acquire fail, and waits until all connections have been returned and closed.

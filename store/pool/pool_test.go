@@ -14,9 +14,9 @@ type wire struct {
 	number int
 	closed atomic.Bool
 	busy   bool
-	status byte          // 0 means outside a transaction
+	status byte          // zero means 'I', outside a transaction
 	dead   error         // the answer to a ping
-	silent time.Duration // before it answers
+	silent time.Duration // time before it answers
 	pings  atomic.Int32
 	gone   chan struct{}
 }
@@ -86,7 +86,8 @@ func acquire(t *testing.T, p *Pool[*wire]) Lent[*wire] {
 	return l
 }
 
-// TestPoolReusesConnection, or replaces it if it would fail the next caller.
+// TestPoolReusesConnection checks that the pool lends a returned connection again, or replaces it if the next caller
+// could not use it.
 func TestPoolReusesConnection(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -134,8 +135,8 @@ func TestPoolReusesConnection(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreClosed: those that were idle for half an hour, and all that are an hour old, whether or not
-// they are in use.
+// TestIdleConnectionsAreClosed checks that the pool closes connections that were idle for 30 minutes, and connections
+// that are one hour old, even if they are used regularly.
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -169,13 +170,13 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestDroppedConnectionFreesItsSlotInPool immediately, before the server notices that the connection is
-// closed.
+// TestDroppedConnectionFreesItsSlotInPool checks that Drop frees the place immediately, even if the server does not
+// notice that the connection is closed.
 func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := open(t, 1)
 		l := acquire(t, p)
-		l.Conn().closed.Store(true) // and gone stays open: the server does not answer
+		l.Conn().closed.Store(true) // the channel gone stays open: the server does not answer
 		l.Drop()
 		began := time.Now()
 		acquire(t, p).Release()
@@ -185,7 +186,7 @@ func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	})
 }
 
-// TestResetReplacesAll: idle connections now, and lent ones when they are returned.
+// TestResetReplacesAll checks that Reset closes idle connections immediately, and lent ones when they are returned.
 func TestResetReplacesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p := open(t, 2)
@@ -205,7 +206,8 @@ func TestResetReplacesAll(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithContext: the wait for a connection, for a ping, and for an unreachable server.
+// TestWaitEndsWithContext checks that the end of the context ends the wait for a connection, for a ping, and for an
+// unreachable server.
 func TestWaitEndsWithContext(t *testing.T) {
 	t.Run("for a place", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -255,7 +257,7 @@ func expectTimeout(t *testing.T, p *Pool[*wire]) {
 	}
 }
 
-// TestCloseWaits until the lent connections are returned, and lends no more.
+// TestCloseWaits checks that Close waits until the lent connections are returned, and that the pool lends no more.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

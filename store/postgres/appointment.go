@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// Each of the three parts is one range of one index for each specialist. A slot lies within its busy time, so an
-// appointment that overlaps either overlaps the busy time.
+// taken has three parts. Each part reads one range of one index for each specialist. A slot is always within its busy
+// time, so comparing the busy time is enough.
 const taken = `
 	SELECT a.specialist_id, a.id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
 	FROM specialists AS s JOIN appointments AS a ON a.specialist_id = s.id AND a.status = 'confirmed' AND NOT a.overbook

@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// Backup implements store.Store. The copy is a script for psql with one moment of the database, which psql restores
-// into an empty database: psql -v ON_ERROR_STOP=1 -1 -f copy postgres://…
+// Backup implements store.Store. The copy is a psql script with one snapshot of the database. To restore it into an
+// empty database, run psql -v ON_ERROR_STOP=1 -1 -f copy postgres://…
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.reads.pool.open(ctx); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	if runtime.GOOS == "windows" { // Windows has no call for the rest and needs none
+	if runtime.GOOS == "windows" { // Windows has no call to sync a directory and needs none
 		return nil
 	}
 	dir, err := os.Open(filepath.Dir(path))
@@ -64,7 +64,7 @@ var tables = []string{
 	"tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 
-// counters are the columns that number their own rows, as table.column.
+// counters lists the columns whose values the database generates, as table.column.
 var counters = []string{
 	"appointments.row_number", "idempotency_records.row_number", "audit_entries.row_number", "presence_log.seq",
 	"changes.number",

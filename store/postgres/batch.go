@@ -8,32 +8,33 @@ import (
 	"holdfast/store"
 )
 
-// batch is the open transaction of one group commit, on the writer's connection. A statement whose answer is not
-// needed immediately (BEGIN, SAVEPOINT, an audit entry) is sent together with the next one whose answer is needed, so
-// that a booking needs few round trips.
+// batch is the open transaction of one group commit, on the writer's connection. A statement whose answer is not needed
+// immediately (BEGIN, SAVEPOINT, an audit entry) waits and is sent together with the next statement whose answer is
+// needed. So a booking needs few round trips.
 //
 // Each request runs in the savepoint "request". After an error, PostgreSQL accepts nothing in a transaction before a
 // rollback to a savepoint. The contract of store.Tx lets a request continue after a refused row. So after a refusal,
 // the batch rolls back to the request's savepoint and repeats the earlier statements of the request. No other
-// transaction writes at the same time, so they have the same outcome. A savepoint for every statement is not needed.
+// transaction writes at the same time, so the statements have the same outcome. Therefore not every statement needs its
+// own savepoint.
 type batch struct {
 	conn   *conn
 	server server
 
-	// fault is the first error that was not a refusal. After it nothing more runs: the batch must be rolled back.
+	// fault is the first error that was not a refusal. After a fault, no statement runs: the batch must be rolled back.
 	fault  error
-	broken bool // the connection broke: it was neither an error from the server nor a timeout
+	broken bool // the connection broke: fault is neither an error from the server nor a timeout
 
 	waiting []*statement // to be sent with the next exchange
 	saved   bool         // the request's savepoint was sent
 	done    []*statement // the changes of the request so far
-	begun   int          // how many of waiting precede the request
+	begun   int          // number of statements in waiting before those of the request
 	spoilt  error        // why the request can no longer succeed
 
 	sent   bool           // something was sent
-	xid    string         // the transaction's number, to look up its outcome
+	xid    string         // the transaction's number, with which its outcome can be looked up
 	missed []store.Change // the changes that other nodes committed before it
-	behind bool           // some of those changes are deleted
+	behind bool           // some of those changes have been deleted
 }
 
 // orderLock is the advisory lock that puts the writes of all nodes in one order.
@@ -45,14 +46,14 @@ const (
 	release    = `RELEASE SAVEPOINT request`
 )
 
-// newBatch prepares a transaction: it sends nothing before the first statement. last is the number of the last change
+// newBatch prepares a transaction. It sends nothing: the first statement does. last is the number of the last change
 // that this node has.
 func newBatch(c *conn, at server, last int64) *batch {
 	b := &batch{conn: c, server: at}
 	b.waiting = []*statement{
 		stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)),
-		// This assigns the transaction a number, because the answer of its COMMIT may be lost.
+		// This assigns a number to the transaction. The batch needs it if the answer to COMMIT is lost.
 		asks(func(r *row) { b.xid = r.Text() }, `SELECT pg_current_xact_id()::text`),
 		asks(func(r *row) { b.missed = append(b.missed, scanChange(r)) }, changesAfter, last),
 		asks(func(*row) { b.behind = true }, prunedAfter, last),
@@ -89,8 +90,8 @@ func (b *batch) later(s *statement) error {
 	return b.spoilt
 }
 
-// run sends the waiting statements and then all. If one is refused, the request is in the same state
-// as before.
+// run sends the waiting statements and then all. If the server refuses one of all, the request is in the same state as
+// before.
 func (b *batch) run(all []*statement) error {
 	switch {
 	case b.fault != nil:
@@ -104,7 +105,7 @@ func (b *batch) run(all []*statement) error {
 	if err != nil && (!refusal(err) || failed < before) {
 		return b.failed(err)
 	}
-	if err != nil && failed < len(waited) { // one that was queued earlier
+	if err != nil && failed < len(waited) { // the refused statement was queued earlier
 		b.done, b.spoilt = nil, translate(err)
 		return cmp.Or(b.undo(), b.spoilt)
 	}
@@ -137,7 +138,8 @@ func (b *batch) undo() error {
 	return nil
 }
 
-// end closes the savepoint of a request with this outcome and returns the final outcome.
+// end closes the savepoint of a request. It takes the outcome of the request's function and returns the outcome of the
+// request.
 func (b *batch) end(outcome error) error {
 	unsent := len(b.waiting) - b.begun
 	if !b.saved {
@@ -152,7 +154,7 @@ func (b *batch) end(outcome error) error {
 	switch {
 	case b.fault != nil:
 	case !b.saved:
-		b.waiting = b.waiting[:b.begun] // no part of the request was sent
+		b.waiting = b.waiting[:b.begun] // nothing of the request was sent
 	case outcome != nil:
 		b.waiting = []*statement{stmt(rollbackTo), stmt(release)}
 	default:
@@ -168,7 +170,7 @@ func (b *batch) exchange(all []*statement) (failed int, err error) {
 	return b.conn.exchange(ctx, all...)
 }
 
-// failed ends the batch.
+// failed ends the batch with err as its fault.
 func (b *batch) failed(err error) error {
 	b.fault, b.broken = translate(err), isCut(err)
 	return b.fault

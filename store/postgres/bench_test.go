@@ -19,8 +19,8 @@ import (
 
 const benchSpecialists = 20
 
-// benchBooking is the n-th booking of a calendar that fills in a practically random order: the number of 15-minute
-// slots is a prime.
+// benchBooking returns the n-th booking of a calendar that fills in a practically random order. The number of 15-minute
+// slots is a prime, so every slot is booked once.
 func benchBooking(n int64) store.Appointment {
 	slot := n * 386_231 % 1_000_003
 	a := booking(fmt.Sprintf("s%d", slot%benchSpecialists), int(slot/benchSpecialists)*15, int(slot/benchSpecialists)*15+15)
@@ -46,8 +46,8 @@ var (
 	benchPayload = json.RawMessage(`{"notice":"confirmation","to":"jo.doe@example.org"}`)
 )
 
-// book makes the writes of a booking: it looks its owner up, and commits the appointment, its outbox rows and the
-// audit entry together.
+// book makes the calls of a booking in one Write: it looks up the owner's latest booking, and adds the appointment, its
+// outbox rows and the audit entry.
 func book(s *Store, n int64) error {
 	ctx := context.Background()
 	a := benchBooking(n)
@@ -68,8 +68,8 @@ func book(s *Store, n int64) error {
 	})
 }
 
-// bare is the same statements in separate transactions, as a program would usually write them with a pool of pgx: no
-// order, no feed.
+// bare runs the same statements in separate transactions on a pool of pgx, as a program would usually do. It has no
+// order of writes and no feed.
 type bare struct {
 	pool *pgxpool.Pool
 }
@@ -142,9 +142,9 @@ func together(b *testing.B, callers int, from, to int64, book func(caller int, n
 	return time.Since(began)
 }
 
-// BenchmarkBook measures durable bookings of 32 callers, with all their writes: through one node, through two nodes
-// on one database, and through a bare pool of 32 without an order, in turns. share is a node's rate relative to the
-// pool's; two is the rate of two nodes relative to one.
+// BenchmarkBook measures durable bookings of 32 callers, with all their writes. In turns, it books through one node,
+// through two nodes on one database, and through a bare pool of 32 connections. share is the rate of one node relative
+// to that of the pool. two is the rate of two nodes relative to that of one.
 func BenchmarkBook(b *testing.B) {
 	durable, err := postgrestest.Start("fsync=on", "full_page_writes=on", "max_wal_size=1GB")
 	if err != nil {

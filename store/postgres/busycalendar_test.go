@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// A new calendar replaces the old one with one statement for the deleted blocks and one for the added ones, because
-// all writers wait during that time.
+// TestBusyBlocksTakeTwoStatements checks that PutBusyBlocks sends one statement for the deleted blocks and one for the
+// added ones. All other writers wait during that time.
 func TestBusyBlocksTakeTwoStatements(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})

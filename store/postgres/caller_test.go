@@ -10,7 +10,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// callers book at several nodes without a pause, each its own times, and remember the answers.
+// callers book at several nodes without a pause, each at different times, and record the outcomes.
 type callers struct {
 	nodes []*Store
 	over  chan struct{}
@@ -18,7 +18,7 @@ type callers struct {
 
 	mu                    sync.Mutex
 	acknowledged, unknown map[string]bool // by the appointment's id
-	refused               int             // nothing was written
+	refused               int             // number of bookings for which nothing was written
 }
 
 // call starts eight callers.
@@ -60,8 +60,8 @@ func (c *callers) known() int {
 	return len(c.acknowledged)
 }
 
-// end stops the callers, checks at every node that all acknowledged appointments exist and those that were not to be
-// written do not, and closes the nodes.
+// end stops the callers and closes the nodes. Before that, it checks at every node that all acknowledged appointments
+// exist, and that no refused appointment exists.
 func (c *callers) end(t *testing.T) {
 	t.Helper()
 	close(c.over)

@@ -16,24 +16,24 @@ import (
 type Carrier struct {
 	conn    *conn
 	begun   bool
-	cursors int // number so far; each needs its own name, because the columns of a prepared FETCH must not change
+	cursors int // number so far; each has its own name: the columns of a prepared FETCH must not change
 }
 
 var _ store.Carrier = (*Carrier)(nil)
 
-// movedTo is the key in meta with the database to which a clinic was moved.
+// movedTo is the key in meta whose value names the database to which the clinic was moved.
 const movedTo = "moved_to"
 
-// ownMeta are the rows of meta that belong to this database only.
+// ownMeta lists the keys of the rows of meta that belong to this database only.
 const ownMeta = `('changes_pruned', '` + movedTo + `', '` + signsWith + `', '` + unfinished + `', '` + openTo + `')`
 
-// unfinished is the key in meta with the id of the clinic of which this database has a part.
+// unfinished is the key in meta whose value is the id of a partly copied clinic.
 const unfinished = "carried_from"
 
-// begun is the value of unfinished while the clinic is not known yet. It is never the id of a database.
+// begun is the value of unfinished until the id of the clinic is known. It is never the id of a database.
 const begun = "begun"
 
-// MovedError: the clinic of this database was moved to another database and is served from there. It is a
+// MovedError means that the clinic of this database was moved to another database and is served from there. It wraps
 // store.ErrUnavailable.
 type MovedError struct{ To string }
 
@@ -54,25 +54,26 @@ func refuseMoved(ctx context.Context, c *conn) error {
 	return err
 }
 
-// refuseUnfinished returns a store.ErrUnavailable if the database has only a part of a clinic.
+// refuseUnfinished returns store.ErrUnavailable if the database has only a part of a clinic.
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	id, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	if err == nil && id != "" {
 		err = fmt.Errorf(
-			"%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it",
+			"%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume the "+
+				"move",
 			store.ErrUnavailable,
 		)
 	}
 	return err
 }
 
-// OpenCarrier connects, locks the database against all nodes and migrates its schema. ErrInUse, a *MovedError.
+// OpenCarrier connects, locks the database against all nodes and migrates its schema. Errors: ErrInUse, a *MovedError.
 func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (*Carrier, error) {
 	return openCarrier(ctx, url, log, program)
 }
 
-// OpenTarget is OpenCarrier for the database into which a clinic is moved. If it is empty, no server opens it before
-// Commit.
+// OpenTarget works like OpenCarrier, for the database into which a clinic is moved. If the database is empty, no server
+// opens it before Commit.
 func OpenTarget(ctx context.Context, url string, log *slog.Logger) (*Carrier, error) {
 	of := program
 	of.target = true
@@ -105,7 +106,7 @@ func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (
 	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // it also removes the deadline of statements
+	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // migrate also removes the time limit of statements
 		return nil, err
 	}
 	if err := durable(ctx, c, o.Logger); err != nil {
@@ -124,7 +125,7 @@ func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err 
 	return all, translate(err)
 }
 
-// kinds returns the types of the columns.
+// kinds returns the type of each column of a table, by name.
 func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, error) {
 	kinds := map[string]string{}
 	_, err := x.conn.exchange(ctx, asks(func(r *row) { kinds[r.Text()] = r.Text() }, `
@@ -136,8 +137,8 @@ func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, e
 // rowsAtOnce is the number of rows per FETCH.
 const rowsAtOnce = 2000
 
-// Rows implements store.Carrier. It reads through a cursor, one batch of rows at a time, and calls each between two
-// reads. So each may query on the same connection.
+// Rows implements store.Carrier. It reads batches of rows through a cursor, and calls each between two batches. So each
+// may query on the same connection.
 func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string,
 	each func(store.Row) error) error {
 	kinds, err := x.kinds(ctx, table.Name)
@@ -202,7 +203,7 @@ func (x *Carrier) begin(ctx context.Context) error {
 	return translate(err)
 }
 
-// ours returns a condition that excludes this database's own rows of meta.
+// ours returns a condition that excludes the rows of meta that belong to this database only (ownMeta).
 func ours(table store.CarriedTable) string {
 	if table.Name == "meta" {
 		return " WHERE key NOT IN " + ownMeta
@@ -335,7 +336,7 @@ func (x *Carrier) Clear(ctx context.Context) error {
 	return translate(x.conn.script(ctx, "TRUNCATE appointment_resources, "+strings.Join(names, ", ")))
 }
 
-// Commit implements store.Carrier. It sets the counters of rows to continue after the carried rows.
+// Commit implements store.Carrier. It sets each of the counters to continue after the copied rows.
 func (x *Carrier) Commit(ctx context.Context) error {
 	if !x.begun {
 		return nil

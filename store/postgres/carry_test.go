@@ -11,7 +11,8 @@ import (
 	"holdfast/store/table"
 )
 
-// TestEveryTableIsCarried: a table that a migration adds is carried too, or a clinic that moves leaves it behind.
+// TestEveryTableIsCarried checks that store.Carried has every table. Otherwise a clinic that moves would lose a table
+// that a migration added.
 func TestEveryTableIsCarried(t *testing.T) {
 	t.Parallel()
 	url := database(t)
@@ -22,8 +23,8 @@ func TestEveryTableIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The versions of the schema, the log of changes and the queue belong to this backend. The time taken from
-	// resources and the index of people are computed from the appointments.
+	// The versions of the schema, the log of changes and the queue belong to this backend. The taken time of resources
+	// and the index of people are computed from the appointments.
 	want := []string{"schema_versions", "changes", "operations", "operation_activity", "operation_counts", "operation_removals", "pacers"}
 	want = append(append(want, "appointment_resources"), table.Derived...)
 	for _, carried := range store.Carried {
@@ -35,7 +36,8 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesMovedDatabase reads the clinic's new place from the error. Removing the row from meta opens it again.
+// TestOpenRefusesMovedDatabase checks that the error names the clinic's new database. After the row in meta is removed,
+// the old database opens again.
 func TestOpenRefusesMovedDatabase(t *testing.T) {
 	t.Parallel()
 	url := database(t)
@@ -64,7 +66,8 @@ func TestOpenRefusesMovedDatabase(t *testing.T) {
 	}
 }
 
-// TestQueueReportsEmptyStart checks that an attempted operation of the outbox is then looked up before it is repeated.
+// TestQueueReportsEmptyStart checks when Rebuilt reports true. The server then looks up the outcome of an attempted
+// operation of the outbox before it repeats the operation.
 func TestQueueReportsEmptyStart(t *testing.T) {
 	t.Parallel()
 	url := database(t)
@@ -79,8 +82,8 @@ func TestQueueReportsEmptyStart(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesUnfinishedTarget: a move that is killed after it has created the schema, and before it has written
-// anything, leaves a database that no server opens as a new clinic. The next move continues there.
+// TestOpenRefusesUnfinishedTarget checks that no server opens the target of a move as a new clinic if the move was
+// killed after it created the schema and before it wrote anything. The next move resumes in that database.
 func TestOpenRefusesUnfinishedTarget(t *testing.T) {
 	t.Parallel()
 	source, url := database(t), database(t)

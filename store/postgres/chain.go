@@ -8,8 +8,8 @@ import (
 	"holdfast/store/table"
 )
 
-// appendEntry moves the head of the chain by the link $11 and adds the entry at that position. The database computes
-// the hash from the previous hash, so that no caller waits for a read.
+// appendEntry advances the head of the chain by the link $11 and adds the entry at the new position. The database
+// computes the hash from the previous hash, so that no caller waits for a read.
 var appendEntry = `
 	WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $11::bytea) RETURNING position, hash)
 	INSERT INTO audit_entries (` + table.AuditColumns + `, salt, digest, position, hash)

@@ -12,7 +12,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// onItsOwn runs fn with a connection that belongs to no node.
+// onItsOwn runs fn with a connection that does not belong to a node.
 func onItsOwn(url string, fn func(context.Context, *conn) error) error {
 	o := Options{URL: url}
 	if err := o.fill(); err != nil {
@@ -35,8 +35,8 @@ func TestCheckFindsTamperedAuditChain(t *testing.T) {
 	})
 }
 
-// TestMigrationChainsExistingEntries: entries of the previous schema become links, in the order in which they were
-// written.
+// TestMigrationChainsExistingEntries checks that entries of the previous schema become links, in the order in which
+// they were written.
 func TestMigrationChainsExistingEntries(t *testing.T) {
 	t.Parallel()
 	url := database(t)
@@ -50,7 +50,7 @@ func TestMigrationChainsExistingEntries(t *testing.T) {
 			files[filepath.Join("migrations", m.Name)] = &fstest.MapFile{Data: []byte(m.Text)}
 		}
 	}
-	const entries = 2345 // more than are linked in one step
+	const entries = 2345 // more than the migration links in one step
 	err = onItsOwn(url, func(ctx context.Context, c *conn) error {
 		if err := migrate(ctx, c, schema{files: files}, slog.New(slog.DiscardHandler), false); err != nil {
 			return err

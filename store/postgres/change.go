@@ -11,19 +11,19 @@ import (
 // feed passes the changes committed by any node to the followers of this node, in commit order.
 //
 // It has two sources: the writer, between its commit and its answers, and follow, which receives the changes of other
-// nodes. Whichever source brings a change second finds that its number has already been passed on. The order is that
-// of the numbers, which were assigned under the order lock. A reader that sees one committed change sees all earlier
-// ones.
+// nodes. Both sources can bring the same change. The feed passes it on once, because it skips numbers that it has
+// already passed on. The changes are in the order of their numbers, which are assigned under the order lock. So a
+// reader that sees one committed change also sees all earlier ones.
 type feed struct {
 	reads reads
 	fatal func(error)
 
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64
-	from      int64          // recent has the changes after this number
-	recent    []store.Change // the newest, for a follower that registers shortly after
+	from      int64          // recent has all changes after this number
+	recent    []store.Change // the newest changes, for a follower that is a little behind
 	followers []*follower
-	moved     chan struct{} // closed when last moves on
+	moved     chan struct{} // closed when last increases
 	given     bool          // fatal was called for lost changes
 }
 
@@ -128,9 +128,8 @@ func (f *feed) catchUp() error {
 	return nil
 }
 
-// confirm checks that a newly connected server has the last change of this process. A standby that was promoted
-// without that change will assign its number to a different one, and then the data in the memory of this process is
-// wrong.
+// confirm checks that a newly connected server has the last change of this process. A standby that was promoted without
+// that change assigns its number to a different change. Then the data in the memory of this process is wrong.
 func (f *feed) confirm(ctx context.Context, c *conn) error {
 	f.mu.Lock()
 	last, known := f.last, store.Change{}
@@ -144,7 +143,7 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	there, err := oneOn(ctx, c, scanChange, `SELECT number, change FROM changes WHERE number = $1`, last)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		// The change may be deleted after one hour, but never before a later one exists.
+		// A change can be deleted after one hour, but only if a later change exists.
 		if _, err = oneOn(ctx, c, (*row).Int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`,
 			last); err == nil {
 			return nil
@@ -162,7 +161,7 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	return errRewound
 }
 
-// take passes the changes that are new, of a list sorted by number, to the followers.
+// take passes the new changes of a list, which is sorted by number, to the followers.
 func (f *feed) take(changes []store.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,7 +21,7 @@ func (s *Store) Check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// It reads everything at one moment, without a time limit.
+		// The check reads one snapshot of the database, without a time limit.
 		if err := c.script(ctx,
 			`SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 			return err

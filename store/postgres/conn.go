@@ -15,19 +15,19 @@ import (
 	"holdfast/store/table"
 )
 
-// conn is one connection and the statements prepared on it. One goroutine uses it at a time.
+// conn is one connection and the statements prepared on it. Only one goroutine may use it at a time.
 //
-// It uses the wire protocol layer of pgx: one exchange sends several statements and prepares the new ones, and values
-// come back as bytes that are read in the order of the SELECT.
+// It uses the wire protocol layer of pgx. One exchange sends several statements and prepares the new ones. Values come
+// back as bytes, which are read in the order of the SELECT.
 type conn struct {
 	pg       *pgconn.PgConn
 	prepared map[string]*pgconn.StatementDescription // by text, at most maxPrepared
-	bells    []int64                                 // the numbers that NOTIFY brought since the last read
-	rows     int                                     // how many were passed on
+	bells    []int64                                 // the numbers in the notifications since the last read
+	rows     int                                     // the number of rows that were passed on
 }
 
-// maxPrepared bounds the prepared statements of a connection. It is larger than the number of the program's
-// statements, including the usual combinations of filters. A statement beyond it is parsed each time.
+// maxPrepared is the maximum number of prepared statements of a connection. The program has fewer statements, including
+// the usual combinations of filters. The server parses a statement over the limit each time.
 const maxPrepared = 256
 
 // statement is one statement of an exchange.
@@ -90,7 +90,7 @@ func (c *conn) exchange(ctx context.Context, all ...*statement) (failed int, err
 // binary requests every column in its binary format.
 var binary = []int16{1}
 
-// answer reads the result of one statement and stores its preparation.
+// answer reads the result of one statement. If the exchange prepared the statement, answer stores its description.
 func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
 	result, err := p.GetResults()
 	if err != nil {
@@ -117,13 +117,13 @@ func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
 	return err
 }
 
-// script runs any number of statements without arguments. It does not store them as prepared.
+// script runs any number of statements without arguments. It does not prepare them.
 func (c *conn) script(ctx context.Context, text string) error {
 	_, err := c.pg.Exec(ctx, text).ReadAll()
 	return err
 }
 
-// close ends the connection and waits only briefly for the server.
+// close ends the connection and waits at most one second for the server.
 func (c *conn) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -241,7 +241,7 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, text string, 
 	return found, err
 }
 
-// statementName returns the name of a prepared text on the server.
+// statementName returns the name that a prepared statement with this text has on the server.
 func statementName(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "holdfast_" + hex.EncodeToString(sum[:12])
@@ -253,8 +253,7 @@ func isCut(err error) bool {
 	return err != nil && !pgconn.Timeout(err) && (!errors.As(err, &e) || e.Severity != "ERROR")
 }
 
-// isServers reports whether the error is the server's answer to a statement, after which the connection is still
-// usable.
+// isServers reports whether err is the server's answer to a statement. The connection is then still usable.
 func isServers(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Severity == "ERROR"

@@ -9,9 +9,9 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestServerCrashKeepsAcknowledged: PostgreSQL crashes and restarts while two nodes book. Each client with an
-// answer has its appointment once; each client that learned that nothing was written has none and books again;
-// and no intervention is needed.
+// TestServerCrashKeepsAcknowledged crashes and restarts PostgreSQL while two nodes book. Each acknowledged appointment
+// must exist once, and an appointment for which nothing was written must not exist. The nodes must recover without
+// intervention.
 func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
@@ -44,8 +44,8 @@ func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	c.end(t) // before the server stops
 }
 
-// TestCrashReusesTransactionNumbers checks that a transaction that was not written before a crash has lost its
-// number. The next transaction with that number gives no information about the first.
+// TestCrashReusesTransactionNumbers checks that after a crash, PostgreSQL gives the number of an unwritten transaction
+// to another one. The status of that number then says nothing about the first transaction.
 func TestCrashReusesTransactionNumbers(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {

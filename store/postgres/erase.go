@@ -8,7 +8,7 @@ import (
 	"holdfast/store/table"
 )
 
-// Erase implements store.Store. Afterwards it has the server remove the old versions of the rows (scrub.go).
+// Erase implements store.Store. At the end it makes the server remove the old versions of the rows (scrub.go).
 func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time,
 	last func(store.Tx, store.Erased) error) (store.Erased, error) {
 	if err := p.Validate(); err != nil {

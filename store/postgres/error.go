@@ -26,7 +26,7 @@ const (
 
 const noDoubleBook = "idx_no_double_book"
 
-// The parts of an error that state the outcome of a failed batch's writes.
+// These texts are part of an error of a failed batch and state the outcome of its writes.
 const (
 	unknownOutcome    = "the outcome is unknown"
 	nothingWasWritten = "nothing was written"
@@ -37,8 +37,8 @@ const (
 // the schema.
 var ErrSchema = errors.New("the schema is not the one that this program created")
 
-// translate converts the errors of pgx to those of package store. The server's message names columns and constraints.
-// Its detail would contain values and is omitted.
+// translate converts the errors of pgx to those of package store. It keeps the server's message, which names columns
+// and constraints. It omits the detail, which can contain values.
 func translate(err error) error {
 	var e *pgconn.PgError
 	switch {

@@ -18,17 +18,17 @@ import (
 	"holdfast/store"
 )
 
-// line is the network between a node and the server, as a separate socket on which a test can cause failures.
+// line is a proxy between a node and the server, with its own socket. A test can make it fail like a network.
 type line struct {
 	listener net.Listener
-	socket   string                        // of the server; empty: the server of all tests
+	socket   string                        // of the server; empty means the server of all tests
 	cut      atomic.Bool                   // no new connection is accepted
-	ice      atomic.Pointer[chan struct{}] // no data for the server moves until it is closed
+	ice      atomic.Pointer[chan struct{}] // no data passes to the server until the channel is closed
 
 	loseAnswer  atomic.Bool // the next answer to a COMMIT is lost with its connection
 	loseAny     atomic.Bool // the next answer to any request is lost
 	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
-	halfOpen    atomic.Bool // … which the server does not notice
+	halfOpen    atomic.Bool // with loseRequest: the server does not notice the lost connection
 
 	mu   sync.Mutex
 	ends []net.Conn
@@ -96,8 +96,8 @@ func (l *line) hangUp() {
 	l.ends = nil
 }
 
-// requests forwards what the node sends. It records whether appointments are written on this connection: only such
-// a connection loses the answer to a commit, because the node's readers commit too.
+// requests forwards the data that the node sends. It records whether the node writes appointments on this connection.
+// Only such a connection loses the answer to a COMMIT, because the node's readers commit too.
 func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 	b := make([]byte, 1<<16)
 	for {
@@ -145,7 +145,7 @@ func (l *line) answers(node, server net.Conn, books *atomic.Bool) {
 	}
 }
 
-// faulty is a node behind a connection that the test controls.
+// faulty returns a node behind a line, and the line.
 func faulty(t *testing.T) (*Store, *line) {
 	t.Helper()
 	l := &line{}
@@ -162,8 +162,8 @@ func has(t *testing.T, s *Store, id string) bool {
 	return err == nil
 }
 
-// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its answer. The caller gets the real
-// outcome, and the follower has the change, once, before the caller gets its answer.
+// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its answer. The caller must get the real
+// outcome. Before that, the follower must have received the change, exactly once.
 func TestLostCommitAnswerIsResolved(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
@@ -186,7 +186,7 @@ func TestLostCommitAnswerIsResolved(t *testing.T) {
 	}
 }
 
-// TestLostCommitIsRolledBack cuts the connection on one side and on both.
+// TestLostCommitIsRolledBack cuts the connection before the COMMIT arrives, on one side and on both.
 func TestLostCommitIsRolledBack(t *testing.T) {
 	t.Parallel()
 	for name, halfOpen := range map[string]bool{"cut on both sides": false, "cut on one side": true} {
@@ -212,7 +212,8 @@ func TestLostCommitIsRolledBack(t *testing.T) {
 	}
 }
 
-// TestUnresolvedCommitIsUnknown also finds the committed rows when the server is reachable again.
+// TestUnresolvedCommitIsUnknown checks that the outcome is unknown if the server is unreachable after the COMMIT, and
+// that the node finds the committed rows when the server is reachable again.
 func TestUnresolvedCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
@@ -245,7 +246,7 @@ func TestUnresolvedCommitIsUnknown(t *testing.T) {
 	}
 }
 
-// TestWritesSurviveServerRestart breaks idle connections, which the pool replaces.
+// TestWritesSurviveServerRestart breaks idle connections, as a restart of the server does. The pool must replace them.
 func TestWritesSurviveServerRestart(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
@@ -282,7 +283,7 @@ func TestSilentServerTimesOut(t *testing.T) {
 	}()
 	select {
 	case <-answered:
-	case <-time.After(patience): // otherwise it would be silent forever
+	case <-time.After(patience): // otherwise the server would be silent forever
 		t.Errorf("the caller waited %v for a silent server, and the timeout is %v", patience, s.server.timeout)
 	}
 	l.ice.Store(nil)
@@ -303,7 +304,7 @@ func TestHungNodeLosesLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{URL: migrated(t)}
-			s := nodes(t, 1, o)[0] // it would wait for patience, and then fail
+			s := nodes(t, 1, o)[0] // this write would wait for patience, and then fail
 			o.Timeout = timeout
 			hangs, err := newServer(o)
 			if err != nil {

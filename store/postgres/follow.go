@@ -10,16 +10,16 @@ import (
 	"holdfast/store"
 )
 
-// errLost ends a process that was disconnected from the database for longer than changes are stored.
+// errLost is the fatal error of a process that was disconnected from the database for longer than changes are stored.
 var errLost = fmt.Errorf(
 	"%w: this node was disconnected from PostgreSQL for too long and missed changes that are no longer stored; "+
-		"restart it",
+		"restart this node",
 	store.ErrUnavailable,
 )
 
-// errRewound ends a process that has changes which the promoted server does not have.
-var errRewound = fmt.Errorf("%w: the PostgreSQL that serves now lacks changes that this node has: a standby without "+
-	"them was promoted. Restart this node", store.ErrUnavailable)
+// errRewound is the fatal error of a process that has changes which the promoted server does not have.
+var errRewound = fmt.Errorf("%w: the PostgreSQL server that is now in use lacks changes that this node has: a "+
+	"standby without these changes was promoted. Restart this node", store.ErrUnavailable)
 
 const (
 	bell = "holdfast_changes" // the channel of NOTIFY; its payload is the number of the last change
@@ -35,8 +35,8 @@ const (
 	changesAfter = `SELECT number, change FROM changes WHERE number > $1 ORDER BY number`
 	prunedAfter  = `SELECT 1 FROM meta WHERE key = 'changes_pruned' AND value::bigint > $1`
 
-	// It deletes changes older than one hour, a bounded number at a time, but never the last: the next start
-	// continues from its number.
+	// pruneChanges deletes at most 512 changes that are older than one hour. It never deletes the last change, because
+	// the next start continues from its number.
 	pruneChanges = `
 		WITH old AS (
 			SELECT number FROM changes
@@ -50,18 +50,18 @@ const (
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 )
 
-// followInterval is how often a node checks for changes without a notification, because a broken connection can lose
-// one.
+// followInterval is how often a node checks for changes even without a notification, because a broken connection can
+// lose notifications.
 const followInterval = time.Second
 
-// ErrInUse means that another node has the database to itself.
+// ErrInUse means that another node uses the database and this one must not.
 var ErrInUse = errors.New("another node is serving from this database")
 
-// aloneLock is an advisory lock, held for as long as its connection. A node that must be the only one takes it
-// exclusively; other nodes share it.
+// aloneLock is an advisory lock that a node holds for as long as its connection exists. A node that must be the only
+// one takes it exclusively; other nodes share it.
 const aloneLock = orderLock + 2
 
-// liveLock is the class of the advisory locks by which nodes name the place of their live state. Nodes that name the
+// liveLock is the class of the advisory locks with which nodes publish the place of their live state. Nodes with the
 // same place share the same lock.
 const liveLock = 1215261760
 
@@ -75,8 +75,8 @@ const (
 		AND classid::bigint = $1::int AND objid::bigint <> hashtext($2)::bigint & 4294967295)`
 )
 
-// attach opens the connection that follows the changes. If this node must be the only one, attach waits for the lock
-// of a node that has just stopped.
+// attach opens the connection that follows the changes. If the lock of a node that has just stopped is still held,
+// attach waits for it.
 func (s *Store) attach(ctx context.Context) (*conn, error) {
 	c, err := s.server.connect(ctx)
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Store) attach(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// takePlace takes aloneLock, exclusively if the node must be alone, otherwise shared. ErrInUse: other nodes prevent
-// it.
+// takePlace takes aloneLock, exclusively if the node must be alone, otherwise shared. It returns ErrInUse if other
+// nodes prevent this until the timeout.
 func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	take := `SELECT pg_try_advisory_lock_shared($1)`
 	if s.alone {
@@ -123,8 +123,8 @@ func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	}
 }
 
-// agree reports whether no other node has its live state in a different place. If one has, agree releases the locks
-// that it took.
+// agree reports whether all other nodes have their live state in the same place as this one. If not, agree releases the
+// locks that this node took.
 func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	if s.alone || s.live == "" {
 		return true, nil
@@ -144,7 +144,7 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 // follow receives the changes of other nodes until ctx ends, first on the given connection.
 func (s *Store) follow(ctx context.Context, c *conn) {
 	defer func() {
-		if c != nil { // ctx had ended before the first use of c, which holds aloneLock
+		if c != nil { // ctx had ended before the first use of c; c holds aloneLock
 			c.close()
 		}
 	}()
@@ -187,7 +187,7 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 	}
 }
 
-// listen reads the changes at each notification and at least every followInterval.
+// listen reads the changes after each notification, and at least once every followInterval.
 func (s *Store) listen(ctx context.Context, c *conn) error {
 	for {
 		if err := s.feed.catchUp(); err != nil {
@@ -203,7 +203,7 @@ func (s *Store) listen(ctx context.Context, c *conn) error {
 	}
 }
 
-// waitForBell returns when there may be a new change.
+// waitForBell waits for a notification of a change that this node does not have.
 func (s *Store) waitForBell(ctx context.Context, c *conn) error {
 	for {
 		if err := c.pg.WaitForNotification(ctx); err != nil {

@@ -17,7 +17,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// raw runs statements on a connection that belongs to no node.
+// raw runs a statement on a connection that does not belong to a node.
 func raw(t testing.TB, s *Store, text string, args ...any) error {
 	t.Helper()
 	return s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
@@ -33,8 +33,8 @@ const foreignInsert = `
 	VALUES ($1, 'checkup', $2, '', 0, false, '', 'confirmed', 'expected', $3::bigint, $4::bigint, $3::bigint - $5::bigint, $4::bigint + $5::bigint,
 		'', '', '', '', '', '', 'api', 'none', '', '', 0, 0, 0, '', 1)`
 
-// TestGuaranteeHoldsWithoutOrderLock: programs that do not use the order lock write at the same time, each on its own
-// connection, with buffers. None of their writes is a double booking, and none conflicts with a node's own bookings.
+// TestGuaranteeHoldsWithoutOrderLock writes from many connections that do not use the order lock, with buffers. None of
+// their writes may be a double booking, and none may conflict with a node's own bookings.
 func TestGuaranteeHoldsWithoutOrderLock(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -75,8 +75,8 @@ func TestGuaranteeHoldsWithoutOrderLock(t *testing.T) {
 	// Check finds any double booking when the test ends.
 }
 
-// TestConcurrentInsertsWait inserts a booking that overlaps an uncommitted one only by its buffer. It waits for the outcome of
-// the first.
+// TestConcurrentInsertsWait inserts a booking that overlaps an uncommitted one only by its buffer. The insert must wait
+// for the outcome of the first.
 func TestConcurrentInsertsWait(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -113,8 +113,8 @@ func TestConcurrentInsertsWait(t *testing.T) {
 	}
 }
 
-// TestOlderSnapshotIsRefused: under REPEATABLE READ, the trigger would search for overlaps in an
-// older state.
+// TestOlderSnapshotIsRefused checks that a booking under REPEATABLE READ or SERIALIZABLE is refused, because the
+// trigger would search for overlaps in an older state.
 func TestOlderSnapshotIsRefused(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -130,8 +130,8 @@ func TestOlderSnapshotIsRefused(t *testing.T) {
 	}
 }
 
-// TestExclusionConstraintRefusesOverlap: with the trigger disabled, slots without buffers still cannot
-// overlap.
+// TestExclusionConstraintRefusesOverlap checks that slots without buffers cannot overlap even if the trigger is
+// disabled.
 func TestExclusionConstraintRefusesOverlap(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})
@@ -148,7 +148,7 @@ func TestExclusionConstraintRefusesOverlap(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWeakenedSchema checks Open and Check.
+// TestOpenRefusesWeakenedSchema checks that Open refuses a weakened schema, and that Check reports it.
 func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	t.Parallel()
 	for name, weaken := range map[string]string{
@@ -183,7 +183,7 @@ func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	}
 }
 
-// TestCheckFindsDoubleBooking inserts the rows while the table is unguarded.
+// TestCheckFindsDoubleBooking inserts the rows while the table has no trigger and no constraint.
 func TestCheckFindsDoubleBooking(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})
@@ -212,7 +212,7 @@ func TestBackupRestoresDatabase(t *testing.T) {
 		return tx.PutSpecialist(t.Context(), store.Specialist{ID: "room", Kind: store.ResourceKind, Timezone: "UTC"})
 	})
 	kept := booking("s0", 0, 30)
-	kept.Resources = []string{"room"} // whose time is in no copy: it is computed again, and Verify checks it
+	kept.Resources = []string{"room"} // the restore computes the room's taken time, and Verify checks it
 	kept.Patient = store.Patient{Name: "Zoë\tMüller\\N", Notes: "line\nbreak"}
 	if err := insert(s, kept); err != nil {
 		t.Fatal(err)
@@ -255,8 +255,8 @@ func TestBackupRestoresDatabase(t *testing.T) {
 	}
 }
 
-// TestBackupHasEveryTable leaves out the queue's tables and those that are computed from the appointments, such as the
-// index of people.
+// TestBackupHasEveryTable checks that a backup has every table except those of the queue and those that are computed
+// from the appointments, such as the index of people.
 func TestBackupHasEveryTable(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -276,7 +276,8 @@ func TestBackupHasEveryTable(t *testing.T) {
 	}
 }
 
-// TestDeferredRefusalFailsOneWrite sends a statement late. The server refuses it late, and only its own request fails.
+// TestDeferredRefusalFailsOneWrite checks that if the server refuses a statement of Later, only the request of that
+// statement fails.
 func TestDeferredRefusalFailsOneWrite(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]

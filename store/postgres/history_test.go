@@ -25,12 +25,12 @@ type timeCall struct {
 }
 
 type timeReply struct {
-	id  string // the owner, of a look
+	id  string // the id that a look found
 	err error
 }
 
-// strictTime returns the valid answers about a time for calls that run one after the other. A call with an unknown
-// outcome was executed or was not.
+// strictTime is the model: it has the valid results of calls about one time that run one after the other. A call with
+// an unknown outcome either was executed or was not.
 var strictTime = porcupine.NondeterministicModel{
 	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		byTime := map[string][]porcupine.Operation{}
@@ -74,9 +74,9 @@ var strictTime = porcupine.NondeterministicModel{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
 }
 
-// TestHistoriesUnderFaults: clients of two nodes book, cancel and look while PostgreSQL crashes and the lines to it
-// break, freeze and lose the answers to commits. An appointment appears or disappears only if the server confirmed it to a client
-// or reported that the outcome is unknown; after any other error, nothing was written.
+// TestHistoriesUnderFaults lets clients of two nodes book, cancel and look, while PostgreSQL crashes and the lines to
+// it break, freeze and lose the answers to commits. An appointment may appear or disappear only if a node confirmed
+// this to a client or reported that the outcome is unknown. After any other error, nothing may be written.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
@@ -97,7 +97,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 	}
 }
 
-// enough calls for a useful test.
+// enough is the number of calls that makes a test useful.
 const enough = 50
 
 func historyOfTimes(t *testing.T, seed uint64) {
@@ -112,7 +112,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 	mustWrite(t, all[0], clinic)
 	var mu sync.Mutex
 	var history []porcupine.Operation
-	var unsure []int // of history
+	var unsure []int // indexes in history of the calls with an unknown outcome
 	mine := make([][]store.Appointment, 4)
 	began, over := time.Now(), make(chan struct{})
 	var clients sync.WaitGroup
@@ -142,7 +142,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 					if c.do == "cancel" {
 						mine[i] = append(mine[i], a)
 					}
-					continue // nothing was executed: any visible effect is wrong
+					continue // nothing was executed, so any visible effect is an error
 				}
 				if c.do == "book" && r.err == nil {
 					mine[i] = append(mine[i], a)
@@ -168,7 +168,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 			}
 		case 1:
 			l.hangUp()
-		case 2: // no node can be asked
+		case 2: // no node can look up the outcome
 			l.loseAnswer.Store(true)
 			<-time.After(50 * time.Millisecond)
 			l.cut.Store(true)
@@ -219,7 +219,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 	}
 }
 
-// timed makes one call.
+// timed makes one call and returns its result.
 func timed(s *Store, c timeCall, a store.Appointment) (r timeReply) {
 	ctx := context.Background()
 	switch c.do {

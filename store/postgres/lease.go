@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// heldSet is the set of ids of the operations that this node is attempting, to its knowledge. An operation whose Take
-// got no answer is not in it, so its lease expires.
+// heldSet has the ids of the operations that this node is attempting. It does not have an operation whose Take got no
+// answer, so the lease of that operation expires.
 type heldSet struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -52,7 +52,7 @@ func (h *heldSet) all() []string {
 	return slices.Sorted(maps.Keys(h.ids))
 }
 
-// clock is the server's time in milliseconds: nodes with different clocks share leases and pacers.
+// clock is the server's time in milliseconds. Leases and pacers use it, because the clocks of the nodes can differ.
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 const (
@@ -66,10 +66,11 @@ const (
 
 	releaseAllLeases = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
 
-	// Operations with an expired lease become pending, with an unknown outcome. With $1, so do those of this node and
-	// those without an owner. An upstream write becomes due $5 after the last renewal of its lease at the earliest,
-	// because it may be in flight until then. The lease gives that instant by the server's clock. The instant of the
-	// attempt cannot be used: it is from the clock of a node, which may have been wrong.
+	// takeOver sets operations with an expired lease to pending, with an unknown outcome. If $1 is true, it also does
+	// so for those of this node ($2) and those without an owner. An upstream write is due no earlier than $5 after the
+	// last renewal of its lease, because it may be in flight until then. The statement computes the last renewal from
+	// the lease, which uses the server's clock. It does not use the instant of the attempt, which is from the clock of
+	// a node and may be wrong.
 	takeOver = `
 		WITH lapsed AS (
 			SELECT id FROM operations
@@ -96,7 +97,7 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
 			q.log.Warn("queue: leases not renewed; retrying", "error", err)
 		}
-		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is lost",
+		over := stmt(takeOver, false, q.owner, time.Now(), "the node that made the attempt is lost",
 			q.settle.Milliseconds(), q.lease.Milliseconds())
 		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
 			q.log.Warn("queue: operations of a lost node taken over; outcomes unknown", "operations", over.changed)
@@ -127,9 +128,9 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 	return int(over.changed), nil
 }
 
-// Pace reserves the next instant for a call to the remote server with this name: spacing after the one that any node
-// reserved before. It returns the time until that instant, and its turn, for PaceAgain. If the wait would be longer
-// than most, it reserves nothing and turn is 0. If it returns ErrUnavailable, do not send the call.
+// Pace reserves the next instant for a call to the remote server with this name: spacing after the last one that any
+// node reserved. It returns the time until that instant, and its turn, for PaceAgain and PaceReturn. If the wait would
+// be longer than most, Pace reserves nothing and turn is 0. If it returns ErrUnavailable, do not send the call.
 func (q *Queue) Pace(ctx context.Context, name string,
 	spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
 	if spacing < 0 {
@@ -148,7 +149,7 @@ func (q *Queue) Pace(ctx context.Context, name string,
 	return time.Duration(ms) * time.Millisecond, turn, nil
 }
 
-// PaceReturn releases an unused turn if it was the last one that any node reserved.
+// PaceReturn releases an unused turn, if no node has reserved a later one.
 func (q *Queue) PaceReturn(ctx context.Context, name string, spacing time.Duration, turn int64) error {
 	return q.write(ctx, stmt(
 		`UPDATE pacers SET next_at = next_at - $2::bigint WHERE name = $1 AND next_at = $3::bigint`, name,
@@ -156,7 +157,7 @@ func (q *Queue) PaceReturn(ctx context.Context, name string, spacing time.Durati
 	))
 }
 
-// PaceAgain reserves the current instant if turn was the last one that any node reserved, and reports whether it did.
+// PaceAgain reserves the current instant, if no node has reserved a turn after this one, and reports whether it did.
 func (q *Queue) PaceAgain(ctx context.Context, name string, spacing time.Duration,
 	turn int64) (reserved bool, err error) {
 	err = q.write(ctx, asks(func(*row) { reserved = true },

@@ -10,8 +10,7 @@ import (
 
 var _ store.Measured = (*Store)(nil)
 
-// Measurements implements store.Measured. The log belongs to all databases of the server, so its size is unknown
-// here.
+// Measurements implements store.Measured. All databases of the server share one log, so LogBytes stays 0.
 func (s *Store) Measurements() store.Measurements {
 	return store.Measurements{Writes: s.writes.Counts(), Commits: s.writer.commits.Counts(), Bytes: s.size.last()}
 }

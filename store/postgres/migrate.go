@@ -17,10 +17,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// beyondSQL has the Go part of a migration, which runs in the same transaction as its SQL.
+// beyondSQL has the Go parts of migrations. Such a part runs in the same transaction as the SQL of its migration.
 var beyondSQL = map[string]func(context.Context, *conn) error{"0005_audit_chain.sql": chainEntries}
 
-// SchemaVersion returns the newest schema version that this program knows.
+// SchemaVersion returns the newest schema version that this program supports.
 func SchemaVersion() int {
 	all, err := store.ReadMigrations(migrations)
 	if err != nil {
@@ -38,12 +38,12 @@ func source(known []store.Migration) string {
 	return all.String()
 }
 
-// schema is a program's migrations, and the oldest schema whose programs may serve at the same time: see
-// oldestBeside.
+// schema has a program's migrations, and the oldest schema whose programs may serve at the same time (see the constant
+// oldestBeside).
 type schema struct {
 	files        fs.FS
 	oldestBeside int
-	target       bool // of a move: servers refuse a new schema until it has a complete clinic
+	target       bool // set for the target of a move: servers refuse a new database until it has a complete clinic
 }
 
 // program is the schema of this program.
@@ -51,8 +51,8 @@ var program = schema{files: migrations, oldestBeside: oldestBeside}
 
 // migrate applies the missing migrations, each in its own transaction. Nodes that start at the same time take turns.
 // It refuses a database that a newer program or a different migration has modified, or whose guarantee was weakened
-// (ErrSchema). With beside, it accepts a newer schema that is open to this program. ErrInUse: running nodes must be
-// stopped first. migrate takes no snapshot: going back needs PostgreSQL's own backups.
+// (ErrSchema). If beside is true, it accepts a newer schema that is open to this program. It returns ErrInUse if
+// running nodes must be stopped first. migrate makes no backup: to go back, restore a backup of PostgreSQL.
 func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside bool) (err error) {
 	known, err := store.ReadMigrations(of.files)
 	if err != nil {
@@ -80,7 +80,7 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 		if err := refuseNewer(ctx, c, len(applied), len(known)); err != nil {
 			return err
 		}
-		log.Info("schema belongs to a newer program that runs next to this one", "schema", len(applied), "known",
+		log.Info("schema belongs to a newer version of the program, which is running alongside this one", "schema", len(applied), "known",
 			len(known))
 		applied = applied[:len(known)]
 	}
@@ -109,7 +109,7 @@ const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (
 		checksum   text   NOT NULL,
 		applied_at bigint NOT NULL)`
 
-// appliedMigrations returns the applied migrations; none if the database is empty.
+// appliedMigrations returns the applied migrations. If the database is empty, there are none.
 func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
 	made, err := oneOn(ctx, c, (*row).Bool, `SELECT to_regclass('schema_versions') IS NOT NULL`)
 	if err != nil || !made {
@@ -121,8 +121,8 @@ func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err
 	return all, err
 }
 
-// If a migration cannot lock a table within migrationWait, it releases every lock and retries, migrationTries times.
-// Otherwise all later queries would wait behind a change of a table that waits for a long query.
+// If a migration cannot lock a table within migrationWait, it releases every lock and retries, at most migrationTries
+// times. A migration that waited longer for a slow query would block all later queries of the table.
 const (
 	migrationWait  = time.Second
 	migrationTries = 60
@@ -144,8 +144,8 @@ func applyInTurn(ctx context.Context, c *conn, m store.Migration, of schema) err
 }
 
 func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
-	// It takes orderLock first, as every batch does: a migration that locked a table first and then waited for
-	// orderLock would deadlock.
+	// A migration takes orderLock first, as every batch does. If it locked a table first and then waited for orderLock,
+	// it could deadlock.
 	_, err := c.exchange(ctx, stmt(`BEGIN`),
 		stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
@@ -174,7 +174,7 @@ func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 	return nil
 }
 
-// recognise refuses a schema that this program cannot have created.
+// recognise returns an error if this program cannot have created the schema.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf(
@@ -185,16 +185,16 @@ func recognise(applied, known []store.Migration) error {
 	}
 	for i, a := range applied {
 		if a.Checksum != known[i].Checksum {
-			return fmt.Errorf("%w: migration %s was applied in another form than this program has it, so the schema "+
-				"cannot be trusted: restore a backup made by this program, or run the program that made the "+
-				"database", ErrSchema, a.Name)
+			return fmt.Errorf("%w: migration %s was applied in a different form from the one in this program, so the "+
+				"schema cannot be trusted: restore a backup made by this program, or run the program that created "+
+				"the database", ErrSchema, a.Name)
 		}
 	}
 	return nil
 }
 
-// Due returns the schema version of a database and the migrations that this program would apply. It changes nothing.
-// It refuses a schema that this program cannot have created, and one that it does not know.
+// Due returns the schema version of a database and the migrations that this program would apply. It changes nothing. It
+// returns an error if this program cannot have created the schema, or if the schema is newer than the program.
 func Due(ctx context.Context, url string) (version int, due []string, err error) {
 	o := Options{URL: url}
 	if err := o.fill(); err != nil {

@@ -7,10 +7,10 @@ import (
 	"holdfast/store"
 )
 
-// Each node holds advisory locks on its database (follow.go) for as long as its connection. Other nodes find it by
-// them.
+// Each node holds advisory locks on its database (follow.go) for as long as its connection exists. Other nodes find the
+// node by these locks.
 
-// other selects the locks of the other nodes, in a subquery.
+// other is the part of a subquery that selects the locks of the other nodes.
 const other = `FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 	WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid::bigint = $1::int
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.pid <> $2::int`
@@ -29,11 +29,11 @@ func (s *Store) nodes(ctx context.Context, r reads) (others, before bool, err er
 	return found.others, found.before, err
 }
 
-// signsWith is the key in meta with the fingerprint of the nodes' signing key.
+// signsWith is the key in meta whose value is the fingerprint of the nodes' signing key.
 const signsWith = "signs_with"
 
 // AgreeOnKeys makes all nodes sign with one key. decide receives the fingerprint of the last signing key, empty if
-// there was none, and whether other nodes serve from the database now. It returns the fingerprint of the key to use
+// there was none, and whether other nodes serve from the database now. decide returns the fingerprint of the key to use
 // from now on. If decide returns an error, AgreeOnKeys returns it and records nothing. decide may run more than once.
 func (s *Store) AgreeOnKeys(ctx context.Context, decide func(known string, others bool) (string, error)) error {
 	return s.Write(ctx, func(x store.Tx) error {

@@ -15,8 +15,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// pair is two nodes on one database behind a load balancer: writes go to one and the other in turn, and after a
-// write, the first node is asked, which waits for the change as it does for the pages.
+// pair has two nodes on one database, as behind a load balancer. Writes go to the nodes in turn. Reads go to the first
+// node, which waits for the change after each write, as the server does for its pages.
 type pair struct {
 	*Store
 	second *Store
@@ -36,8 +36,8 @@ func (p *pair) Write(ctx context.Context, fn func(store.Tx) error) error {
 
 func (p *pair) Close() error { return errors.Join(p.second.Close(), p.Store.Close()) }
 
-// TestTwoNodesPassStoreSuite: two nodes on one database give every guarantee of a single store, above all in the
-// racing tests.
+// TestTwoNodesPassStoreSuite runs the suite on two nodes with one database. They must fulfil the same contract as a
+// single store, above all in tests with concurrent writes.
 func TestTwoNodesPassStoreSuite(t *testing.T) {
 	t.Parallel()
 	var all databases
@@ -103,7 +103,7 @@ var (
 	serial atomic.Int64
 )
 
-// booking is a confirmed appointment, from and to in minutes after monday.
+// booking returns a confirmed appointment; from and to are minutes after monday.
 func booking(specialist string, from, to int) store.Appointment {
 	n := serial.Add(1)
 	start, end := monday.Add(time.Duration(from)*time.Minute), monday.Add(time.Duration(to)*time.Minute)
@@ -180,8 +180,8 @@ func TestNodesFollowOneOrder(t *testing.T) {
 	}
 }
 
-// TestWriteDeliversEarlierChanges checks that a node receives the earlier changes of other nodes before its own, however late
-// the notification is.
+// TestWriteDeliversEarlierChanges checks that a node receives the earlier changes of other nodes before its own change,
+// even without a notification.
 func TestWriteDeliversEarlierChanges(t *testing.T) {
 	t.Parallel()
 	all := nodes(t, 2, Options{})
@@ -202,7 +202,8 @@ func TestWriteDeliversEarlierChanges(t *testing.T) {
 	}
 }
 
-// TestChangeArrivesWithoutNotify checks that a lost notification delays a change by a second, and never loses it.
+// TestChangeArrivesWithoutNotify checks that after a lost notification, a change arrives about one second late and is
+// not lost.
 func TestChangeArrivesWithoutNotify(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
@@ -217,8 +218,8 @@ func TestChangeArrivesWithoutNotify(t *testing.T) {
 	await(t, s, before+1)
 }
 
-// TestNodeReceivesMissedChanges starts to follow late. The node reads the changes that it missed from the database.
-// If some of the changes are deleted, it must read everything again, and a process that missed them must restart.
+// TestNodeReceivesMissedChanges starts to follow late. The follower gets the missed changes from the database. If some
+// of them have been deleted, a new follower gets ErrBehind, and a process that missed them must restart.
 func TestNodeReceivesMissedChanges(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -262,7 +263,7 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 		t.Errorf("after old changes were deleted, the last change is %d, want %d", got, s.LastChange())
 	}
 
-	// As if s had been cut off since then.
+	// Simulate that s was disconnected since then.
 	s.feed.mu.Lock()
 	s.feed.last = from
 	s.feed.mu.Unlock()
@@ -276,7 +277,8 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 	}
 }
 
-// TestNodesRefuseOtherLiveState also opens two nodes with the same live state.
+// TestNodesRefuseOtherLiveState checks that nodes with the same place of live state can open one database, and that a
+// node with another place is refused.
 func TestNodesRefuseOtherLiveState(t *testing.T) {
 	t.Parallel()
 	here := Options{URL: database(t), Live: "postgres"}
@@ -298,7 +300,8 @@ func TestNodesRefuseOtherLiveState(t *testing.T) {
 	}
 }
 
-// TestLoneNodeRefusesAnother until it stops. OnFatal reports if it has lost its place.
+// TestLoneNodeRefusesAnother checks that a node with Alone refuses other nodes until it stops, and that it calls
+// OnFatal if another program has taken its lock.
 func TestLoneNodeRefusesAnother(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -334,11 +337,11 @@ func TestLoneNodeRefusesAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	brief := o
-	brief.Timeout = time.Second // it waits that long for its place before it gives up
+	brief.Timeout = time.Second // the node waits that long for the lock before it gives up
 	second := mustOpen(t, brief)
 	defer second.Close()
 
-	// The server ends the second node's connection, and another program takes its place before it is back.
+	// The server ends the second node's connection. Another program takes the lock before the node has reconnected.
 	thief, err := first.server.connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -361,8 +364,8 @@ func TestLoneNodeRefusesAnother(t *testing.T) {
 	}
 }
 
-// TestFollowClosesConnectionAfterStop: a store that is closed right after it was opened stops before it follows. Its
-// connection holds the lock of the only node, and no later node could open the database.
+// TestFollowClosesConnectionAfterStop checks that a store that is closed before it follows also closes its connection.
+// That connection holds the lock of the only node, so no later node could open the database.
 func TestFollowClosesConnectionAfterStop(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: migrated(t)})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestNodesReportOthers also checks that all nodes agree on their signing key.
+// TestNodesReportOthers checks that Nodes reports other nodes, and that all nodes agree on their signing key.
 func TestNodesReportOthers(t *testing.T) {
 	o := Options{URL: migrated(t), Live: "postgres", Timeout: 2 * time.Second}
 	want := func(what string, s *Store, others, before bool) {
@@ -44,7 +44,7 @@ func TestNodesReportOthers(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The server takes a moment to notice that a connection has been closed.
+	// The server needs some time to notice that a connection has been closed.
 	for began, others := time.Now(), true; others && time.Since(began) < patience; {
 		others, _, _ = second.Nodes(t.Context())
 	}

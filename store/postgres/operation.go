@@ -12,19 +12,21 @@ import (
 	"holdfast/store/table"
 )
 
-// pruneLimit is how many operations one transaction of Prune may remove, so that no other write waits long for it.
+// pruneLimit is the maximum number of operations that one transaction of Prune removes, so that other writes do not
+// wait long for it.
 const pruneLimit = 500
 
-// queued reads a row of operations, whose columns are those of the outbox.
+// queued reads a row of the table operations, which has the same columns as the outbox.
 func queued(r *row) store.Operation { return table.ScanOperation(r) }
 
 const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
 
-// addAll inserts the missing operations in one statement, in the order of their ids, and after them, by the trigger,
-// the counts in their order. With one statement for each, two nodes that add the same operations could deadlock.
+// addAll inserts the missing operations in one statement, in the order of their ids. Then the trigger changes the
+// counts, also in a fixed order. With one statement for each operation, two nodes that add the same operations could
+// deadlock.
 //
-// The wait of an operation counts from its creation. If the clock of the node that created it was ahead, the wait
-// counts from the time of the server instead.
+// The wait of an operation starts at its creation. If the clock of the node that created it was ahead of the server's,
+// the wait starts at the server's time instead.
 var addAll = `
 	WITH wanted AS (SELECT x FROM json_array_elements($1::json) AS list(x) ORDER BY (x->>0) COLLATE "C"),
 	added AS (
@@ -121,13 +123,13 @@ func (q *Queue) Take(ctx context.Context, now time.Time,
 	return taken, nil
 }
 
-// skewAllowed is how far the clock of a node may be ahead of the server's, in milliseconds, before Change corrects the
-// waits that the node stores.
+// skewAllowed is the number of milliseconds by which the clock of a node may be ahead of the server's. If it is further
+// ahead, Change corrects the waits that the node stores.
 const skewAllowed = `2000`
 
 // Change implements store.Queue. It returns ErrVersion if another node is attempting the operation, or has taken it
-// over from this one. If the clock of this node is ahead, the next attempt is stored by the clock of the server:
-// otherwise the operation would wait longer on every node, also after the clock is right again.
+// over from this one. If the clock of this node is ahead, Change converts the time of the next attempt to the server's
+// clock. Otherwise the operation would wait longer on every node, even after the clock of this node is right again.
 func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
 	if err := op.Validate(); err != nil {
 		return err
@@ -162,7 +164,7 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 		return err
 	case !known:
 		return fmt.Errorf("operation %s: %w", op.ID, store.ErrNotFound)
-	case !changed && q.stored(ctx, op): // by an earlier call whose answer was lost
+	case !changed && q.stored(ctx, op): // an earlier call stored it, and its answer was lost
 		q.held.remove(op.ID)
 		return nil
 	case !changed:
@@ -174,13 +176,13 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 	return nil
 }
 
-// stored reports whether the queue has op exactly as it is.
+// stored reports whether the queue has exactly this version of op.
 func (q *Queue) stored(ctx context.Context, op store.Operation) bool {
 	kept, err := q.Operation(ctx, op.ID)
 	return err == nil && same(kept, op)
 }
 
-// same reports whether the queue stores a and b identically.
+// same reports whether a and b have the same stored form.
 func same(a, b store.Operation) bool {
 	kept, _, keptErr := bind(fields(a))
 	given, _, givenErr := bind(fields(b))
@@ -199,8 +201,7 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Erase implements store.Queue. The server's operator is responsible for remaining data in the server's
-// files.
+// Erase implements store.Queue. The server's operator is responsible for data that remains in the server's files.
 func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 	list, err := json.Marshal(ids)
 	if err != nil {

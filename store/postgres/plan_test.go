@@ -8,9 +8,9 @@ import (
 	"holdfast/store"
 )
 
-// TestGuaranteeUsesItsIndex: the trigger's search reads only one range of idx_no_double_book, both in a new table
-// without statistics and in a full one. A plan that reads every appointment would remain in use for as long as the
-// writer's connection lives.
+// TestGuaranteeUsesItsIndex checks that the trigger's search reads only one range of idx_no_double_book, both in a new
+// table without statistics and in a full one. A plan that reads every appointment would stay in use for as long as the
+// writer's connection is open.
 func TestGuaranteeUsesItsIndex(t *testing.T) {
 	t.Parallel()
 	known, err := store.ReadMigrations(migrations)

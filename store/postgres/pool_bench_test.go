@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkPool runs the same prepared query from 32 callers on 8 connections, with this project's pool and with
-// pgx's, in turns. share is ours relative to theirs.
+// pgx's, in turns. share is the rate of this project's pool relative to that of pgx.
 func BenchmarkPool(b *testing.B) {
 	url := database(b)
 	at, err := newServer(Options{URL: url, Timeout: 5 * time.Second})
@@ -52,7 +52,7 @@ func BenchmarkPool(b *testing.B) {
 		_, err = own(c.Conn().PgConn()).exchange(context.Background(), question())
 		return err
 	}
-	together(b, callers, 0, n, askOurs) // until all are connected
+	together(b, callers, 0, n, askOurs) // so that all connections are open
 	together(b, callers, 0, n, askTheirs)
 	for b.Loop() {
 		for range 3 {

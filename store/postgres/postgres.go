@@ -5,20 +5,21 @@
 //
 // Each node writes through one connection with the group commit of store/sqlite (writer.go). A batch is one
 // transaction. It first takes one advisory lock, the same for all nodes, so the writes of all nodes run one after
-// another. READ COMMITTED sees all earlier writes, and no other node can interfere with a rule that reads before it
-// writes. A batch appends its changes to the table changes, numbered under the lock and so in commit order, and
-// notifies the nodes (NOTIFY). Every node follows the changes (follow.go). Its own Write returns once its followers
-// have that write's changes and all earlier ones.
+// another. A READ COMMITTED transaction under this lock sees all earlier writes, and no other node can interfere with a
+// rule that reads before it writes. A batch appends its changes to the table changes and notifies the nodes (NOTIFY).
+// The changes are numbered under the lock, so their numbers are in commit order. Every node follows the changes
+// (follow.go). Its own Write returns once its followers have that write's changes and all earlier ones.
 //
 // # A node that crashes or hangs
 //
-// Every call has a deadline here. Every statement, wait for a lock and pause inside a transaction has one on the
-// server (Options.Timeout). So the lock of a node that crashed or hangs is free again within that time.
+// Every call has a deadline in this process. Every statement, every wait for a lock and every pause inside a
+// transaction has a deadline on the server (Options.Timeout). So the server releases the lock of a node that crashed or
+// hangs within that time.
 //
 // # A lost answer
 //
 // If the connection breaks between COMMIT and its answer, the writer reads the outcome of the transaction from the
-// server on another connection (unknown.go). It answers no caller before it has the outcome. If the server is
+// server on another connection (unknown.go). It does not answer any caller before it has the outcome. If the server is
 // unreachable, the error states that the outcome is unknown.
 //
 // # The guarantee
@@ -29,7 +30,7 @@
 // # Requirements
 //
 // PostgreSQL 13 or later, the extension btree_gist (part of every distribution; the owner of a database may create
-// it), and connections of our own: a pooler must be in session mode.
+// it), and connections that no other program shares: a pooler must be in session mode.
 package postgres
 
 import (
@@ -50,31 +51,31 @@ import (
 	"holdfast/store/table"
 )
 
-// Options of Open. Only URL is required.
+// Options configures Open. Only URL is required.
 type Options struct {
-	// URL names the database as libpq does, postgres://user@host:5432/name?sslmode=…. With several hosts, Open uses
-	// the one that accepts writes.
+	// URL names the database in the format of libpq: postgres://user@host:5432/name?sslmode=…. With several hosts, Open
+	// uses the one that accepts writes.
 	URL string
-	// Logger receives migrations, lost connections and failures, never personal data. Nil discards.
+	// Logger receives messages about migrations, lost connections and failures, never personal data. Nil discards them.
 	Logger *slog.Logger
 	// Readers is the number of connections for reading. 0 means 8.
 	Readers int
 	// QueueSize is the number of writes that may wait for their turn before Write returns ErrOverloaded. 0 means
 	// 1024.
 	QueueSize int
-	// Timeout bounds the server's time for a statement, and how long another node that hangs can block this one. 0
-	// means 5 s.
+	// Timeout limits the server's time for a statement, and the time for which a hung node can block this one. 0 means
+	// 5 s.
 	Timeout time.Duration
 	// Alone makes this node the only one on the database. Any other node gets ErrInUse, and so does this one if
-	// another node is running. Set it if the live state is in this process's memory. If another node takes its
-	// place, it calls OnFatal.
+	// another node is running. Set it if the live state is in this process's memory. If another node takes the place of
+	// this one, this one calls OnFatal.
 	Alone bool
 	// Live names the place of the live state. All nodes on a database must use the same place. A node that names a
-	// different one gets ErrInUse: otherwise each could book the time that the other holds.
+	// different place gets ErrInUse: with different places, one node could book the time that another node holds.
 	Live string
-	// OnFatal is called once, from a goroutine that must not be blocked, when this process can no longer follow the
-	// database: it was disconnected for so long that the changes it missed are deleted, or another node took its
-	// place. Restart the process.
+	// OnFatal is called once, when this process can no longer follow the database: it was disconnected for so long that
+	// the changes it missed have been deleted, or another node took its place. OnFatal must not block. It should make
+	// the process restart.
 	OnFatal func(error)
 }
 
@@ -110,7 +111,7 @@ type Store struct {
 	size    databaseSize
 	writer  *writer
 	feed    *feed
-	pid     atomic.Uint32      // of the connection that follows; other nodes identify this node by it
+	pid     atomic.Uint32      // server process of the connection that follows; it identifies this node
 	stop    context.CancelFunc // ends the background goroutines
 	running sync.WaitGroup
 	closing sync.Once
@@ -118,7 +119,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects and migrates the schema. ctx bounds the opening. It returns ErrSchema if the schema was weakened.
+// Open connects and migrates the schema. ctx limits only the opening. It returns ErrSchema if the schema was weakened.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 			following.close()
 		}
 	}()
-	if o.Alone { // before it changes the schema that other nodes use
+	if o.Alone { // before the migration changes a schema that other nodes use
 		if following, err = s.attach(ctx); err != nil {
 			return nil, fmt.Errorf("opening the database: %w", translate(err))
 		}
@@ -246,7 +247,7 @@ func newServer(o Options) (server, error) {
 		"default_transaction_isolation": "read committed",
 		"lock_timeout":                  ms(o.Timeout),
 		"statement_timeout":             ms(o.Timeout),
-		// It is shorter, so that a node that waits for the lock of a hung node gets it in time.
+		// This timeout is shorter, so that a node that waits for the lock of a hung node gets the lock in time.
 		"idle_in_transaction_session_timeout": ms(o.Timeout - o.Timeout/5),
 		"tcp_keepalives_idle":                 "2",
 		"tcp_keepalives_interval":             "1",
@@ -259,7 +260,7 @@ func newServer(o Options) (server, error) {
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// If one of several hosts does not answer, enough time must be left for the others.
+	// If one of several hosts does not answer, there must be enough time left for the others.
 	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 ||
 		config.ConnectTimeout > most {
 		config.ConnectTimeout = most
@@ -293,14 +294,14 @@ func (s server) with(ctx context.Context, fn func(context.Context, *conn) error)
 	return fn(ctx, c)
 }
 
-// bounded returns ctx with the deadline of one exchange. It is later than the server's own, so that the server
-// reports first.
+// bounded returns ctx with the deadline of one exchange. The deadline is later than the server's own, so that the
+// server reports a timeout first.
 func (s server) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.timeout+s.timeout/5)
 }
 
-// durable refuses a database that can lose an acknowledged write when the server process crashes. It logs a warning
-// for one that can lose it when the machine crashes.
+// durable returns an error if the database can lose an acknowledged write when the server process crashes. It logs a
+// warning if the database can lose such a write when the machine crashes.
 func durable(ctx context.Context, c *conn, log *slog.Logger) error {
 	commit, err := oneOn(ctx, c, (*row).Text, `SELECT current_setting('synchronous_commit')`)
 	if err != nil {

@@ -16,14 +16,15 @@ import (
 	"holdfast/store/storetest"
 )
 
-// cluster is the server of all tests here. It is nil if there is no PostgreSQL, and absent is the reason.
+// cluster is the server that all tests of this package share. It is nil if there is no PostgreSQL, and then absent is
+// the reason.
 var (
 	cluster *postgrestest.Server
 	absent  error
 )
 
 // TestMain raises -parallel above the number of processors, because the parallel tests mostly wait. Outside the long
-// run, a property of the suites is checked with 25 random sequences here and with 100 in the embedded backends.
+// run, rapid checks a property of the suites with 25 random sequences here, and with 100 in the embedded backends.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil {
@@ -71,8 +72,8 @@ func migrated(t testing.TB) string {
 // timeouts: the machine may be busy.
 const patience = time.Minute
 
-// mustOpen opens a node. It tries again for as long as patience allows: with the short timeout of some tests, a busy
-// server may not admit a node the first time, or may not yet have released the place of a node that has stopped.
+// mustOpen opens a node, and retries until patience has passed. With the short timeout of some tests, a busy server may
+// not admit a node the first time, or may not have released the locks of a stopped node yet.
 func mustOpen(t testing.TB, o Options) *Store {
 	t.Helper()
 	if o.Timeout == 0 {
@@ -89,9 +90,9 @@ func mustOpen(t testing.TB, o Options) *Store {
 	}
 }
 
-// tryOpen opens a node that a test expects to be refused. Its timeout is short, because a node waits that long for a
-// place before it is refused. A busy server can need longer for a single statement, which proves nothing, so tryOpen
-// tries again.
+// tryOpen opens a node that a test expects to be refused. Its timeout is short, because a node waits that long for the
+// locks of other nodes before it is refused. A busy server may need longer for a single statement. That proves nothing,
+// so tryOpen retries.
 func tryOpen(t testing.TB, o Options) (*Store, error) {
 	t.Helper()
 	o.Timeout = time.Second
@@ -103,7 +104,7 @@ func tryOpen(t testing.TB, o Options) (*Store, error) {
 	}
 }
 
-// databases gives every directory of the suite one database.
+// databases maps each directory of the suite to one database.
 type databases struct {
 	mu   sync.Mutex
 	urls map[string]string

@@ -14,10 +14,10 @@ import (
 	"holdfast/store"
 )
 
-// QueueOptions of OpenQueue. Only URL is required.
+// QueueOptions configures OpenQueue. Only URL is required.
 type QueueOptions struct {
 	URL     string       // as Options.URL
-	Logger  *slog.Logger // receives operations that were taken over; nil discards
+	Logger  *slog.Logger // logs, for example, operations that were taken over; nil discards
 	Timeout time.Duration
 	// Conns is the number of connections. 0 means 4.
 	Conns int
@@ -27,19 +27,19 @@ type QueueOptions struct {
 	// renews its leases three times in that time. After a lease has expired, another node takes the operation over,
 	// with an unknown outcome. 0 means 30 s.
 	Lease time.Duration
-	// Settle is how long an upstream write may be in flight after it was recorded. A write that is taken over is not
-	// due before that; 0 means it is due immediately, as in Recover.
+	// Settle is how long an upstream write may be in flight after it was recorded. A write that another node takes over
+	// is not due until that time has passed. 0 means that it is due immediately, as in Recover.
 	Settle time.Duration
-	// Alone means that there is no other node (Options.Alone): this node takes the operations of a stopped node over
-	// immediately.
+	// Alone means that there is no other node (Options.Alone). This node then takes over the operations of a stopped
+	// node immediately.
 	Alone bool
 }
 
 // Queue is one node's view of the queue in the database. See store.Queue.
 //
-// Any number of nodes share it. One node takes an operation (FOR UPDATE SKIP LOCKED) and holds a lease on it until it
-// changes it. If the lease has expired and another node has taken the operation over, Change returns store.ErrVersion
-// to the first node.
+// Any number of nodes share the queue. One node takes an operation (FOR UPDATE SKIP LOCKED) and holds a lease on it
+// until it changes the operation. If the lease has expired and another node has taken the operation over, Change
+// returns store.ErrVersion to the first node.
 type Queue struct {
 	pool    *pool
 	log     *slog.Logger
@@ -53,7 +53,7 @@ type Queue struct {
 
 	held heldSet
 
-	gate    sync.RWMutex // closed changes under it, and calls begin under its read side
+	gate    sync.RWMutex // guards closed; a call begins under the read lock
 	closed  bool
 	calls   sync.WaitGroup
 	stop    context.CancelFunc
@@ -63,7 +63,7 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// OpenQueue connects and migrates the schema. ctx bounds the opening.
+// OpenQueue connects and migrates the schema. ctx limits only the opening.
 func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	common := Options{URL: o.URL, Logger: o.Logger, Timeout: o.Timeout}
 	if err := common.fill(); err != nil {
@@ -114,8 +114,8 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	return q, nil
 }
 
-// Rebuilt reports whether the queue was empty when it was opened, as after restoring a backup or moving a clinic.
-// Then the outcome of attempts recorded in the outbox is unknown.
+// Rebuilt reports whether the queue was empty when it was opened, as it is after a restore or a move of a clinic. If
+// so, the outcome of the attempts recorded in the outbox is unknown.
 func (q *Queue) Rebuilt() bool { return q.rebuilt }
 
 // newOwner returns an id that is unique among all processes that ever use the database.
@@ -125,7 +125,7 @@ func newOwner() string {
 	return hex.EncodeToString(b)
 }
 
-// begin admits a call. The caller must end it with q.calls.Done.
+// begin admits a call, or returns an error. The caller must end an admitted call with q.calls.Done.
 func (q *Queue) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -148,13 +148,13 @@ func (q *Queue) read(ctx context.Context, all ...*statement) error {
 	return q.pool.ask(ctx, all)
 }
 
-// write runs statements in one transaction and returns when it is durable. ctx bounds only the wait for a connection.
+// write runs statements in one transaction and returns when it is durable. ctx limits only the wait for a connection.
 func (q *Queue) write(ctx context.Context, all ...*statement) error {
 	_, err := q.attempt(ctx, all)
 	return err
 }
 
-// repeat is write for idempotent statements: if the connection breaks, it runs them again.
+// repeat works like write, for idempotent statements: if the connection breaks, it runs them again.
 func (q *Queue) repeat(ctx context.Context, all ...*statement) error {
 	cut, err := q.attempt(ctx, all)
 	if cut {

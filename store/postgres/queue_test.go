@@ -41,7 +41,7 @@ func TestQueue(t *testing.T) {
 
 var (
 	nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
-	late = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC) // by which all operations are due, whatever the clock shows
+	late = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC) // at this time, all operations are due, for any clock
 )
 
 func webhook(id string) store.Operation {
@@ -67,7 +67,7 @@ func mustAdd(t *testing.T, q *Queue, ops ...store.Operation) {
 	}
 }
 
-// waitFor waits until q is given an operation.
+// waitFor waits until q can take an operation, and returns it.
 func waitFor(t *testing.T, q *Queue) store.Operation {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -83,7 +83,7 @@ func waitFor(t *testing.T, q *Queue) store.Operation {
 	}
 }
 
-// TestTwoNodesTakeOperationOnce takes from one queue on two nodes.
+// TestTwoNodesTakeOperationOnce takes operations from one queue on two nodes. Each operation must be taken once.
 func TestTwoNodesTakeOperationOnce(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
@@ -120,8 +120,8 @@ func TestTwoNodesTakeOperationOnce(t *testing.T) {
 	}
 }
 
-// TestDeadNodeLosesItsOperations checks that another node takes the operations of a dead node over, with an unknown
-// outcome. The dead node cannot finish them when it returns.
+// TestDeadNodeLosesItsOperations checks that another node takes over the operations of a dead node, with an unknown
+// outcome. If the dead node returns, it cannot finish them.
 func TestDeadNodeLosesItsOperations(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: 300 * time.Millisecond})
@@ -155,7 +155,8 @@ func TestDeadNodeLosesItsOperations(t *testing.T) {
 	}
 }
 
-// TestLongAttemptKeepsLease starts another node during the attempt, which does not take the operation.
+// TestLongAttemptKeepsLease checks that the node renews the lease during a long attempt, and that another node does not
+// take the operation.
 func TestLongAttemptKeepsLease(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: 9 * time.Second})
@@ -186,8 +187,8 @@ func TestLongAttemptKeepsLease(t *testing.T) {
 	}
 }
 
-// TestCloseReleasesOperations checks that another node can recover the operations of a stopped node immediately,
-// however long the lease is.
+// TestCloseReleasesOperations checks that another node can recover the operations of a stopped node immediately, even
+// if the lease is long.
 func TestCloseReleasesOperations(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: time.Hour})
@@ -218,8 +219,8 @@ func TestLoneNodeIgnoresLeases(t *testing.T) {
 	}
 }
 
-// TestNodesShareAPacer: calls to one remote server are spaced whichever node makes them, by the
-// server's clock.
+// TestNodesShareAPacer checks that the calls of all nodes to one remote server are spaced, by the clock of the database
+// server.
 func TestNodesShareAPacer(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
@@ -255,8 +256,8 @@ func TestNodesShareAPacer(t *testing.T) {
 	}
 }
 
-// TestTakenOverWriteWaitsToSettle checks that a write that a dead node may have sent is not repeated while it can be
-// in flight, however wrong that node's clock was.
+// TestTakenOverWriteWaitsToSettle checks that a write that a dead node may have sent is not repeated while it can still
+// be in flight, even if that node's clock was wrong.
 func TestTakenOverWriteWaitsToSettle(t *testing.T) {
 	t.Parallel()
 	t.Run("its clock was right", func(t *testing.T) { settlesFirst(t, 0) })
@@ -264,7 +265,7 @@ func TestTakenOverWriteWaitsToSettle(t *testing.T) {
 	t.Run("its clock was two days ahead", func(t *testing.T) { settlesFirst(t, 48*time.Hour) })
 }
 
-// settlesFirst takes with a clock that is wrong by the given time.
+// settlesFirst runs the test with a clock that is wrong by off.
 func settlesFirst(t *testing.T, off time.Duration) {
 	all := queues(t, 2, QueueOptions{Lease: 2 * time.Second, Settle: time.Hour})
 	gone, other := all[0], all[1]
@@ -290,13 +291,13 @@ func settlesFirst(t *testing.T, off time.Duration) {
 	}
 }
 
-// TestLostAnswerKeepsOperation: an operation taken by a call whose answer was lost is available again when its lease
-// expires, and a change whose answer was lost is made once.
+// TestLostAnswerKeepsOperation checks two lost answers. If the answer of Take was lost, the operation is available
+// again when its lease expires. If the answer of Change was lost, the change is made once.
 func TestLostAnswerKeepsOperation(t *testing.T) {
 	t.Parallel()
 	l, url := &line{}, migrated(t)
 	o := l.open(t, url)
-	// renews nothing, so that the next answer is the one to the test's own call
+	// This queue renews no leases, so the next answer belongs to the test's own call.
 	behind := func(lease time.Duration) *Queue {
 		q := mustOpenQueue(t, QueueOptions{URL: o.URL, Timeout: o.Timeout, Lease: lease})
 		q.stop()
@@ -304,7 +305,7 @@ func TestLostAnswerKeepsOperation(t *testing.T) {
 		return q
 	}
 	brief, q := behind(300*time.Millisecond), behind(0)
-	// takes over operations whose lease has expired
+	// This queue takes over operations whose lease has expired.
 	mustOpenQueue(t, QueueOptions{URL: url, Lease: 300 * time.Millisecond})
 	mustAdd(t, brief, webhook("op-1"))
 	l.loseAny.Store(true)
@@ -326,8 +327,7 @@ func TestLostAnswerKeepsOperation(t *testing.T) {
 	}
 }
 
-// TestChangeRepeatsAfterLostAnswer: if a change was committed, and its answer and the look-up were lost, repeating
-// the change succeeds.
+// TestChangeRepeatsAfterLostAnswer checks that a change can be repeated if it was committed and its answer was lost.
 func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 1, QueueOptions{})
@@ -337,7 +337,7 @@ func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
 		t.Fatal(err)
 	}
-	all[0].held.add(op.ID) // the node received no answer
+	all[0].held.add(op.ID) // simulates that the node received no answer
 	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
 		t.Errorf("Change again: got %v, want nil", err)
 	}
@@ -347,7 +347,8 @@ func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	}
 }
 
-// Two nodes that add the same operations in opposite orders, of several kinds, never wait for each other.
+// TestConcurrentAddsNeverDeadlock checks that two nodes that add the same operations of several kinds, in opposite
+// orders, do not deadlock.
 func TestConcurrentAddsNeverDeadlock(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
@@ -374,8 +375,8 @@ func TestConcurrentAddsNeverDeadlock(t *testing.T) {
 	}
 }
 
-// A node whose clock is ten minutes ahead adds an operation, and postpones another by five seconds. The other nodes
-// attempt both as if its clock were right.
+// TestWaitsIgnoreClockAhead adds an operation on a node whose clock is ten minutes ahead, and postpones another by five
+// seconds. Both must be due at the right time on the other nodes.
 func TestWaitsIgnoreClockAhead(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
@@ -405,7 +406,7 @@ func TestWaitsIgnoreClockAhead(t *testing.T) {
 		t.Errorf("the postponed operation: due at %s, %v; want %s after %s", due, err, wait, before)
 	}
 
-	reminder := webhook("reminder") // an instant of the calendar, from a clock that is right
+	reminder := webhook("reminder") // due at a fixed instant, from a clock that is right
 	reminder.CreatedAt, reminder.NextAttemptAt = nine, time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	mustAdd(t, other, reminder)
 	if op, err := other.Operation(t.Context(), reminder.ID); err != nil || !op.NextAttemptAt.Equal(reminder.NextAttemptAt) {

@@ -13,8 +13,8 @@ import (
 	"holdfast/store/table"
 )
 
-// reads runs the SELECTs of its two users: the Store, which borrows a connection of the pool for each, and a
-// transaction, which reads on its own connection and so sees its own changes. It is a table.Source.
+// reads runs SELECTs for the Store and for a transaction. The Store borrows a connection from the pool for each call. A
+// transaction reads on its own connection, so it sees its own changes. reads is a table.Source.
 type reads struct {
 	pool *pool
 	tx   *tx
@@ -47,7 +47,7 @@ func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	return r.snapshot(ctx, questions...)
 }
 
-// Moment implements table.Source. The time of one exchange limits each question.
+// Moment implements table.Source. Each query has the time limit of one exchange.
 func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
 	if r.tx != nil {
 		return fn(r) // no other transaction writes at the same time
@@ -56,7 +56,7 @@ func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
 	return r.pool.moment(ctx, fn)
 }
 
-// querier asks on one connection.
+// querier runs queries on one connection.
 type querier struct {
 	conn    *conn
 	bounded func(context.Context) (context.Context, context.CancelFunc) // nil means without a time limit
@@ -77,7 +77,7 @@ func (q querier) Query(asked context.Context, each func(table.Row), text string,
 	return translate(err)
 }
 
-// snapshot is ask with all reads at one moment.
+// snapshot works like ask, but all reads see the same snapshot of the database.
 func (r reads) snapshot(ctx context.Context, all ...*statement) error {
 	if r.tx != nil {
 		return r.tx.ask(all...) // no other transaction writes at the same time
@@ -96,7 +96,7 @@ func one[T any](ctx context.Context, r reads, scan func(*row) T, text string, ar
 	return found, err
 }
 
-// list returns all rows that the query finds, nil if there are none.
+// list returns all rows that the query finds, or nil if there are none.
 func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, args ...any) (all []T, err error) {
 	err = r.ask(ctx, asks(func(r *row) { all = append(all, scan(r)) }, text, args...))
 	if err != nil {
@@ -105,7 +105,7 @@ func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, a
 	return all, nil
 }
 
-// pool holds the connections that read, and those of the queue.
+// pool has the connections for reading, or those of the queue.
 type pool struct {
 	conns  *connpool.Pool[*pgconn.PgConn]
 	server server
@@ -146,8 +146,8 @@ func (p *pool) open(ctx context.Context) error {
 	}
 }
 
-// ask sends all reads within the time of one exchange. A restart of the server breaks idle connections. After a
-// broken connection, ask repeats the reads on a new one, unless it has already passed rows on.
+// ask sends all reads within the time of one exchange. A restart of the server breaks idle connections. If a connection
+// breaks, ask repeats the reads on a new one, unless it has already passed rows on.
 func (p *pool) ask(asked context.Context, all []*statement) error {
 	if err := p.open(asked); err != nil {
 		return err
@@ -183,9 +183,9 @@ func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err e
 	return isCut(err) && c.rows == before, err
 }
 
-// moment runs fn in a transaction that reads one moment. The planner must use the indexes: while a table has no
-// statistics, as after a migration, it would read the whole table for a few rows. If the connection broke while it was
-// idle, moment repeats its first exchange on a new one.
+// moment runs fn in a transaction that reads one snapshot of the database. The transaction makes the planner use the
+// indexes: while a table has no statistics, as after a migration, the planner would read the whole table for a few
+// rows. If the connection broke while it was idle, moment starts again on a new one.
 func (p *pool) moment(ctx context.Context, fn func(table.Querier) error) error {
 	if err := p.open(ctx); err != nil {
 		return err
@@ -253,8 +253,8 @@ func (p *pool) close() {
 	p.conns.Close()
 }
 
-// write runs statements in one transaction. asked limits only the wait for a connection. cut: the connection broke,
-// and the outcome of the commit is unknown.
+// write runs statements in one transaction. asked limits only the wait for a connection. If cut is true, the connection
+// broke, and the outcome of the commit is unknown.
 func (p *pool) write(asked context.Context, all []*statement) (cut bool, err error) {
 	ctx, cancel := p.server.bounded(asked)
 	defer cancel()

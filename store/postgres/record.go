@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// record is a store.Change as the table changes stores it. Nodes one version apart must be able to read it. Its
-// number is a column.
+// record is a store.Change as the table changes stores it. Nodes that are one version apart must be able to read each
+// other's records. The number of the change is a separate column.
 type record struct {
 	Noun      store.Noun          `json:"noun"`
 	ID        string              `json:"id,omitempty"`

@@ -14,7 +14,7 @@ import (
 // A newer program migrates the schema while nodes of the previous version run, if their writes are correct under the
 // new schema too. The program that adds a migration declares this in oldestBeside below, and the database enforces
 // it. Each node holds a lock that shows its schema, so a newer program refuses to start while an incompatible older
-// node runs. The database stores the oldest schema to which it is open, so an incompatible older node refuses to
+// node runs. The database stores the oldest schema whose programs may use it, so an incompatible older node refuses to
 // start, or stops when it reconnects.
 
 // oldestBeside is the oldest schema whose programs may serve at the same time as this one: their statements work
@@ -23,10 +23,10 @@ import (
 // set oldestBeside to the new schema, and add an empty migration if there is none.
 const oldestBeside = 12
 
-// openTo is the key in meta with the oldest schema whose programs may use the database.
+// openTo is the key in meta whose value is the oldest schema whose programs may use the database.
 const openTo = "open_to"
 
-// versionLock is the class of the advisory locks by which nodes show their schema.
+// versionLock is the class of the advisory locks with which nodes show their schema.
 const versionLock = liveLock + 1
 
 // oldestNode selects the oldest schema of the running nodes: 0 if a node shows none, NULL if there are no nodes.
@@ -38,7 +38,7 @@ const oldestNode = `WITH here AS (
 		UNION ALL SELECT 0 FROM here WHERE objsubid = 1 AND mode = 'ShareLock' AND (classid::bigint << 32) | objid::bigint = $2
 			AND pid NOT IN (SELECT pid FROM versions)) AS nodes`
 
-// ErrOldNodes means that running nodes must be stopped before this program can start. It is an ErrInUse.
+// ErrOldNodes means that running nodes must be stopped before this program can start. It wraps ErrInUse.
 var ErrOldNodes = fmt.Errorf(
 	"%w, of a version whose writes would be incorrect under this version's schema: stop all nodes, then start this "+
 		"version",
@@ -63,8 +63,9 @@ func refuseOldNodes(ctx context.Context, c *conn, from int) error {
 // tellVersion shows this node's schema to the other nodes, and refuses a schema that is not open to this program. No
 // program changes the schema during the call. Errors: store.ErrInvalid.
 //
-// The connection that follows calls it, and so do the connections that write, including those of the queue. Any of
-// them may break by itself, and while a node can write, no other program may assume that it has stopped.
+// Call it on the connection that follows changes and on every connection that writes, including those of the queue.
+// Each of them can break on its own. While a node can still write, no other program may assume that the node has
+// stopped.
 func tellVersion(ctx context.Context, c *conn) error {
 	known := SchemaVersion()
 	if _, err := c.exchange(ctx, stmt(`SELECT pg_advisory_lock_shared($1)`, int64(orderLock+1)),
@@ -79,7 +80,7 @@ func tellVersion(ctx context.Context, c *conn) error {
 	return errors.Join(err, undone)
 }
 
-// refuseNewer refuses a newer schema that is not open to programs of this one. Errors: store.ErrInvalid.
+// refuseNewer returns store.ErrInvalid if the database has a newer schema that is not open to this program.
 func refuseNewer(ctx context.Context, c *conn, applied, known int) error {
 	if applied <= known {
 		return nil

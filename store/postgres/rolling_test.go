@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// upgraded simulates the next version of this program, which upgrades a database: it adds a column and a table, and
-// declares next to which versions it can serve.
+// upgraded simulates the next version of this program. It adds a column and a table to the database, with the given
+// oldestBeside.
 func upgraded(t *testing.T, o Options, oldestBeside int) error {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -80,8 +80,8 @@ func TestNodeRunsUnderNextSchema(t *testing.T) {
 	}
 }
 
-// TestMigrationDoesNotBlockNodes migrates behind a batch, where it waits for its turn, and behind a long query, where
-// it does not make later queries wait.
+// TestMigrationDoesNotBlockNodes starts a migration during a batch and during a long query. It must wait for the batch,
+// and it must not make other queries wait.
 func TestMigrationDoesNotBlockNodes(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres"}
 	a := mustOpen(t, o)
@@ -110,7 +110,7 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 			if _, _, err := a.Appointments(t.Context(), store.AppointmentFilter{}); err != nil {
 				t.Fatalf("waiting for %s: a query: %v", name, err)
 			}
-			// otherwise the change would wait until that has ended
+			// A migration that blocks queries would make this one wait until the transaction of hold has ended.
 			if took := time.Since(asking); took > 2*time.Minute {
 				t.Errorf("waiting for %s: a query took %v", name, took)
 			}
@@ -126,7 +126,7 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 		}
 		t.Logf("behind %s: %d questions", name, asked)
 		mustWrite(t, a, func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), booking("s0", 600, 630)) })
-		// The previous state, for the other program.
+		// Restore the previous state for the next case.
 		if err := a.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 			return c.script(ctx, fmt.Sprintf(`ALTER TABLE appointments DROP COLUMN colour; DROP TABLE colours; DELETE FROM appointments;
 				DELETE FROM schema_versions WHERE version = %d`, SchemaVersion()+1))
@@ -136,12 +136,13 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 	}
 }
 
-// TestLoneCommandKeepsSchema runs the command while a node serves, although that node could run under the next schema.
+// TestLoneCommandKeepsSchema opens the database with Alone while a node serves. It must be refused without migrating
+// the schema, although that node could run under the next schema.
 func TestLoneCommandKeepsSchema(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres"}
 	a := mustOpen(t, o)
 	defer a.Close()
-	last := SchemaVersion() // as if the newest migration were still pending
+	last := SchemaVersion() // below, the newest migration is made pending
 	if err := a.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 		_, err := c.exchange(ctx, stmt(`DELETE FROM schema_versions WHERE version = $1`, last))
 		return err
@@ -160,8 +161,8 @@ func TestLoneCommandKeepsSchema(t *testing.T) {
 	}
 }
 
-// TestQueueRecordsItsVersion checks that a node that has only the queue's connections left is still listed, because
-// it can still write.
+// TestQueueRecordsItsVersion checks that a node that has only its queue's connections still counts as a running node,
+// because it can still write.
 func TestQueueRecordsItsVersion(t *testing.T) {
 	o := Options{URL: database(t)}
 	q, err := OpenQueue(t.Context(), QueueOptions{URL: o.URL})
@@ -178,7 +179,7 @@ func TestQueueRecordsItsVersion(t *testing.T) {
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); ; { // PostgreSQL takes its time to end a connection
+	for began := time.Now(); ; { // PostgreSQL needs some time to end a connection
 		if err := upgraded(t, o, next); err == nil {
 			break
 		} else if time.Since(began) > patience {
@@ -187,7 +188,8 @@ func TestQueueRecordsItsVersion(t *testing.T) {
 	}
 }
 
-// TestBreakingUpgradeWaitsForOldNodes also checks that an old node cannot connect after the upgrade.
+// TestBreakingUpgradeWaitsForOldNodes checks that an incompatible upgrade is refused while an old node runs, and that
+// an old node cannot connect after the upgrade.
 func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 	lost := make(chan error, 1)
 	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second, OnFatal: func(err error) { lost <- err }}
@@ -205,7 +207,7 @@ func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 		if n, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`); err != nil || n != next-1 {
 			t.Errorf("the schema is at %d, %v; want %d", n, err, next-1)
 		}
-		// The old node is cut off, and before it returns, the schema has changed.
+		// Disconnect the old node, and change the schema before it reconnects.
 		for began := time.Now(); time.Since(began) < patience; {
 			if _, err := c.exchange(ctx, stmt(`SELECT pg_terminate_backend($1::int)`, int64(a.pid.Load()))); err != nil {
 				return err
@@ -237,8 +239,8 @@ func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 	}
 }
 
-// TestPendingMigrationsAreReported: for an empty database all of them, and it stays empty; for this program's own
-// database none.
+// TestPendingMigrationsAreReported checks that Due lists all migrations for an empty database and leaves it empty, and
+// lists none for a database with this program's schema.
 func TestPendingMigrationsAreReported(t *testing.T) {
 	t.Parallel()
 	o := Options{URL: database(t)}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// guards selects the parts of the guarantee. trustSchema detects any part that is dropped, invalid, disabled or
-// altered.
+// guards selects the indexes, constraints and triggers of the guarantee. With it, trustSchema detects any of them that
+// is dropped, invalid or disabled.
 const guards = `
 	SELECT 'index', indexrelid::regclass::text, indisvalid AND indisready FROM pg_index WHERE indexrelid::regclass::text = 'idx_no_double_book'
 	UNION ALL
@@ -32,7 +32,7 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 		"trigger appointments_resources_update": true, "trigger appointments_of_persons_insert": true,
 		"trigger appointments_of_persons_update": true,
 	}
-	for name := range missing { // an earlier schema had it
+	for name := range missing { // an older schema does not have every object
 		if _, noun, _ := strings.Cut(name, " "); !strings.Contains(source, noun) {
 			delete(missing, name)
 		}
@@ -41,9 +41,9 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 	_, err = c.exchange(ctx, asks(func(r *row) {
 		name := r.Text() + " " + r.Text()
 		if expected := missing[name]; !expected {
-			wrong = append(wrong, "the "+name+" was added; this program did not make it")
+			wrong = append(wrong, "the "+name+" was added; this program did not create it")
 		} else if !r.Bool() {
-			wrong = append(wrong, "the "+name+" is switched off or not valid")
+			wrong = append(wrong, "the "+name+" is disabled or not valid")
 		}
 		delete(missing, name)
 	}, guards), asks(func(r *row) { bodies[r.Text()] = r.Text() }, `SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`))
@@ -55,7 +55,7 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 	}
 	for _, name := range guardFunctions {
 		if body := bodies[name]; strings.Contains(source, name) && (body == "" || !strings.Contains(source, body)) {
-			wrong = append(wrong, "the function "+name+" is not what this program made")
+			wrong = append(wrong, "the function "+name+" differs from what this program created")
 		}
 	}
 	slices.Sort(wrong)

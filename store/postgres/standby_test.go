@@ -14,9 +14,9 @@ import (
 	"holdfast/store/storetest"
 )
 
-// The effects on the nodes when a standby takes over.
+// These tests check the nodes when a standby takes over.
 
-// withStandby is a server, its standby, and the URL of a database on whichever of them serves.
+// withStandby starts a server and its standby. either is the URL of a database on the one that accepts writes.
 func withStandby(t *testing.T, sync bool) (primary, standby *postgrestest.Server, either string) {
 	t.Helper()
 	if cluster == nil {
@@ -38,7 +38,7 @@ func withStandby(t *testing.T, sync bool) (primary, standby *postgrestest.Server
 	return primary, standby, primary.Either(standby, strings.TrimPrefix(name.Path, "/"))
 }
 
-// opened opens a node that the test closes before its servers stop.
+// opened opens a node that is closed before the servers of the test stop.
 func opened(t *testing.T, o Options) *Store {
 	t.Helper()
 	s := mustOpen(t, o)
@@ -51,7 +51,7 @@ func opened(t *testing.T, o Options) *Store {
 }
 
 // TestFailoverKeepsAcknowledged kills the server while two nodes book, and promotes a synchronous standby. Acknowledged
-// appointments exist once, refused ones do not exist, and the nodes recover by themselves.
+// appointments must exist once, refused ones must not exist, and the nodes must recover without intervention.
 func TestFailoverKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, true)
@@ -80,8 +80,8 @@ func TestFailoverKeepsAcknowledged(t *testing.T) {
 	c.end(t)
 }
 
-// TestCommitWaitsForStandby commits on a server that waits for its standby. The node stops waiting and asks for the
-// outcome. The answer is valid only for that server, so the outcome stays unknown.
+// TestCommitWaitsForStandby commits on a server that waits for its standby. After its timeout, the node looks up the
+// outcome. The booking is committed on that server but not on the standby, so the outcome stays unknown.
 func TestCommitWaitsForStandby(t *testing.T) {
 	t.Parallel()
 	_, standby, either := withStandby(t, true)
@@ -108,8 +108,8 @@ func TestCommitWaitsForStandby(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestPromotedStandbyIsNotAskedForOutcome: a commit was lost with its server, and the standby that serves now has
-// assigned the number of its transaction to a different one.
+// TestPromotedStandbyIsNotAskedForOutcome loses a commit with its server. The promoted standby has given the number of
+// that transaction to a different one, so the node must not use its status.
 func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, true)
@@ -151,8 +151,8 @@ func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestNodeAheadOfPromotedStandbyMustRestart: if commits do not wait for a standby, the newest ones may be lost. A
-// node that has it in memory does not continue as if it existed.
+// TestNodeAheadOfPromotedStandbyMustRestart loses a change, because commits do not wait for the standby. A node that
+// has the change in memory must not continue.
 func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, false)
@@ -201,8 +201,8 @@ func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	}
 }
 
-// TestSilentHostLeavesTimeForNext: the first of two hosts exists but does not answer, like a machine that was
-// switched off.
+// TestSilentHostLeavesTimeForNext connects to two hosts. The first one does not answer, like a machine that was turned
+// off.
 func TestSilentHostLeavesTimeForNext(t *testing.T) {
 	t.Parallel()
 	direct, err := url.Parse(database(t))

@@ -5,8 +5,8 @@ import (
 	"holdfast/store/table"
 )
 
-// tx is one request's view of the open transaction. It is a table.Writer and embeds the table.Tx with the methods of
-// the nouns.
+// tx is one request's view of the open transaction. It is a table.Writer, and embeds table.Tx, which has the methods of
+// store.Tx.
 type tx struct {
 	table.Tx
 	reads   reads
@@ -45,7 +45,7 @@ func (t *tx) Exec(text string, args ...any) (int64, error) {
 }
 
 // Later implements table.Writer. The statement is sent with the next one that needs an answer. If the server refuses
-// it, the whole request fails, and the error is that of the next call, or of Write.
+// it, the whole request fails: the next call returns the error, or Write does.
 func (t *tx) Later(text string, args ...any) error {
 	if t.over {
 		return errTxOver
@@ -56,7 +56,7 @@ func (t *tx) Later(text string, args ...any) error {
 // Changed implements table.Writer.
 func (t *tx) Changed(c store.Change) { t.changes = append(t.changes, c) }
 
-// run executes a statement whose count does not matter.
+// run executes a statement and ignores the number of changed rows.
 func (t *tx) run(text string, args ...any) error {
 	_, err := t.Exec(text, args...)
 	return err

@@ -10,13 +10,14 @@ import (
 	"holdfast/store"
 )
 
-// If the response to a COMMIT is lost, this process does not know its outcome. The server stores the outcome of a
-// transaction under its number and returns it on any other connection.
+// If the response to a COMMIT is lost, this process does not have the outcome. The server stores the outcome under the
+// number of the transaction, and this process reads it on another connection.
 
-// resolve looks up the outcome of transaction xid of a timeline, whose COMMIT ended with cause. If nil, it was
-// committed, and a standby for which commits wait has it. Otherwise the error states whether nothing was written or
-// the outcome is unknown. It is unknown if no server answers in time, and after a failover or a crash: the server may
-// not have had the transaction, and then gives its number to a different one.
+// resolve looks up the outcome of transaction xid of a timeline, whose COMMIT failed with cause. If resolve returns
+// nil, the transaction was committed and has reached the standby for which commits wait, if there is one. Otherwise the
+// error states that nothing was written, or that the outcome is unknown. The outcome is unknown if no server answers in
+// time, and after a failover or a crash: the new server may not have the transaction and may give its number to a
+// different one.
 func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) error {
 	ctx, cancel := s.bounded(context.Background())
 	defer cancel()
@@ -51,8 +52,9 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 	}
 }
 
-// status returns "committed", "aborted", "in progress" or "". If the transaction is in progress, its client is lost,
-// so status terminates its backend. A commit that has begun completes anyway.
+// status returns "committed", "aborted", "in progress", or "" if the server no longer has the outcome. If the
+// transaction is in progress, its client is lost, so status terminates its backend. A commit that has begun completes
+// anyway.
 func (s server) status(ctx context.Context, xid, timeline string) (status string, err error) {
 	err = s.with(ctx, func(ctx context.Context, c *conn) error {
 		if timelineOf(ctx, c) != timeline {
@@ -69,12 +71,13 @@ func (s server) status(ctx context.Context, xid, timeline string) (status string
 	return status, err
 }
 
-// errOtherHistory: a standby was promoted in the meantime, or the server has restarted.
-var errOtherHistory = errors.New("the server has restarted since, or another has taken over")
+// errOtherHistory means that a standby was promoted in the meantime, or that the server has restarted.
+var errOtherHistory = errors.New("the server has restarted since then, or another server has taken over")
 
-// timelineOf identifies the server's history: its timeline and its start. Promoting a standby begins a new timeline,
-// and after a crash the server assigns the numbers of unwritten transactions again. After a crash that the postmaster
-// survives, only its statistics start again. Empty if the server does not answer.
+// timelineOf identifies the server's history by its timeline, its start time and the last reset of its statistics. The
+// promotion of a standby begins a new timeline. After a crash, the server assigns the numbers of unwritten transactions
+// again. If the postmaster survives the crash, only the statistics are reset. timelineOf returns "" if the server does
+// not answer.
 func timelineOf(ctx context.Context, c *conn) string {
 	text, err := oneOn(ctx, c, (*row).Text, `
 		SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' ' || pg_postmaster_start_time() || ' ' ||
@@ -85,9 +88,9 @@ func timelineOf(ctx context.Context, c *conn) string {
 	return text
 }
 
-// replicated returns when everything committed so far has reached the standby for which commits wait. A COMMIT that
-// waits for a standby and loses its client is done on this server, but the time until it reaches the standby is
-// unknown. A later commit reaches the standby after it.
+// replicated returns when everything committed so far has reached the standby for which commits wait. If a COMMIT that
+// waits for a standby loses its client, it is complete on this server, but it may not have reached the standby yet. So
+// replicated makes one more commit and waits for it: that commit reaches the standby after all earlier ones.
 func (s server) replicated(ctx context.Context, timeline string) error {
 	return s.with(ctx, func(ctx context.Context, c *conn) error {
 		if timelineOf(ctx, c) != timeline { // a standby was promoted between two connections

@@ -10,23 +10,25 @@ import (
 	"holdfast/store"
 )
 
-// maxBatch bounds how long the first request of a batch, and every other node, waits for the last.
+// maxBatch is the maximum number of requests in a batch. It limits how long the first request of the batch, and every
+// other node, waits for the commit.
 const maxBatch = 256
 
 // writer changes the database with group commit. One goroutine takes all queued requests, runs each in its own
 // savepoint of one transaction (batch.go), and answers all of them after the one commit. It never waits for further
 // requests.
 //
-// Two rules isolate the requests in a batch from each other. If a constraint or the request's own error refuses it,
-// the writer rolls back to the request's savepoint. Any other error ends the batch: nothing more runs, everything is
-// rolled back, and every request in it returns the error. The writer then opens a new connection.
+// Two rules isolate the requests in a batch from each other. If a constraint refuses a statement of the request, or its
+// function returns an error, the writer rolls back to the request's savepoint. Any other error ends the batch: nothing
+// more runs, everything is rolled back, and every request in it returns the error. The writer then opens a new
+// connection.
 type writer struct {
 	server server
 	log    *slog.Logger
 	feed   *feed
 	alone  bool // no other node may run
 
-	mu     sync.RWMutex // guards closed against a send on the closed queue
+	mu     sync.RWMutex // guards closed, so that no request is sent on the closed queue
 	closed bool
 	queue  chan *store.WriteCall
 	done   chan struct{} // closed when the goroutine has ended
@@ -37,7 +39,7 @@ type writer struct {
 	conn     *conn
 	timeline string // of conn
 	batch    *batch
-	members  []*store.WriteCall // those whose answers wait for the commit
+	members  []*store.WriteCall // the requests whose answers wait for the commit
 	changes  []store.Change
 	current  *store.WriteCall // the request whose function runs now
 }
@@ -79,7 +81,7 @@ func (w *writer) close() {
 	<-w.done
 }
 
-// run serves the queue.
+// run takes requests from the queue, batch by batch, until the queue is closed.
 func (w *writer) run() {
 	defer func() {
 		if w.current != nil {
@@ -99,7 +101,7 @@ func (w *writer) run() {
 	}
 }
 
-// next returns the next request in the queue; nil when it is time to commit.
+// next returns the next request in the queue, or nil if it is time to commit.
 func (w *writer) next() *store.WriteCall {
 	if len(w.members) >= maxBatch {
 		return nil
@@ -112,7 +114,7 @@ func (w *writer) next() *store.WriteCall {
 	}
 }
 
-// commit runs one batch: first, and then the waiting requests.
+// commit runs one batch: the request first, and then the waiting requests.
 func (w *writer) commit(first *store.WriteCall) {
 	w.members, w.changes = nil, nil
 	reused := w.conn != nil
@@ -234,7 +236,7 @@ func (w *writer) finish() error {
 		if err := w.server.resolve(w.batch.xid, w.timeline, w.log, err); err != nil {
 			return err
 		}
-		if err := w.feed.catchUp(); err != nil { // the numbers were lost with the answer
+		if err := w.feed.catchUp(); err != nil { // the numbers of the changes were lost with the answer
 			return fmt.Errorf("%w: %s to this node: it was committed but cannot be read back yet: %w",
 				store.ErrUnavailable, unknownOutcome, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// Each of the three parts is one range of one index. A slot lies within its busy time, so an appointment that overlaps
-// either overlaps the busy time.
+// taken has three parts. Each part reads one range of one index. A slot is always within its busy time, so comparing
+// the busy time is enough.
 const taken = `
 	SELECT id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
 	FROM appointments

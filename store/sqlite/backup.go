@@ -12,15 +12,15 @@ import (
 	"holdfast/store"
 )
 
-// Backup implements store.Store. It reads one moment of the database; writes continue.
+// Backup implements store.Store. It reads one snapshot of the database. Writes continue during the backup.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	return s.reads.use(ctx, func(ctx context.Context, c *conn) (err error) {
-		// VACUUM INTO counts as a write, although it writes another file.
+		// SQLite treats VACUUM INTO as a write, although it writes another file.
 		if err := c.script("PRAGMA query_only = 0"); err != nil {
 			return err
 		}
 		defer func() {
-			if c.fault == nil { // else the connection is not used again
+			if c.fault == nil { // otherwise the connection is not used again
 				err = errors.Join(err, c.script("PRAGMA query_only = 1"))
 			}
 		}()
@@ -28,7 +28,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	})
 }
 
-// copyInto writes the database that c sees to path, in full or not at all. ErrDuplicate: path exists.
+// copyInto writes the database of c to path, in full or not at all. It returns ErrDuplicate if path exists.
 func copyInto(ctx context.Context, c *conn, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
@@ -88,14 +88,14 @@ func syncPath(path string) error {
 
 // Summary describes a database file that no process has open.
 type Summary struct {
-	ID            string // of the database the copy was made from
+	ID            string // of the database from which the copy was made
 	SchemaVersion int
 	Appointments  int
 }
 
 // Verify reads a whole backup without changing it, and checks it as Store.Check does. path must not be a live
-// database. It refuses a file that is not a Holdfast database, and a schema that this program does not know. It
-// accepts an older schema: Open migrates it.
+// database. It refuses a file that is not a Holdfast database, and a schema that is newer than this program. It accepts
+// an older schema, which Open would migrate.
 func Verify(ctx context.Context, path string) (Summary, error) {
 	var found Summary
 	path, err := filepath.Abs(path)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// rawDisk writes n pages in one call and waits for them, over a file that is already long enough, like the log.
+// rawDisk writes pages to a file in one call and waits until they are durable. The file already has its full length,
+// like the log.
 type rawDisk struct {
 	file  *os.File
 	bytes []byte
@@ -17,8 +18,8 @@ type rawDisk struct {
 
 const (
 	rawSize = 4 << 20
-	// commitPages is what the commit of one appointment writes to the log: the ends of the table and of four indexes,
-	// and occasionally one more page for each.
+	// commitPages is the number of pages that the commit of one appointment writes to the log: the last page of the
+	// table and of each of four indexes, and occasionally one more page for each.
 	commitPages = 6
 )
 
@@ -52,8 +53,8 @@ func (d *rawDisk) write(b *testing.B, times int) {
 	}
 }
 
-// BenchmarkFdatasync measures the disk itself, which a single caller cannot outrun: one page, and as many as a
-// commit has.
+// BenchmarkFdatasync measures the disk itself, which limits the speed of a single caller. It writes one page, and as
+// many pages as a commit has.
 func BenchmarkFdatasync(b *testing.B) {
 	for _, pages := range []int{1, commitPages} {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
@@ -66,8 +67,8 @@ func BenchmarkFdatasync(b *testing.B) {
 	}
 }
 
-// BenchmarkLoneCaller compares one caller's commits with the disk writing as many pages, in turns, like
-// BenchmarkGroupCommit.
+// BenchmarkLoneCaller compares the commits of one caller with plain writes of as many pages. Like BenchmarkGroupCommit,
+// it measures both in turns.
 func BenchmarkLoneCaller(b *testing.B) {
 	const rows = 64
 	s, d := benchStore(b), newRawDisk(b, commitPages)

@@ -15,11 +15,12 @@ import (
 
 const benchSpecialists = 20
 
-// benchSlots is a prime, so that its multiples visit every slot once, in a practically random order: people do not
-// book one slot after the other. It is the number of 15-minute slots in a year and a half for every specialist.
+// benchSlots is the number of 15-minute slots of all specialists in a year and a half. It is a prime, so that multiples
+// of another number modulo benchSlots visit every slot once, in a practically random order. People do not book one slot
+// after the other either.
 const benchSlots = 1_000_003
 
-// scattered is the n-th appointment of a calendar that fills in random order.
+// scattered returns the n-th appointment of a calendar that fills in random order.
 func scattered(n int64) store.Appointment {
 	a := benchAppointment(n * 386_231 % benchSlots)
 	a.ID = benchAppointment(n).ID // ids sort by the time of booking
@@ -28,8 +29,8 @@ func scattered(n int64) store.Appointment {
 
 var benchDay = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 
-// benchAppointment is the n-th appointment of a full calendar: twenty specialists, 15 minutes each, with ids that
-// sort by time.
+// benchAppointment returns the n-th appointment of the full calendars of twenty specialists. Each appointment takes 15
+// minutes, and the ids sort by time.
 func benchAppointment(n int64) store.Appointment {
 	from := benchDay.Add(time.Duration(n/benchSpecialists) * 15 * time.Minute)
 	to := from.Add(15 * time.Minute)
@@ -90,7 +91,7 @@ func fill(tb testing.TB, s *Store, from, to int64, which func(int64) store.Appoi
 	}
 }
 
-// together writes the appointments [from, to) with n concurrent callers, one durable Write each.
+// together writes the appointments [from, to) with several concurrent callers, one durable Write for each appointment.
 func together(b *testing.B, s *Store, callers int, from, to int64) {
 	ctx := context.Background()
 	next := atomic.Int64{}
@@ -110,8 +111,8 @@ func together(b *testing.B, s *Store, callers int, from, to int64) {
 	wg.Wait()
 }
 
-// backToBack writes them with the same statements in transactions of 256 rows, without waiting for callers or
-// answering them.
+// backToBack writes the appointments [from, to) with the same statements in transactions of 256 rows. There are no
+// callers to wait for and to answer.
 func backToBack(b *testing.B, c *conn, from, to int64) {
 	ctx := context.Background()
 	for n := from; n < to; {
@@ -129,7 +130,7 @@ func backToBack(b *testing.B, c *conn, from, to int64) {
 	}
 }
 
-// ownConn takes over the writer's connection. Closing the store later is harmless.
+// ownConn stops the writer and returns its connection. The store can still be closed later.
 func ownConn(s *Store) *conn {
 	s.writer.close()
 	return s.writer.conn
@@ -160,7 +161,7 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// BenchmarkCeiling measures the best possible result of group commit.
+// BenchmarkCeiling measures the best result that group commit could have.
 func BenchmarkCeiling(b *testing.B) {
 	s := benchStore(b)
 	warm(b, s)
@@ -171,9 +172,9 @@ func BenchmarkCeiling(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkGroupCommit compares 256 callers with the ceiling, in turns, so that noise on the machine affects both.
-// One operation is one turn of each; "ratio" is that of their best turns, "median" that of each turn and its
-// neighbour.
+// BenchmarkGroupCommit compares 256 callers with the ceiling, in turns, so that noise on the machine affects both. One
+// operation is one turn of each. "ratio" is the ratio of their best turns, and "median" the median of the ratios of all
+// turns.
 func BenchmarkGroupCommit(b *testing.B) {
 	const rows = 4096
 	group, alone := benchStore(b), benchStore(b)
@@ -187,13 +188,13 @@ func BenchmarkGroupCommit(b *testing.B) {
 		backToBack(b, c, at, at+rows)
 	}, func() {
 		at += rows
-		if _, err := passive(c); err != nil { // the checkpoints of the other variant happen during its run
+		if _, err := passive(c); err != nil { // the other variant makes its checkpoints during its turn
 			b.Fatal(err)
 		}
 	})
 }
 
-// turns reports the rate of ours relative to that of peer.
+// turns runs ours and peer in turns and reports the rate of ours relative to that of peer.
 func turns(b *testing.B, ours, peer, between func()) {
 	var best [2]time.Duration
 	var ratios []float64

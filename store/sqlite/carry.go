@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// Carrier is the database in a file, opened to move a clinic. See store.Carrier.
+// Carrier is a database file that is opened to move a clinic. See store.Carrier.
 type Carrier struct {
 	conn  *conn
 	begun bool
@@ -21,13 +21,13 @@ type Carrier struct {
 
 var _ store.Carrier = (*Carrier)(nil)
 
-// numbered are the tables whose rows SQLite itself numbers in the order of insertion.
+// numbered lists the tables whose rows SQLite itself numbers in the order of insertion.
 var numbered = map[string]bool{"appointments": true, "idempotency_records": true, "audit_entries": true}
 
-// ownMeta are the rows of meta that belong to this file only.
+// ownMeta lists the keys of the rows of meta that belong to this file only.
 const ownMeta = `('` + lastChange + `', '` + scrubDue + `', '` + unfinished + `')`
 
-// unfinished is the key in meta with the id of the clinic of which this file has a part.
+// unfinished is the key in meta whose value is the id of a partly copied clinic.
 const unfinished = "carried_from"
 
 // refuseUnfinished returns an error if the file has only a part of a clinic.
@@ -36,15 +36,16 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 	err := c.query(ctx, func(*row) { part = true }, `SELECT 1 FROM meta WHERE key = '`+unfinished+`'`)
 	if err == nil && part {
 		err = fmt.Errorf(
-			"%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it",
+			"%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume the "+
+				"move",
 			store.ErrUnavailable,
 		)
 	}
 	return err
 }
 
-// OpenCarrier opens the file at path, which no server may have open, creates it if it is missing, and migrates its
-// schema. As in Open, it takes one snapshot before the migrations.
+// OpenCarrier opens the file at path and migrates its schema. It creates the file if it is missing. No server may have
+// the file open. Like Open, it takes one snapshot before the migrations.
 func OpenCarrier(ctx context.Context, path, snapshots string, log *slog.Logger) (_ *Carrier, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
@@ -87,7 +88,7 @@ func selected(table string, columns []string) string {
 	return strings.Join(names, ", ")
 }
 
-// ours returns a condition that excludes this file's own rows of meta.
+// ours returns a condition that excludes the rows of meta that belong to this file only (ownMeta).
 func ours(table store.CarriedTable) string {
 	if table.Name == "meta" {
 		return " WHERE key NOT IN " + ownMeta
@@ -232,5 +233,5 @@ func (x *Carrier) commit() error {
 	return err
 }
 
-// Close implements store.Carrier. It copies the log into the file.
+// Close implements store.Carrier. SQLite copies the log into the file.
 func (x *Carrier) Close() error { return x.conn.close() }

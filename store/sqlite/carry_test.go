@@ -12,7 +12,8 @@ import (
 	"holdfast/store/table"
 )
 
-// TestEveryTableIsCarried: a table that a migration adds is carried too, or a clinic that moves leaves it behind.
+// TestEveryTableIsCarried checks that store.Carried has every table. Otherwise a clinic that moves would lose a table
+// that a migration added.
 func TestEveryTableIsCarried(t *testing.T) {
 	dir := t.TempDir()
 	c, err := OpenCarrier(t.Context(), filepath.Join(dir, "clinic.db"), dir, slog.New(slog.DiscardHandler))
@@ -21,7 +22,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 	defer c.Close()
 	have := []string(nil)
-	want := append([]string{"appointment_resources"}, table.Derived...) // which are computed from the appointments
+	want := append([]string{"appointment_resources"}, table.Derived...) // tables computed from the appointments
 	err = c.conn.query(t.Context(), func(r *row) { have = append(have, r.Text()) },
 		`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name <> 'schema_versions' ORDER BY name`)
 	if err != nil {
@@ -36,7 +37,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 }
 
-// interrupted is a clinic in which the reading of one table breaks off.
+// interrupted is a Carrier that cannot read one of its tables.
 type interrupted struct {
 	*Carrier
 	table string
@@ -51,8 +52,8 @@ func (x interrupted) Rows(ctx context.Context, table store.CarriedTable, columns
 	return x.Carrier.Rows(ctx, table, columns, each)
 }
 
-// TestUnreadableRowsAreNotMissing breaks off the reading of a target. The error names the failure, and does not report rows as
-// missing.
+// TestUnreadableRowsAreNotMissing compares with a target that cannot be read. The error must contain the failure, and
+// must not report rows as missing.
 func TestUnreadableRowsAreNotMissing(t *testing.T) {
 	open := func() *Carrier {
 		dir := t.TempDir()

@@ -20,15 +20,15 @@ func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, 
 		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = ?1`, position)
 }
 
-// chainEnd is the head of the chain in the writer's memory, including the additions of its batch. The writer stores
-// it once for the whole batch, like the number of the last change.
+// chainEnd is the head of the audit chain in the writer's memory, including the links that its batch has added. The
+// writer stores the head once for the whole batch, like the number of the last change.
 type chainEnd struct {
 	head  store.ChainHead
-	known bool // it was read, and no addition since then has been undone
-	moved bool // it is not in the database yet
+	known bool // the head was read, and no link added since then was undone
+	moved bool // the head is not in the database yet
 }
 
-// write stores the head in the transaction that moved it.
+// write stores the head in the transaction that changed it.
 func (e *chainEnd) write(c *conn) error {
 	if !e.moved {
 		return nil
@@ -38,7 +38,7 @@ func (e *chainEnd) write(c *conn) error {
 	return err
 }
 
-// headOfChain returns the head including the additions of the transaction.
+// headOfChain returns the head, including the links that the transaction has added.
 func (t *tx) headOfChain() (store.ChainHead, error) {
 	if !t.end.known {
 		head, err := one(context.Background(), t.reads, table.ScanHead[*row], table.HeadOfChain)
@@ -50,7 +50,8 @@ func (t *tx) headOfChain() (store.ChainHead, error) {
 	return t.end.head, nil
 }
 
-// link adds a link to the chain: insert is the statement that writes its row, with args, the position and the hash.
+// link adds a link to the chain. insert is the statement that writes its row; its arguments are args, the position and
+// the hash.
 func (t *tx) link(link []byte, insert string, args ...any) error {
 	head, err := t.headOfChain()
 	if err != nil {

@@ -27,14 +27,14 @@ func TestCheckFindsTamperedAuditChain(t *testing.T) {
 	})
 }
 
-// TestMigrationChainsExistingEntries: entries of the previous schema, one of them blanked by an erasure, become
-// links.
+// TestMigrationChainsExistingEntries checks that entries of the previous schema become links. An erasure has blanked
+// one of them.
 func TestMigrationChainsExistingEntries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
 	maps.DeleteFunc(files, func(name string, _ *fstest.MapFile) bool { return name >= "migrations/0009_audit_chain.sql" })
 	old := mustOpen(t, path, files)
-	const entries = 2345 // more than are linked in one step
+	const entries = 2345 // more than the migration links in one step
 	err := old.Write(context.Background(), func(x store.Tx) error {
 		for i := range entries {
 			err := x.(*tx).run(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after) VALUES (?, 1, '', '', '', '', NULL, ?)`,

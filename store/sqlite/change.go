@@ -11,14 +11,14 @@ import (
 // feed numbers committed changes and passes them to the followers, in commit order.
 //
 // The writer calls it between the commit and the answers, so a follower has a change before the caller's Write
-// returns. The last number is a row of the database, written in the same commit: the numbering continues after a
-// restart, and an older copy of the files can be distinguished from a newer one.
+// returns. The last number is stored in the database in the same commit. So the numbering continues after a restart,
+// and an older copy of the files can be distinguished from a newer one.
 type feed struct {
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64
-	recent    []store.Change // the newest, for a follower that registers shortly after
+	recent    []store.Change // the newest changes, for a follower that is a little behind
 	followers []*follower
-	moved     chan struct{} // closed when last moves on; nil while no caller waits for it
+	moved     chan struct{} // closed when last increases; nil while no caller waits
 }
 
 type follower struct {
@@ -26,7 +26,7 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// recentChanges is the number of changes that a new follower may be behind.
+// recentChanges is the number of changes by which a new follower may be behind.
 const recentChanges = 1024
 
 const lastChange = "last_change" // the key in meta
@@ -46,7 +46,8 @@ func (s *Store) LastChange() int64 {
 	return s.feed.last
 }
 
-// Await implements store.Feed. Only this process writes, so a caller that has seen a change need not wait for it.
+// Await implements store.Feed. Only this process writes, so a caller that has seen a change does not have to wait for
+// it.
 func (s *Store) Await(ctx context.Context, number int64) error {
 	for {
 		f := &s.feed
@@ -86,7 +87,7 @@ func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Chan
 	return nil
 }
 
-// number assigns their numbers to the changes of a batch. They count only once they are committed.
+// number assigns numbers to the changes of a batch. The numbers are used only if the batch is committed.
 func (f *feed) number(changes []store.Change) {
 	for i := range changes {
 		changes[i].Number = f.last + int64(i) + 1

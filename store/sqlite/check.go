@@ -31,7 +31,7 @@ func check(ctx context.Context, c *conn, known []store.Migration) error {
 		},
 	}
 	parts := []struct {
-		since int // schema version; a copy by an older program does not have it
+		since int // the first schema version with this part; an older copy lacks it
 		check func() error
 	}{
 		{0, func() error { return checkFile(ctx, c, violation) }},
@@ -63,7 +63,7 @@ func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) err
 		return err
 	}
 	return c.query(ctx, func(r *row) {
-		violation("reference: a row of %s (rowid %d) points at nothing in %s", r.Text(), r.Int64(), r.Text())
+		violation("reference: a row of %s (rowid %d) refers to a missing row in %s", r.Text(), r.Int64(), r.Text())
 	}, "PRAGMA foreign_key_check")
 }
 
@@ -75,8 +75,7 @@ func checkSchema(ctx context.Context, c *conn, known []store.Migration, violatio
 	return err
 }
 
-// resourcesSince and peopleSince are the first schema versions with resources and with the index of people, and
-// chainedSince is the first whose audit log is a chain.
+// These are the first schema versions with resources, with the index of people, and with the audit chain.
 const (
 	resourcesSince = 15
 	peopleSince    = 22

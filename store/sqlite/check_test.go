@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Each half of the guarantee works without the other, as far as it goes.
+// TestIndexAndTriggerEachRefuseOverlap checks that the index and the trigger each refuse the overlaps that they cover,
+// without the other.
 func TestIndexAndTriggerEachRefuseOverlap(t *testing.T) {
 	for name, test := range map[string]struct {
 		drop    string
@@ -40,9 +41,9 @@ func TestIndexAndTriggerEachRefuseOverlap(t *testing.T) {
 	}
 }
 
-// Each test plants one violation behind the schema's back and expects Check to report it.
+// TestCheckReportsEveryViolation inserts one violation at a time, bypassing the schema, and expects Check to report it.
 func TestCheckReportsEveryViolation(t *testing.T) {
-	// copied inserts a changed copy of a row, whatever its columns are.
+	// copied returns SQL that inserts a changed copy of a row of a table with any columns.
 	copied := func(table, change string) string {
 		return "CREATE TEMP TABLE copied AS SELECT * FROM " + table + " LIMIT 1; UPDATE copied SET " + change +
 			"; INSERT INTO " + table + " SELECT * FROM copied; DROP TABLE copied;"
@@ -61,13 +62,13 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 		"a dropped trigger":         {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},
 		"a dropped index":           {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},
 		"a trigger that was replaced": {"DROP TRIGGER appointments_seat_insert; CREATE TRIGGER appointments_seat_insert BEFORE INSERT ON appointments BEGIN SELECT 1; END;",
-			"appointments_seat_insert is not what this program made"},
+			"appointments_seat_insert differs from what this program created"},
 		"a trigger that was added":        {"CREATE TRIGGER mine AFTER INSERT ON appointments BEGIN SELECT 1; END;", "the trigger mine was added"},
 		"a view that was added":           {"CREATE VIEW mine AS SELECT 1;", "the view mine was added"},
 		"an index that was added":         {"CREATE INDEX mine ON appointments (notes);", "the index mine was added"},
-		"a column that was added":         {"ALTER TABLE outbox ADD COLUMN mine INTEGER;", "outbox is not what this program made"},
-		"a reference to nothing":          {"PRAGMA foreign_keys = 0; UPDATE appointments SET appointment_type_id = 'gone';", "points at nothing"},
-		"an impossible seat":              {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat its type never had"},
+		"a column that was added":         {"ALTER TABLE outbox ADD COLUMN mine INTEGER;", "outbox differs from what this program created"},
+		"a reference to nothing":          {"PRAGMA foreign_keys = 0; UPDATE appointments SET appointment_type_id = 'gone';", "refers to a missing row"},
+		"an impossible seat":              {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat that its type never had"},
 		"a reach that is too short":       {"DROP TRIGGER specialists_reach_grows; UPDATE specialists SET reach_after_ms = 0;", "is outside the reach"},
 		"a specialist archived by half":   {"INSERT INTO assignments SELECT 'checkup', id, 0 FROM specialists LIMIT 1; UPDATE specialists SET archived = 1;", "is archived and still assigned"},
 		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "does not lie within"},
@@ -100,8 +101,8 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWeakenedSchema: the schema would not prevent double bookings, and an added trigger would run with
-// each booking.
+// TestOpenRefusesWeakenedSchema checks that Open refuses a schema that would not prevent double bookings, or that has a
+// trigger which would run with each booking.
 func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	for name, test := range map[string]struct{ plant, want string }{
 		"a dropped trigger":  {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},

@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
-// commit waits for it. Two concurrent checkpoints refuse each other without waiting, so other code that needs one
-// asks this goroutine.
+// checkpoint copies the log back into the database. It has its own connection and goroutine, so that no caller's commit
+// waits for it. Two concurrent checkpoints fail immediately, so other code runs its checkpoints through alone.
 type checkpoint struct {
 	dsn   string
 	conn  *conn // opened by the first checkpoint
@@ -18,9 +17,9 @@ type checkpoint struct {
 	done  chan struct{}
 
 	every   int // pages between two checkpoints
-	written int // pages since the last one, estimated; the writer's
+	written int // estimated pages since the last one; only the writer uses it
 
-	pages atomic.Int64 // how long the log was at the end of the last checkpoint
+	pages atomic.Int64 // the length of the log at the end of the last checkpoint
 }
 
 func newCheckpoint(dsn string, every int, log *slog.Logger) *checkpoint {
@@ -28,8 +27,8 @@ func newCheckpoint(dsn string, every int, log *slog.Logger) *checkpoint {
 		wake: make(chan struct{}, 1), asked: make(chan func()), done: make(chan struct{})}
 }
 
-// committed counts the pages of a commit; the writer calls it after each with the number of statements. A lone
-// appointment writes about six pages; in a large batch most of them are shared.
+// committed adds the estimated pages of a commit. The writer calls it after each commit, with the number of statements.
+// A single appointment writes about six pages. In a large batch, the appointments share most of these pages.
 func (k *checkpoint) committed(statements int) {
 	if k.written += 5 + statements; k.written < k.every {
 		return
@@ -37,7 +36,7 @@ func (k *checkpoint) committed(statements int) {
 	k.written = 0
 	select {
 	case k.wake <- struct{}{}:
-	default: // one is due already
+	default: // a checkpoint is already due
 	}
 }
 
@@ -60,10 +59,10 @@ func (k *checkpoint) run() {
 	}
 }
 
-// tooLong reports whether the writer should finish the checkpoint; it reports true once for each checkpoint. Under an
-// unbroken stream of commits the log is never idle, so a concurrent checkpoint never finishes and the log would grow
-// without bound. Growth is also the expensive part: a commit that overwrites an old part of the file takes half the
-// time of one that makes the file longer.
+// tooLong reports whether the writer should finish the checkpoint. It reports true once for each checkpoint. During an
+// unbroken stream of commits, a concurrent checkpoint never finishes, so the log would grow without limit. A growing
+// log is also slow: a commit that overwrites an old part of the file takes half the time of a commit that makes the
+// file longer.
 func (k *checkpoint) tooLong(isWriterWaiting bool) bool {
 	limit := int64(2 * k.every)
 	if isWriterWaiting {
@@ -103,8 +102,8 @@ func (k *checkpoint) close() error {
 	return k.conn.close()
 }
 
-// passive copies back the pages that no reader needs any longer, without waiting for any reader, and returns the
-// length of the log.
+// passive copies back the pages of the log that no reader needs any longer. It does not wait for any reader. It returns
+// the length of the log in pages.
 func passive(c *conn) (pages int, err error) {
 	c.fault = nil
 	return oneOn(context.Background(), c, func(r *row) int {

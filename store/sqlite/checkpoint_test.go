@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// Commits never wait for a checkpoint, and yet the log does not grow with the number of commits.
+// TestCheckpointsKeepLogShort checks that the log does not grow with the number of commits.
 func TestCheckpointsKeepLogShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
@@ -38,8 +38,8 @@ func TestCheckpointsKeepLogShort(t *testing.T) {
 	}
 }
 
-// TestCheckpointTruncatesLargeLog: space that one reader or one large change has added to the log does not stay in
-// use on the disk.
+// TestCheckpointTruncatesLargeLog checks that a log which grew because of one reader or one large change becomes small
+// again.
 func TestCheckpointTruncatesLargeLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})

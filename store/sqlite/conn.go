@@ -14,24 +14,24 @@ import (
 	"holdfast/store/table"
 )
 
-// conn is one connection and the statements prepared on it. One goroutine uses it at a time.
+// conn is one connection and the statements prepared on it. Only one goroutine may use it at a time.
 //
-// It calls the driver directly: database/sql would add its locks, conversions and one more goroutine to every
-// statement of the group commit, and could run the next statement on another connection.
+// It calls the driver directly. database/sql would add locks, conversions and a goroutine to every statement of the
+// group commit, and could run the next statement on another connection.
 type conn struct {
 	driver   driver.Conn
 	prepared map[string]*statement // at most maxPrepared
 	clock    uint64                // counts the uses of statements
 	args     []driver.NamedValue   // reused from call to call
-	executed int                   // statements that may have written, for the checkpoint's estimate
+	executed int                   // the number of statements that may have written, for checkpoint.committed
 
-	// fault is the first error that was not a refusal by a constraint. After it, the connection refuses everything
-	// until a rollback: SQLite may have undone more than the one statement.
+	// fault is the first error that was not a refusal by a constraint. After a fault, the connection refuses every
+	// statement until a rollback, because SQLite may have undone more than the failed statement.
 	fault error
 }
 
-// maxPrepared bounds the prepared statements of a connection. It is larger than the number of the program's
-// statements, including the usual combinations of filters. A statement beyond it is prepared again at each use.
+// maxPrepared is the maximum number of prepared statements of a connection. The program has fewer statements, including
+// the usual combinations of filters. At the limit, a new statement replaces the least recently used one.
 const maxPrepared = 128
 
 type statement struct {
@@ -77,7 +77,8 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// query passes every row to each. A cancelled ctx ends it between rows, and inside SQLite before the first.
+// query passes every row to each. If ctx is cancelled, query stops before the next row, also while SQLite still
+// computes the first row.
 func (c *conn) query(ctx context.Context, each func(*row), query string, args ...any) error {
 	if c.fault != nil {
 		return c.fault
@@ -107,7 +108,7 @@ func (c *conn) query(ctx context.Context, each func(*row), query string, args ..
 	}
 }
 
-// script runs any number of statements without arguments. It does not store them as prepared.
+// script runs any number of statements without arguments. It does not keep them prepared.
 func (c *conn) script(text string) error {
 	if c.fault != nil {
 		return c.fault
@@ -119,8 +120,8 @@ func (c *conn) script(text string) error {
 	return nil
 }
 
-// prepare returns the statement of a text. At the limit it replaces the least recently used one, which is not in use,
-// because a connection runs one statement at a time.
+// prepare returns the prepared statement of a query. At the limit it replaces the least recently used statement. That
+// statement is not running, because a connection runs one statement at a time.
 func (c *conn) prepare(query string) (*statement, error) {
 	c.clock++
 	if s, ok := c.prepared[query]; ok {

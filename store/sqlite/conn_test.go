@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestConnBoundsPreparedStatements runs more different queries than a connection stores, twice, so that some
-// run again after they were evicted.
+// TestConnBoundsPreparedStatements runs more different queries than a connection keeps prepared. It runs all of them
+// twice, so that some run again after they were evicted.
 func TestConnBoundsPreparedStatements(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
@@ -37,7 +37,7 @@ func TestConnBoundsPreparedStatements(t *testing.T) {
 	}
 }
 
-// TestSessionsPreparesOneStatement checks that the text does not depend on the number of statuses.
+// TestSessionsPreparesOneStatement checks that the SQL text does not depend on the number of statuses.
 func TestSessionsPreparesOneStatement(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
@@ -65,7 +65,7 @@ func TestSessionsPreparesOneStatement(t *testing.T) {
 }
 
 // TestLimitReusesCompiledStatement runs the same query repeatedly. SQLite uses the value of a bare `LIMIT ?` for its
-// plan, and recompiles the statement whenever one is given: that was four fifths of the cost of a list.
+// plan, and recompiles the statement for every value. That was four fifths of the cost of a list.
 func TestLimitReusesCompiledStatement(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
@@ -82,7 +82,7 @@ func TestLimitReusesCompiledStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.reads.pool.give(c)
-	// The driver shows neither its handles nor the thread that SQLite takes itself to run in.
+	// The driver exports neither its statement handles nor its thread state, so the test reads them by reflection.
 	status := reflect.ValueOf(lib.Xsqlite3_stmt_status)
 	thread := reflect.ValueOf(c.driver).Elem().FieldByName("tls")
 	thread = reflect.NewAt(thread.Type(), thread.Addr().UnsafePointer()).Elem()

@@ -18,7 +18,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// crashPath makes the test binary the process that is killed.
+// crashPath is the environment variable that makes the test binary the process to be killed. Its value is the path of
+// the database.
 const crashPath = "HOLDFAST_TEST_CRASH_PATH"
 
 func TestMain(m *testing.M) {
@@ -27,14 +28,13 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if disk := os.Getenv("DISK_TMPDIR"); disk != "" {
-		// These tests are about files on a disk; make test puts the files of the other packages into
-		// memory.
+		// These tests need files on a real disk. For other packages, make test puts the files into memory.
 		_, _ = os.Setenv("TMPDIR", disk), os.Setenv("GOTMPDIR", disk)
 	}
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled books from 32 callers, some of them for taken slots, and prints each id once it has been
+// writeUntilKilled books from 32 callers, sometimes for taken slots, and prints the id of each booking that is
 // acknowledged.
 func writeUntilKilled(path string) {
 	ctx := context.Background()
@@ -65,7 +65,7 @@ func writeUntilKilled(path string) {
 			for {
 				n := next.Add(1)
 				a := benchAppointment(n)
-				if n%4 == 0 { // half an hour, overlapping the next one's time: one of the two is refused
+				if n%4 == 0 { // 30 minutes, which overlap the next booking: one of the two is refused
 					a.SlotEnd, a.BusyEnd = a.SlotEnd.Add(15*time.Minute), a.BusyEnd.Add(15*time.Minute)
 				}
 				if s.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, a) }) == nil {
@@ -84,7 +84,8 @@ func count(ctx context.Context, s *Store) (rows, last int64, err error) {
 	return rows, last * 4, err
 }
 
-// Whenever the process is killed, every acknowledged appointment exists and none overlap.
+// TestKillKeepsAcknowledged checks that after the process is killed, every acknowledged appointment exists and none
+// overlap.
 func TestKillKeepsAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	acknowledged := map[string]bool{}

@@ -17,15 +17,15 @@ import (
 	"holdfast/store/storetest"
 )
 
-// Two ways for a machine to stop: at every single write and sync, and with the loss of all data that was not forced
-// to disk. `make prove` runs many of each; an ordinary run does a few, to keep the harness working.
+// These tests stop a machine in two ways: at a single write or sync, and with the loss of all data that was not synced.
+// `make prove` runs many of each. An ordinary run does a few, so that the tests themselves keep working.
 
 const (
 	crashPoints = "HOLDFAST_CRASH_POINTS"
 	powerCuts   = "HOLDFAST_POWER_CUTS"
 )
 
-// times is how often a test is repeated.
+// times returns how often a test is repeated.
 func times(t *testing.T, name string, ordinary int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -39,16 +39,16 @@ func times(t *testing.T, name string, ordinary int) int {
 	return n
 }
 
-// written runs a command that includes the test binary, which writes until it is killed. After enough
-// acknowledgements, it is stopped and killed, if it is still running. It returns the acknowledged appointments, and
-// whether a signal ended the process before. The first enough of them were read before the stop; later ones may come
-// from a process that was left running after its disk was gone.
+// written runs a command that includes the test binary, which writes until it is killed. After enough acknowledgements,
+// written calls stop and kills the command. It returns the acknowledged appointments, and whether a signal ended the
+// process before that. The first enough appointments were read before the call of stop. The process may have
+// acknowledged later ones after its disk had stopped.
 func written(t *testing.T, path string, command []string, enough int, stop func()) (acknowledged []string, crashed bool) {
 	t.Helper()
 	child := exec.Command(command[0], command[1:]...)
 	child.Env = append(os.Environ(), crashPath+"="+path)
 	dieWithParent(child)
-	child.SysProcAttr.Setpgid = true // so that strace and the process that it watches end together
+	child.SysProcAttr.Setpgid = true // so that strace and the process that it traces end together
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func written(t *testing.T, path string, command []string, enough int, stop func(
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// A writer whose every write is refused would continue forever.
+	// If every write is refused, the writer would continue forever.
 	hung := time.AfterFunc(time.Minute, func() {
 		t.Errorf("the writer acknowledged no booking for a minute")
 		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
@@ -73,8 +73,8 @@ func written(t *testing.T, path string, command []string, enough int, stop func(
 	return acknowledged, ok && status.Signaled() && len(acknowledged) < enough
 }
 
-// allThere opens a database again, and fails if it violates a guarantee or lacks one of these appointments. It
-// returns the appointments that exist.
+// allThere opens a database again. It fails the test if the database violates the guarantee or lacks one of these
+// appointments. It returns the appointments that exist.
 func allThere(t *testing.T, path string, acknowledged []string) map[string]bool {
 	t.Helper()
 	s, err := Open(t.Context(), Options{Path: path})
@@ -120,12 +120,12 @@ func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 		}
 		acknowledged, crashed := written(t, path, []string{
 			strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + calls, "-e", fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", calls, at), os.Args[0],
-		}, 2000, func() {}) // after that, no thread has made so many calls
-		if crashed { // strace ends with the signal that ended the process that it watches
+		}, 2000, func() {}) // by then, no thread has made that many calls
+		if crashed { // strace ends with the same signal as the process that it traces
 			reached++
 		}
 		if _, err := os.Stat(path); err != nil {
-			continue // there was no file yet
+			continue // the file did not exist yet
 		}
 		allThere(t, path, acknowledged)
 		if bookings += len(acknowledged); t.Failed() {
@@ -138,8 +138,8 @@ func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 	t.Logf("proved %d crash points: %d acknowledged bookings were there", reached, bookings)
 }
 
-// TestPowerCutKeepsAcknowledged writes to a separate ext4 in a file, which then stops as if the power were cut: data
-// that was not synced is lost. It needs root.
+// TestPowerCutKeepsAcknowledged writes to a separate ext4 file system in a file. Then it stops that file system as a
+// power cut would: data that was not synced is lost. The test needs root.
 func TestPowerCutKeepsAcknowledged(t *testing.T) {
 	dir, err := os.MkdirTemp("", "holdfast-power-*")
 	if err != nil {
@@ -180,8 +180,9 @@ func TestPowerCutKeepsAcknowledged(t *testing.T) {
 	for n := range cuts {
 		enough := 40 + (n*37)%200
 		more, _ := written(t, path, []string{os.Args[0]}, enough, func() { shutDown(t, disk) })
-		// A machine without power does not answer. Here it does for a moment, and ext4 may even answer a sync that
-		// began before the cut as if it had completed: acknowledgements read after the cut are counted separately.
+		// A machine without power does not acknowledge anything. Here the process still does for a moment, and ext4 may
+		// even report success for a sync that began before the cut. So acknowledgements that were read after the cut
+		// are counted separately.
 		later := more[min(enough, len(more)):]
 		acknowledged = append(acknowledged, more[:len(more)-len(later)]...)
 		if err := run("umount", disk); err != nil {

@@ -28,7 +28,7 @@ const (
 	codeIOErrShmSize         = 4874
 )
 
-// The columns of idx_no_double_book, as SQLite names them when it refuses a row.
+// noDoubleBook lists the columns of idx_no_double_book as SQLite's error message does when the index refuses a row.
 const noDoubleBook = "appointments.specialist_id, appointments.slot_start, appointments.seat"
 
 // ErrDamaged means that the file is not a database, or its pages are inconsistent. Restore a backup.
@@ -42,8 +42,8 @@ func opening(path string, err error) error {
 	return fmt.Errorf("opening %s: %w", path, err)
 }
 
-// translate converts the driver's errors to those of package store. SQLite's messages name columns and constraints,
-// never values, so they may be passed on.
+// translate converts the driver's errors to those of package store. translate keeps SQLite's messages: they name
+// columns and constraints, never values.
 func translate(err error) error {
 	e := cause(err)
 	if e == nil {
@@ -96,7 +96,7 @@ func refusal(err error) bool {
 	return e != nil && e.Code()&0xff == codeConstraint
 }
 
-// fatal reports whether the content of the disk is unknown after err, so that this process must not acknowledge any
+// fatal reports whether the content of the disk is unknown after err. If so, this process must not acknowledge any
 // further write.
 func fatal(err error) bool {
 	e := cause(err)

@@ -12,10 +12,10 @@ import (
 	"holdfast/store"
 )
 
-// These tests put another file behind the descriptor to which SQLite writes its log, which causes real errors of
-// the operating system without root.
+// These tests replace the file behind the descriptor to which SQLite writes its log. This causes real errors of the
+// operating system, without root.
 
-// walDescriptor finds the one descriptor of the log. Nothing has been read yet, so only the writer is connected.
+// walDescriptor returns the only descriptor of the log. Nothing has been read yet, so only the writer is connected.
 func walDescriptor(t *testing.T, path string) int {
 	t.Helper()
 	found := -1
@@ -74,7 +74,7 @@ func TestIOErrorStopsWriting(t *testing.T) {
 	if len(told) != 1 || !errors.Is(told[0], store.ErrUnavailable) {
 		t.Errorf("OnFatal received %v, want one ErrUnavailable", told)
 	}
-	b.wantRow(0, nil) // reading goes on
+	b.wantRow(0, nil) // reads still work
 	if err := b.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
@@ -91,7 +91,7 @@ func TestIOErrorStopsWriting(t *testing.T) {
 func TestWritesResumeAfterFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal received %v", err) }})
-	// No read from the log may be necessary, because /dev/full would return zeros.
+	// Copy the log back first, so that no read needs the log: /dev/full would return zeros.
 	if _, err := passive(b.writer.conn); err != nil {
 		t.Fatal(err)
 	}

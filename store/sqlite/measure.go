@@ -8,8 +8,8 @@ import (
 
 var _ store.Measured = (*Store)(nil)
 
-// Measurements implements store.Measured. The sizes are those of the files: SQLite reuses space that a deletion
-// freed, and overwrites the log from its beginning after a checkpoint.
+// Measurements implements store.Measured. The sizes are those of the files. The files need not shrink: SQLite reuses
+// space that a deletion freed, and overwrites the log from its beginning after a checkpoint.
 func (s *Store) Measurements() store.Measurements {
 	return store.Measurements{
 		Writes: s.writes.Counts(), Commits: s.writer.commits.Counts(), Bytes: sizeOf(s.path),
@@ -17,7 +17,8 @@ func (s *Store) Measurements() store.Measurements {
 	}
 }
 
-// sizeOf reads the size by the file's name: closing another descriptor of the database would drop SQLite's locks.
+// sizeOf reads the size of a file by its name. It does not open the file: closing another descriptor of the database
+// would drop SQLite's locks.
 func sizeOf(file string) int64 {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestStoreReportsMeasurements: each Write counts once, including refused ones; a batch counts as one commit; the
-// files have a size.
+// TestStoreReportsMeasurements checks that each Write counts once, including refused ones, that a batch counts as one
+// commit, and that the files have a size.
 func TestStoreReportsMeasurements(t *testing.T) {
 	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
 	if err != nil {

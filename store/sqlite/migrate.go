@@ -19,10 +19,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// beyondSQL has the Go part of a migration, which runs in the same transaction as its SQL.
+// beyondSQL has the Go parts of migrations. Such a part runs in the same transaction as the SQL of its migration.
 var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners, "0009_audit_chain.sql": chainEntries}
 
-// SchemaVersion returns the newest schema version that this program knows.
+// SchemaVersion returns the newest schema version that this program supports.
 func SchemaVersion() int {
 	all, err := store.ReadMigrations(migrations)
 	if err != nil {
@@ -32,8 +32,8 @@ func SchemaVersion() int {
 }
 
 // migrate applies the missing migrations, each in its own transaction. It takes one snapshot before the first
-// migration. It refuses a database that a newer program, a different migration or a manual change (ErrSchema) has
-// modified.
+// migration. It returns an error if the database has a newer schema or a different migration, and ErrSchema if the
+// schema was changed by hand.
 func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *slog.Logger) error {
 	known, err := store.ReadMigrations(files)
 	if err != nil {
@@ -52,7 +52,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		}
 		return err
 	}
-	// This check comes before any change: a foreign trigger would run in the migrations.
+	// This check must come before any change: a foreign trigger would run during the migrations.
 	if err := trustSchema(ctx, c, known[:len(applied)]); err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func apply(c *conn, m store.Migration) error {
 	return nil
 }
 
-// snapshot copies the current database before migration version. The name of the copy shows which program can still
-// open it: one that knows the schema up to version-1.
+// snapshot copies the current database before the migration with this version. The name of the copy shows which
+// programs can still open it: those that support schema version-1.
 func snapshot(ctx context.Context, c *conn, dir string, version int) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -117,7 +117,7 @@ func snapshot(ctx context.Context, c *conn, dir string, version int) (string, er
 	return path, copyInto(ctx, c, path)
 }
 
-// recognise refuses a schema that this program cannot have created.
+// recognise returns an error if this program cannot have created the schema.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf(
@@ -127,9 +127,9 @@ func recognise(applied, known []store.Migration) error {
 	}
 	for i, a := range applied {
 		if a.Checksum != known[i].Checksum {
-			return fmt.Errorf("migration %s was applied in another form than this program has it, so the schema "+
-				"cannot be trusted: restore a backup made by this program, or run the program that made the "+
-				"database", a.Name)
+			return fmt.Errorf("migration %s was applied in a different form from the one in this program, so the "+
+				"schema cannot be trusted: restore a backup made by this program, or run the program that created "+
+				"the database", a.Name)
 		}
 	}
 	return nil
@@ -137,14 +137,14 @@ func recognise(applied, known []store.Migration) error {
 
 var snapshotName = regexp.MustCompile(`^before-(\d{4})-.+\.db$`)
 
-// wayBack returns the newest snapshot that this program could open, so that a downgrade is one file move.
+// wayBack returns advice for a downgrade: it names the newest snapshot that this program could open, if there is one.
 func wayBack(known int, snapshots string) string {
-	advice := "restore a backup that it made (no snapshot was found in " + snapshots + ")"
+	advice := "restore a backup made by this program (no snapshot was found in " + snapshots + ")"
 	entries, err := os.ReadDir(snapshots)
 	if err != nil {
 		return advice
 	}
-	for _, e := range entries { // by name, so by version, then time
+	for _, e := range entries { // sorted by name, so by version, then time
 		match := snapshotName.FindStringSubmatch(e.Name())
 		if match == nil {
 			continue

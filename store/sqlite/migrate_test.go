@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// migrationFiles are the program's own migrations and more after them.
+// migrationFiles returns the program's own migrations, followed by more.
 func migrationFiles(t *testing.T, more ...string) fstest.MapFS {
 	t.Helper()
 	known, err := store.ReadMigrations(migrations)
@@ -30,7 +30,7 @@ func migrationFiles(t *testing.T, more ...string) fstest.MapFS {
 	return files
 }
 
-// migrationAfter names the migration that follows the program's own and i more.
+// migrationAfter returns the name of the migration after the program's own migrations and i more.
 func migrationAfter(i int) string { return fmt.Sprintf("%04d_more.sql", SchemaVersion()+1+i) }
 
 func mustOpen(t *testing.T, path string, files fs.FS) *Store {
@@ -121,7 +121,8 @@ func TestMigrate(t *testing.T) {
 	mustClose(t, s)
 }
 
-// TestUpgradeWritesOneSnapshot: an upgrade over several migrations writes one snapshot, before the first of them.
+// TestUpgradeWritesOneSnapshot checks that an upgrade over several migrations writes one snapshot, before the first of
+// them.
 func TestUpgradeWritesOneSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))
@@ -142,7 +143,7 @@ func TestFailedMigrationIsRolledBack(t *testing.T) {
 func TestOpenRefusesEditedMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
-	wantRefusal(t, path, migrationFiles(t, addColumn+" -- a word more"), migrationAfter(0), "another form")
+	wantRefusal(t, path, migrationFiles(t, addColumn+" -- a word more"), migrationAfter(0), "a different form")
 }
 
 func TestOpenRefusesMisnumberedMigrations(t *testing.T) {
@@ -155,7 +156,7 @@ func TestOpenRefusesMisnumberedMigrations(t *testing.T) {
 	wantRefusal(t, path, files, "not named like")
 }
 
-// The error names the newest snapshot that the older program could open, not a newer one.
+// TestRefusalNamesSnapshotToRestore checks that the error names the newest snapshot that the older program could open.
 func TestRefusalNamesSnapshotToRestore(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"before-0002-20260101T000000.000Z.db", "before-0003-20260102T000000.000Z.db",
@@ -172,7 +173,7 @@ func TestRefusalNamesSnapshotToRestore(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesPartialClinic opens a file into which a move was interrupted.
+// TestOpenRefusesPartialClinic opens a file that has only a part of a clinic, because a move into it was interrupted.
 func TestOpenRefusesPartialClinic(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "holdfast.db")

@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// hashOwners is the Go part of migration owners: it replaces each stored client secret of a booking or session with
-// its owner.
+// hashOwners is the Go part of migration owners: it replaces each stored client id of a booking or session with its
+// owner, a hash of the client id.
 func hashOwners(c *conn) error {
 	for _, table := range []string{"appointments", "sessions"} {
 		var clients []string

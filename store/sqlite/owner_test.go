@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMigrationKeepsOwnersForClients books with a client's secret under the previous schema, and opens the database
-// with the current one.
+// TestMigrationKeepsOwnersForClients books with a client id under the previous schema, and opens the database with the
+// current schema.
 func TestMigrationKeepsOwnersForClients(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
@@ -73,7 +73,7 @@ func clinicBeforePages(t store.Tx) error {
 		VALUES ('checkup', 'Check-up', '', 15, 15, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, '')`)
 }
 
-// insertBeforeOwners writes the columns that existed when a client's secret was stored.
+// insertBeforeOwners writes the columns that existed when the database still stored client ids.
 func insertBeforeOwners(t store.Tx, a *store.Appointment) error {
 	return t.(*tx).run(`
 		INSERT INTO appointments (id, appointment_type_id, specialist_id, client_id, seat, overbook, overbook_reason, status, attendance,

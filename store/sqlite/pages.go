@@ -10,26 +10,26 @@ import (
 	"holdfast/store"
 )
 
-// Pages reads the database page by page and compares each page with the previous copy. So a copy in another place can
-// follow the database at the cost of the changed pages. One goroutine uses it at a time.
+// Pages reads the database page by page and compares each page with the previous copy. So a remote copy can follow the
+// database, and only changed pages must be sent. Only one goroutine may use it at a time.
 type Pages struct {
 	dsn   string
-	conn  *conn // its own: data_version counts the commits of other connections only
+	conn  *conn // used by Pages only: data_version counts only the commits of other connections
 	known Moment
 }
 
-// Moment describes the database at one moment, as Pages read it.
+// Moment describes the database as one call of Pages.Read found it.
 type Moment struct {
 	Count   int // number of its pages
 	Changed int // number of pages passed to the caller
 	sums    PageSums
-	version int64 // of the connection; -1: none
+	version int64 // data_version of the connection; -1 means none
 }
 
 // State returns a hash of the whole database at that moment.
 func (m Moment) State() [sha256.Size]byte { return m.sums.State() }
 
-// PageSums are the first half of the SHA-256 of each page, in page order.
+// PageSums has the first half of the SHA-256 of each page, in page order.
 type PageSums [][sha256.Size / 2]byte
 
 // State returns the SHA-256 of all sums.
@@ -70,10 +70,10 @@ func (p *Pages) Close() error {
 	return err
 }
 
-// Read passes the pages that have changed since the moment given to Keep to each, in order. With whole, it passes
-// every page. All pages are from one moment of the database; writes continue. If nothing was committed since then and
-// whole is false, it reads nothing. A page is valid until each returns. If each returns an error, Read stops and
-// returns it.
+// Read calls each with every page that has changed since the moment given to Keep, in order. If whole is true, it does
+// so with every page. All pages are from one snapshot of the database. Writes continue during the call. If nothing was
+// committed since that moment and whole is false, Read reads no page. A page is valid until each returns. If each
+// returns an error, Read stops and returns it.
 func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page []byte) error) (m Moment, err error) {
 	if p.conn == nil {
 		if p.conn, err = openConn(p.dsn); err != nil {
@@ -101,8 +101,8 @@ func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page
 	return m, err
 }
 
-// compare reads every page in the state that the connection sees. In files over 1 GB, the page of SQLite's locks
-// reads as zeros, which is its content.
+// compare reads every page of the open transaction's snapshot. In files over 1 GB, SQLite returns zeros for the page of
+// its locks. The content of that page is zeros.
 func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(int, []byte) error) error {
 	m.sums = append(PageSums(nil), p.known.sums...)
 	ctx, stop := context.WithCancel(ctx)
@@ -131,7 +131,7 @@ func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(in
 	return nil
 }
 
-// Keep records that the copy has all pages of a moment. The next Read continues from there.
+// Keep records that the copy has all pages of m. The next Read compares with m.
 func (p *Pages) Keep(m Moment) { p.known = m }
 
 // PageFile is a database file assembled from pages.
@@ -167,14 +167,15 @@ func (f *PageFile) Put(number int, page []byte) error {
 // Truncate removes all pages after the first count.
 func (f *PageFile) Truncate(count int) error {
 	if count > len(f.Sums) {
-		return fmt.Errorf("%w: it should have %d pages, and has %d", store.ErrInvalid, count, len(f.Sums))
+		return fmt.Errorf("%w: the file should have %d pages but has %d", store.ErrInvalid, count, len(f.Sums))
 	}
 	f.Sums = f.Sums[:count]
 	return f.file.Truncate(int64(count) * int64(f.size))
 }
 
-// Close closes the file and changes its header to the mode without a write-ahead log: in WAL mode, a program with
-// only read permission could not open it. The bytes 18 and 19 are the format's versions for writing and reading.
+// Close switches the header of the file to the mode without a write-ahead log, syncs the file and closes it. In WAL
+// mode, a program with only read permission could not open the file. Bytes 18 and 19 are the write and read versions of
+// the file format.
 func (f *PageFile) Close() error {
 	var failed error
 	if len(f.Sums) > 0 {

@@ -11,8 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// follow brings a file up to date with the database: it writes the pages that Read returns, and
-// records the moment.
+// follow updates a file with the pages that Read passes to it, and records the moment with Keep.
 func follow(t *testing.T, pages *Pages, file *PageFile, whole bool) Moment {
 	t.Helper()
 	m, err := pages.Read(t.Context(), whole, file.Put)
@@ -51,8 +50,8 @@ func entries(t *testing.T, s *Store, n int) {
 	}
 }
 
-// TestPagesFollowTheDatabase: a file of the returned pages equals the database at each moment, regardless of
-// checkpoints. If nothing was written, no page is returned, and pages that were not stored are returned again.
+// TestPagesFollowTheDatabase checks that a file of the returned pages equals the database at each moment, regardless of
+// checkpoints. If nothing was written, Read returns no page. Without a call of Keep, it returns the same pages again.
 func TestPagesFollowTheDatabase(t *testing.T) {
 	s := opened(t)
 	path := filepath.Join(t.TempDir(), "copy.db")

@@ -14,8 +14,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// Data that Erase blanked cannot be found in the bytes on the disk either, even while the server runs: neither in
-// the log nor in the remains of moved or replaced rows in a page.
+// TestEraseClearsFile checks that data that Erase blanked is not in the bytes on the disk either, even while the server
+// runs: neither in the log, nor in the remains of moved or replaced rows in a page.
 func TestEraseClearsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	s, err := Open(t.Context(), Options{Path: path})
@@ -38,7 +38,7 @@ func TestEraseClearsFile(t *testing.T) {
 		}
 		return tx.PutAppointmentType(ctx, store.AppointmentType{ID: "checkup", DurationMinutes: 15, SlotStepMinutes: 15, Capacity: 1})
 	})
-	// Rows that grow and shrink make SQLite move their neighbours between pages.
+	// If rows grow and shrink, SQLite moves the rows next to them between pages.
 	const rows = 600
 	for n := range int64(rows) {
 		a := benchAppointment(n)
@@ -90,9 +90,9 @@ func TestEraseClearsFile(t *testing.T) {
 	}
 }
 
-// Others write between two steps of an erasure. Each insert here is made during the erasure by the goroutine that
-// waits for it, so an erasure that kept the writer would never end. Their additions about the person are erased too,
-// those about others remain, and no data is left in the files.
+// TestEraseLetsOtherWritesRun writes between the steps of an erasure. The goroutine of the erasure itself makes each
+// insert, so an erasure that blocked the writer would never end. Rows that these writes add about the person are erased
+// too, rows about others stay, and no erased data is left in the files.
 func TestEraseLetsOtherWritesRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
@@ -149,7 +149,7 @@ func TestEraseLetsOtherWritesRun(t *testing.T) {
 	}
 }
 
-// A checkpoint that happens to run does not prevent the erasure from finishing.
+// TestEraseRunsDuringCheckpoints checks that a concurrent checkpoint does not prevent an erasure from finishing.
 func TestEraseRunsDuringCheckpoints(t *testing.T) {
 	b := newTestStore(t, Options{checkpointPages: 1})
 	t.Cleanup(func() { storetest.Verify(t, b.Store) })
@@ -172,7 +172,7 @@ func TestEraseRunsDuringCheckpoints(t *testing.T) {
 	}
 }
 
-// The next start completes an erasure that could not finish.
+// TestOpenResumesScrub checks that the next start completes an erasure that could not finish.
 func TestOpenResumesScrub(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
@@ -203,7 +203,7 @@ func TestOpenResumesScrub(t *testing.T) {
 
 func nothingMore(store.Tx, store.Erased) error { return nil }
 
-// readForLong reads one moment of the database and continues to read it, like a slow copy.
+// readForLong begins to read one snapshot of the database and does not finish, like a slow copy.
 func readForLong(t *testing.T, path string) *conn {
 	t.Helper()
 	c, err := openConn(dsn(path))
@@ -216,8 +216,8 @@ func readForLong(t *testing.T, path string) *conn {
 	return c
 }
 
-// inFiles counts the occurrences in the database and its log. Another process reads them, because closing a
-// descriptor of the live file in this one would drop SQLite's locks.
+// inFiles counts the occurrences of a text in the database and its log. Another process reads the files, because
+// closing a descriptor of the live file in this process would drop SQLite's locks.
 func inFiles(t *testing.T, path, text string) (count int) {
 	t.Helper()
 	for _, file := range []string{path, path + "-wal"} {

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// plan returns how SQLite would answer a query: one line per step.
+// plan returns SQLite's plan for a query, one line per step.
 func plan(t *testing.T, c *conn, query string) string {
 	t.Helper()
 	var steps []string
@@ -28,7 +28,8 @@ func plan(t *testing.T, c *conn, query string) string {
 	return strings.Join(steps, "\n")
 }
 
-// The triggers' search is a range of one index, however many appointments there are.
+// TestGuaranteeSearchesIndexRange checks that the triggers search one range of one index, for any number of
+// appointments.
 func TestGuaranteeSearchesIndexRange(t *testing.T) {
 	b := newTestStore(t, Options{})
 	defer mustClose(t, b.Store)

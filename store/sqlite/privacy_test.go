@@ -8,7 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPrivacyPageNamesEveryTable checks that the page names the personal data of every table, its retention and its ground.
+// TestPrivacyPageNamesEveryTable checks that the page names the personal data of every table, its retention and its
+// legal ground.
 func TestPrivacyPageNamesEveryTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/privacy.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"holdfast/store/table"
 )
 
-// reads runs the SELECTs of its two users: the Store, which borrows a connection of the pool for each, and a
-// transaction, which reads on its own connection and so sees its own changes. It is a table.Source.
+// reads runs SELECTs for the Store and for a transaction. The Store borrows a connection from the pool for each call. A
+// transaction reads on its own connection, so it sees its own changes. reads is a table.Source.
 type reads struct {
 	pool *pool
 	tx   *tx
@@ -21,8 +21,8 @@ var _ table.Source = reads{}
 
 var errTxOver = errors.New("sqlite: the transaction was used after its function returned")
 
-// use runs fn with a connection that only fn uses until it returns. Inside a transaction the context carries values
-// only, because interrupting one statement would undo the other requests of the batch as well.
+// use runs fn with a connection that only fn uses until it returns. Inside a transaction, the context carries values
+// only, because the interruption of one statement would also undo the other requests of the batch.
 func (r reads) use(ctx context.Context, fn func(context.Context, *conn) error) error {
 	if r.tx != nil {
 		if r.tx.over {
@@ -39,7 +39,7 @@ func (r reads) use(ctx context.Context, fn func(context.Context, *conn) error) e
 	return fn(ctx, c)
 }
 
-// snapshot is use with all reads of fn at one moment.
+// snapshot works like use, but all reads of fn see the same snapshot of the database.
 func (r reads) snapshot(ctx context.Context, fn func(context.Context, *conn) error) error {
 	if r.tx != nil {
 		return r.use(ctx, fn)
@@ -110,11 +110,11 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, query string,
 	return found, err
 }
 
-// pool is the connections for reading. It opens each when it is first needed, up to a fixed maximum.
+// pool has the connections for reading. It opens a connection when it is first needed, up to a fixed maximum.
 type pool struct {
 	dsn    string
 	idle   chan *conn
-	room   chan struct{} // a token for each connection that is open or reserved; full: no further one may be opened
+	room   chan struct{} // a token for each connection that is open or reserved; its capacity is the maximum
 	closed chan struct{}
 }
 

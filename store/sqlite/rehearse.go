@@ -12,19 +12,19 @@ import (
 	"holdfast/store"
 )
 
-// Rehearsal is the result of migrating a copy of a database.
+// Rehearsal is the result of Rehearse.
 type Rehearsal struct {
 	From, To int           // versions of the schema
 	Due      []string      // migrations to apply, in order; if there are none, the other fields are empty
-	Bytes    int64         // of the copy, and of the snapshot before the migrations
-	Took     time.Duration // snapshot and migrations, on the copy
+	Bytes    int64         // size of the copy; the snapshot before the migrations has the same size
+	Took     time.Duration // time for the snapshot and the migrations of the copy
 }
 
 // Rehearse copies the database at path into the directory in, migrates the copy and checks it as Store.Check does. It
-// only reads the database itself, whether a server has it open or not. It refuses a file that is not a Holdfast
-// database, and a schema that this program does not know. free is the free space in bytes. The copy and the snapshot
-// together need twice the size of the database. If less than 3 times its size is free, Rehearse refuses with
-// store.ErrFull: the disk belongs to a running server.
+// only reads the original, which a server may have open. It refuses a file that is not a Holdfast database, and a
+// schema that is newer than this program. free is the free space in bytes. The copy and the snapshot together need
+// twice the size of the database. If less than 3 times its size is free, Rehearse returns store.ErrFull, because a
+// running server may need the rest of the disk.
 func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -58,7 +58,8 @@ func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, e
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	if need := 3 * uint64(whole.Size()); need > free {
-		return r, fmt.Errorf("%w: the upgrade takes a snapshot, for which %d bytes must be free, and %d are",
+		return r, fmt.Errorf("%w: the upgrade takes a snapshot, which needs %d bytes of free space, but only %d "+
+			"bytes are free",
 			store.ErrFull, need, free)
 	}
 	tried := filepath.Join(in, filepath.Base(path))

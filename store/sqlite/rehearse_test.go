@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRehearsalRefusesNewerSchema expects the error that Open returns.
+// TestRehearsalRefusesNewerSchema expects the same error that Open returns.
 func TestRehearsalRefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "holdfast.db")

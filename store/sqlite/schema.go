@@ -61,14 +61,15 @@ func expectedSchema(ctx context.Context, known []store.Migration) (map[string]ob
 	return readSchema(ctx, c)
 }
 
-// schemaSums has one line for each version: the sum of its migrations and the sum of the resulting schema. Creating a
-// schema for the comparison takes longer than the rest of Open, so Open does it only if the sum of the schema is not in
-// this list.
+// schemaSums has one line for each schema version: the sum of its migrations and the sum of the resulting schema.
+// Creating an expected schema to compare with takes longer than the rest of Open. So Open does it only if the sum of
+// the schema is not in this list.
 //
 //go:embed schema.sum
 var schemaSums string
 
-// schemaSum returns the sums of a version: that of its migrations, and that of all objects of its schema.
+// schemaSum returns the line of a version in schemaSums: the sum of its migrations and the sum of all objects of its
+// schema.
 func schemaSum(made []store.Migration, all map[string]object) string {
 	migrations, objects := sha256.New(), sha256.New()
 	for _, m := range made {
@@ -91,13 +92,13 @@ func (d difference) String() string {
 	case "missing":
 		return fmt.Sprintf("schema: %s is missing", d.name)
 	case "added":
-		return fmt.Sprintf("schema: the %s %s was added; this program did not make it", d.kind, d.name)
+		return fmt.Sprintf("schema: the %s %s was added; this program did not create it", d.kind, d.name)
 	}
-	return fmt.Sprintf("schema: %s is not what this program made", d.name)
+	return fmt.Sprintf("schema: %s differs from what this program created", d.name)
 }
 
-// compareSchema compares the whole schema with that of the migrations. So it finds a dropped guarantee, and an
-// additional trigger before it runs. SQLite stores the SQL texts unchanged.
+// compareSchema compares the whole schema with the one that the migrations create. So it finds a dropped guarantee, and
+// it finds an additional trigger before that runs. SQLite stores the SQL texts unchanged.
 func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found []difference, err error) {
 	have, err := readSchema(ctx, c)
 	if err != nil || strings.Contains(schemaSums, schemaSum(known, have)) {
@@ -124,8 +125,8 @@ func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found
 	return found, nil
 }
 
-// trustSchema refuses a database whose schema does not guarantee what this program promises. Check reports additional
-// objects that do nothing by themselves, such as an index.
+// trustSchema returns ErrSchema if an object of the schema is missing or altered, or if there is an additional trigger.
+// It ignores other additional objects, such as an index, because they do nothing by themselves. Check reports those.
 func trustSchema(ctx context.Context, c *conn, known []store.Migration) error {
 	found, err := compareSchema(ctx, c, known)
 	if err != nil {

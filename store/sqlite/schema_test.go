@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write schema.sum from the migrations")
 
-// TestSchemaSumsMatchMigrations compares schema.sum with the schemas that the migrations make, version by version. -update
-// writes it.
+// TestSchemaSumsMatchMigrations compares schema.sum with the schemas that the migrations create, version by version.
+// The flag -update writes the file.
 func TestSchemaSumsMatchMigrations(t *testing.T) {
 	known, err := store.ReadMigrations(migrations)
 	if err != nil {
@@ -38,8 +38,8 @@ func TestSchemaSumsMatchMigrations(t *testing.T) {
 	}
 }
 
-// TestSchemaSumCoversEveryObject checks that the sum changes if an object is missing, added or altered, or was
-// created by another migration.
+// TestSchemaSumCoversEveryObject checks that the sum changes if an object is missing, added or altered, or if a
+// migration differs.
 func TestSchemaSumCoversEveryObject(t *testing.T) {
 	made := []store.Migration{{Checksum: "1"}, {Checksum: "2"}}
 	all := func() map[string]object {
@@ -65,8 +65,8 @@ func TestSchemaSumCoversEveryObject(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen opens a database whose schema is known by its checksum, and one whose schema has to be
-// created again.
+// BenchmarkOpen opens a database whose checksum is in schemaSums, and one for which Open must create the expected
+// schema.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "holdfast.db")
 	sums := schemaSums

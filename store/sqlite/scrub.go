@@ -11,14 +11,14 @@ import (
 	"holdfast/store"
 )
 
-// Blanking a row does not remove its old content from the disk. The log still has the old page, and even with
-// secure_delete SQLite leaves pieces of rows in the gaps of pages that it once rearranged. So an erasure ends by
-// writing zeros into the gaps of every page (wipe.go), a bounded number of pages in each transaction, and by emptying
-// the log. Other callers read and write during the scrub. Only the last step, which copies the few remaining pages of
-// the log into the file, makes writers wait, and it stops if it would have to wait for a reader.
+// Blanking a row does not remove its old content from the disk. The log still has the old page. Even with
+// secure_delete, SQLite leaves pieces of rows in the gaps of pages that it once rearranged. So an erasure ends with a
+// scrub. The scrub writes zeros into the gaps of every page (wipe.go), a bounded number of pages in each transaction,
+// and then empties the log. Other callers can read and write during the scrub. Only the last step makes writers wait:
+// it copies the few remaining pages of the log into the file. This step stops if it would have to wait for a reader.
 //
-// A wiped page stays clean: SQLite moves whole rows between pages, never the bytes between them, and fills a page
-// that it frees with zeros.
+// A wiped page stays clean. SQLite moves whole rows between pages, never the bytes between rows, and fills a page that
+// it frees with zeros.
 //
 // The row scrubDue commits with the erasure, and the scrub deletes it at its end. So the server repeats a scrub that
 // was interrupted by a crash, a full disk or a long reader: at the next start, or one minute later.
@@ -27,7 +27,7 @@ const scrubDue = "scrub_due"
 const (
 	wipeStep   = 128 // pages in one transaction
 	scrubRetry = time.Minute
-	// A reader of an old moment, such as a backup, prevents emptying the log.
+	// A reader of an old snapshot, such as a backup, prevents emptying the log.
 	emptyTries = 20
 	emptyPause = 100 * time.Millisecond
 )
@@ -91,14 +91,14 @@ func (s *scrubbing) later(err error, log *slog.Logger) {
 	}
 }
 
-// close ends the retries and waits for one that runs.
+// close stops the retries and waits for a running scrub.
 func (s *scrubbing) close() {
 	s.cancel()
 	s.all.Wait()
 }
 
-// keepScrubbing repeats incomplete scrubs: immediately if an earlier process left one, and one minute after one that
-// failed here.
+// keepScrubbing repeats incomplete scrubs: immediately if an earlier process left a scrub incomplete, and one minute
+// after a scrub of this process has failed.
 func (s *Store) keepScrubbing(due bool) {
 	defer s.scrubbing.all.Done()
 	for {
@@ -163,7 +163,7 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		return err
 	}
 	defer c.close()
-	if err := c.script("PRAGMA busy_timeout = 20"); err != nil { // writers wait as long as this does
+	if err := c.script("PRAGMA busy_timeout = 20"); err != nil { // writers wait for it, so keep it short
 		return err
 	}
 	for try := 1; ; try++ {

@@ -3,23 +3,23 @@
 // # Durability
 //
 // The database runs in WAL mode with synchronous=FULL, and Open verifies both, so an acknowledged Write survives a
-// crash and a power cut. Every change goes through one writer goroutine with group commit (writer.go). A fixed pool
-// of connections reads (reads.go). A separate goroutine copies the write-ahead log back into the file, so that
-// commits need not (checkpoint.go). After an I/O error the store acknowledges no further write: it calls
-// Options.OnFatal, and the process should end so that the next start recovers. A full disk is not such an error: the
-// store refuses writes with store.ErrFull until there is space again.
+// crash and a power cut. Every change goes through one writer goroutine with group commit (writer.go). A fixed pool of
+// connections reads (reads.go). A separate goroutine copies the write-ahead log back into the file, so that commits do
+// not have to (checkpoint.go). After an I/O error, the store acknowledges no further write. It calls Options.OnFatal,
+// and the process should end so that the next start recovers the database. A full disk is different: the store returns
+// store.ErrFull for writes until there is space again.
 //
 // # The guarantee
 //
-// The schema, not this package, refuses a double booking: a partial unique index and two triggers in
-// migrations/0001_first.sql, which bind any program that writes to the file. error.go translates their refusal into
-// store.ErrSlotTaken, and Check searches for violations by another method.
+// The schema, not this package, refuses a double booking, with a partial unique index and two triggers in
+// migrations/0001_first.sql. They apply to any program that writes to the file. error.go translates their refusal into
+// store.ErrSlotTaken. Check searches for violations by another method.
 //
 // # Files
 //
 // The log of the database (-wal, -shm) is in the same directory, and the copies taken before upgrades are in
-// SnapshotDir. All files are 0600. Only SQLite may open the live file: closing any other descriptor of it would drop
-// the locks.
+// SnapshotDir. All files have mode 0600. Only SQLite may open the live file: closing any other descriptor of it would
+// drop the locks.
 package sqlite
 
 import (
@@ -39,10 +39,10 @@ import (
 	"holdfast/store/table"
 )
 
-// Options of Open. Only Path is required.
+// Options configures Open. Only Path is required.
 type Options struct {
 	Path string // of the database file; its directory must exist
-	// Logger receives migrations and failures, never personal data. Nil discards.
+	// Logger receives messages about migrations and failures, never personal data. Nil discards them.
 	Logger *slog.Logger
 	// Readers is the number of connections for reading. 0 means 4.
 	Readers int
@@ -51,10 +51,10 @@ type Options struct {
 	QueueSize int
 	// SnapshotDir receives a copy of the database before an upgrade. Empty means "backups" next to the database.
 	SnapshotDir string
-	// OnFatal is called once, from a goroutine that must not be blocked, when the store can no longer write.
+	// OnFatal is called once, when the store can no longer write. It must not block.
 	OnFatal func(error)
 
-	checkpointPages int // about how many pages the log grows between two checkpoints; 0 means 2000, which are 8 MB
+	checkpointPages int // approximate growth of the log, in pages, between two checkpoints; 0 means 2000 (8 MB)
 }
 
 // Store is the open database. See store.Store.
@@ -75,8 +75,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the database, creates it if it is missing, and migrates its schema. ctx bounds the opening. It returns
-// ErrDamaged if the file cannot be read as a database. It returns ErrSchema if its schema was weakened.
+// Open opens the database, creates it if it is missing, and migrates its schema. ctx limits only the opening. Open
+// returns ErrDamaged if the file cannot be read as a database, and ErrSchema if its schema was weakened.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, migrations)
 }
@@ -151,8 +151,8 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	return s, nil
 }
 
-// dsn returns the file and the settings of each of its connections. The page cache of 8 MB is allocated only as it
-// fills.
+// dsn returns the data source name: the file and the settings of every connection to it. SQLite allocates the page
+// cache of 8 MB only as it fills.
 func dsn(path string) string {
 	u := url.URL{Scheme: "file", Path: path}
 	return u.String() + "?" + strings.Join([]string{
@@ -168,8 +168,8 @@ func dsn(path string) string {
 	}, "&")
 }
 
-// durable refuses a connection that would lose acknowledged writes in a power cut, as on a file system without shared
-// memory, where SQLite silently does not use WAL mode.
+// durable returns an error if the connection could lose acknowledged writes in a power cut. For example, SQLite
+// silently does not use WAL mode on a file system without shared memory.
 func durable(ctx context.Context, c *conn) error {
 	mode, err := oneOn(ctx, c, (*row).Text, "PRAGMA journal_mode")
 	if err != nil {

@@ -70,7 +70,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A connection that would lose acknowledged writes in a power cut is refused, for whatever reason.
+// TestOpenRefusesWeakDurability checks that a connection with settings that could lose acknowledged writes in a power
+// cut is refused.
 func TestOpenRefusesWeakDurability(t *testing.T) {
 	for _, pragma := range []string{"synchronous(NORMAL)", "synchronous(OFF)", "journal_mode(DELETE)", "journal_mode(MEMORY)"} {
 		name, _, _ := strings.Cut(pragma, "(")

@@ -5,14 +5,14 @@ import (
 	"holdfast/store/table"
 )
 
-// tx is one request's view of the open transaction. It is a table.Writer and embeds the table.Tx with the methods of
-// the nouns.
+// tx is one request's view of the open transaction. It is a table.Writer, and embeds table.Tx, which has the methods of
+// store.Tx.
 type tx struct {
 	table.Tx
 	reads   reads
 	conn    *conn
 	over    bool // its function has returned
-	wrote   bool // a statement has succeeded; a refused one leaves nothing behind
+	wrote   bool // a statement has succeeded; a refused statement changes nothing
 	changes []store.Change
 	end     *chainEnd // of the audit chain; the writer owns it
 }
@@ -39,13 +39,13 @@ func (t *tx) Exec(query string, args ...any) (int64, error) {
 	return n, err
 }
 
-// Later implements table.Writer. A statement costs no round trip here, so it runs at once.
+// Later implements table.Writer. A statement costs no round trip here, so Later runs it immediately.
 func (t *tx) Later(query string, args ...any) error { return t.run(query, args...) }
 
 // Changed implements table.Writer.
 func (t *tx) Changed(c store.Change) { t.changes = append(t.changes, c) }
 
-// run executes a statement whose count does not matter.
+// run executes a statement and ignores the number of changed rows.
 func (t *tx) run(query string, args ...any) error {
 	_, err := t.Exec(query, args...)
 	return err

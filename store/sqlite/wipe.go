@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// wipe writes zeros into the unused parts of the pages from first to last. It reads and writes them as the table
-// sqlite_dbpage, in the transaction like any row.
+// wipe writes zeros into the unused parts of the pages from first to last. It reads and writes the pages as rows of the
+// table sqlite_dbpage, inside the transaction.
 func (t *tx) wipe(ctx context.Context, first, last int) error {
 	for n := first; n <= last; n++ {
 		var page []byte
@@ -24,10 +24,10 @@ func (t *tx) wipe(ctx context.Context, first, last int) error {
 	return nil
 }
 
-// tidy zeroes the unused parts of a page of a tree and reports whether they had any other content. The layout is that
-// of "Database File Format", section 1.6: a header, the pointers to the cells, a gap, and the cells with freed blocks
-// between them. A page outside the trees begins with the number of another page, whose first byte is 0 in a file of
-// less than 64 GiB. tidy does not change it: SQLite writes such pages in full.
+// tidy zeroes the unused parts of a b-tree page and reports whether they had any other content. The layout of such a
+// page is described in "Database File Format", section 1.6: a header, the pointers to the cells, a gap, and the cells
+// with freed blocks between them. Any other page begins with the number of another page, whose first byte is 0 in a
+// file of less than 64 GiB. tidy does not change such a page, because SQLite writes it in full.
 func tidy(page []byte, first bool) (changed bool) {
 	header := 0
 	if first {
@@ -69,7 +69,7 @@ func tidy(page []byte, first bool) (changed bool) {
 	return changed
 }
 
-// reserved returns how many bytes at the end of each page SQLite does not use. Files of this program have none.
+// reserved returns the number of bytes at the end of a page that SQLite does not use. Files of this program have none.
 func reserved(page []byte, first bool) byte {
 	if first {
 		return page[20]

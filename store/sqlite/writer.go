@@ -15,19 +15,21 @@ import (
 	"holdfast/store"
 )
 
-// maxBatch bounds how long the first request of a batch waits for the last. Beyond a few hundred requests, sharing
-// the fsync with more makes no noticeable difference.
+// maxBatch is the maximum number of requests in a batch. It limits how long the first request waits for the commit.
+// With more than a few hundred requests, a shared fsync saves no noticeable time.
 const maxBatch = 256
 
 // writer changes the database with group commit. One goroutine takes all queued requests, runs them in one
-// transaction, and answers all of them after the one fsync. It never waits for further requests, so a lone caller waits
-// for no other request. If the turn is free, the caller takes it and does not even wait for the goroutine.
+// transaction, and answers all of them after the one fsync. It never waits for further requests, so a single caller
+// does not wait for others. If no request is being written, the caller takes the turn and runs its request in its own
+// goroutine.
 //
-// Two rules isolate the requests in a batch from each other. If a constraint or the request's own error refuses a
-// request, the writer undoes that request: most have written nothing by then. If one has, the writer rolls the batch
-// back and runs it again with a savepoint for each request, because a savepoint copies every page that the request
-// changes, and refusals are rare. Any other error may have undone more than one statement, so it ends the batch:
-// nothing more runs, everything is rolled back, and every request in it returns the error.
+// Two rules isolate the requests in a batch from each other. If a constraint refuses a statement of a request, or its
+// function returns an error, the writer undoes that request. Usually the request has not written anything yet. If it
+// has, the writer rolls the batch back and runs it again with a savepoint for each request. It does not always use
+// savepoints, because a savepoint copies every page that the request changes, and refusals are rare. Any other error
+// may have undone more than one statement, so it ends the batch: nothing more runs, everything is rolled back, and
+// every request in the batch returns the error.
 type writer struct {
 	conn    *conn
 	log     *slog.Logger
@@ -36,29 +38,29 @@ type writer struct {
 	checkpoint *checkpoint
 	feed       *feed
 
-	mu     sync.RWMutex // guards closed against a send on the closed queue
+	mu     sync.RWMutex // guards closed, so that no request is sent on the closed queue
 	closed bool
 	queue  chan *request
 	turn   chan struct{} // holds one token while no request writes
 	done   chan struct{} // closed when the goroutine has ended
 
 	dead    atomic.Pointer[error] // why the store no longer writes
-	commits store.Durations       // of COMMIT: the log is written and synced
+	commits store.Durations       // of COMMIT, in which the log is written and synced
 
 	// The fields below, and conn, belong to the goroutine that has the turn.
-	batch   []*request     // those whose answers wait for the commit
+	batch   []*request     // the requests whose answers wait for the commit
 	changes []store.Change // the changes of the batch, in order
 	chain   chainEnd       // the head of the audit chain, including the batch
 	current *request       // the request whose function runs now
 	careful bool           // each request of this batch has a savepoint
-	again   []*request     // those of the batch that repeat has not run yet
+	again   []*request     // the requests of the batch that repeat has not run yet
 }
 
 // request is one call of Write.
 type request struct {
 	*store.WriteCall
-	isTrial bool         // it is undone, so it gets a savepoint from the beginning
-	then    func() error // runs after the commit, before the next write; its error is the answer
+	isTrial bool         // it will be undone, so it gets a savepoint in the first run
+	then    func() error // runs after the commit, before the next write; the request returns its error
 }
 
 // write runs fn immediately if no other request writes. Otherwise it queues fn and waits for its outcome.
@@ -66,7 +68,7 @@ func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
 	return w.do(ctx, &request{WriteCall: store.NewWriteCall(fn), isTrial: store.Trial(ctx) != nil})
 }
 
-// do is write for an existing request.
+// do works like write, but for an existing request.
 func (w *writer) do(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -128,7 +130,7 @@ func (w *writer) close() {
 	<-w.done
 }
 
-// run serves the queue. The caller passes it the turn.
+// run takes requests from the queue, batch by batch, until the queue is closed. It has the turn when it starts.
 func (w *writer) run() {
 	defer func() {
 		if w.current == nil {
@@ -142,8 +144,8 @@ func (w *writer) run() {
 	}()
 	ours := true
 	for {
-		// While several callers arrive together, the goroutine keeps the turn: a caller that took it would make the
-		// others wait for a commit that they could have shared.
+		// While batches have several requests, the goroutine keeps the turn. If a caller took the turn, the others
+		// would wait for its commit, which they could have shared.
 		if ours && len(w.batch) <= 1 {
 			w.turn <- struct{}{}
 			ours = false
@@ -161,7 +163,7 @@ func (w *writer) run() {
 	}
 }
 
-// commit runs one batch: first, and then the requests that next returns, until it returns nil.
+// commit runs one batch: the request first, and then the requests that next returns, until next returns nil.
 func (w *writer) commit(first *request, next func() *request) {
 	clear(w.batch)
 	w.batch, w.changes, w.careful = w.batch[:0], nil, false
@@ -218,7 +220,7 @@ func (w *writer) commit(first *request, next func() *request) {
 	w.checkpoint.committed(executed)
 }
 
-// countChanges numbers the changes of the batch and writes the last number in the same commit.
+// countChanges numbers the changes of the batch and stores the last number in the same transaction.
 func (w *writer) countChanges() error {
 	if len(w.changes) == 0 {
 		return nil
@@ -229,7 +231,7 @@ func (w *writer) countChanges() error {
 	return err
 }
 
-// waiting returns the next request in the queue; nil when it is time to commit.
+// waiting returns the next request in the queue, or nil if it is time to commit.
 func (w *writer) waiting() *request {
 	if len(w.batch) >= maxBatch {
 		return nil
@@ -242,14 +244,14 @@ func (w *writer) waiting() *request {
 	}
 }
 
-// errRepeat reports that a refused request has to be undone, and has no savepoint.
+// errRepeat means that a refused request must be undone but has no savepoint.
 var errRepeat = errors.New("the batch must run again")
 
 // runOne runs r in the open transaction and stores its outcome in r.Err. It returns errRepeat, or an error that ends
 // the batch.
 //
-// The first request of a batch opens the transaction and never needs a savepoint: until the second starts, a rollback
-// undoes only the first. So a lone caller runs in a plain transaction.
+// The first request of a batch opens the transaction and never needs a savepoint: until the second request starts, a
+// rollback undoes only the first. So a single request runs in a plain transaction.
 func (w *writer) runOne(r *request) error {
 	first := len(w.batch) == 1
 	saved := !first && (w.careful || r.isTrial)
@@ -294,7 +296,7 @@ func (w *writer) runOne(r *request) error {
 	return err
 }
 
-// repeat rolls the batch back and runs its requests again, each with a savepoint.
+// repeat rolls the batch back and runs its requests again, each with a savepoint except the first.
 func (w *writer) repeat() error {
 	if _, err := w.conn.exec("ROLLBACK"); err != nil {
 		return err
@@ -312,8 +314,8 @@ func (w *writer) repeat() error {
 	return nil
 }
 
-// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit starts
-// the log from the beginning. Little work is left, because a checkpoint has just run.
+// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit overwrites
+// the log from its beginning. This takes little time, because a checkpoint has just run.
 func (w *writer) shorten() {
 	if !w.checkpoint.tooLong(len(w.queue) > 0) {
 		return
@@ -326,7 +328,7 @@ func (w *writer) shorten() {
 }
 
 // finish empties the log and closes the file, after the goroutine has ended and the pool is closed. If it cannot copy
-// the log back, for example on a full disk, the next start finds it there.
+// the log back, for example because the disk is full, the log stays for the next start.
 func (w *writer) finish() error {
 	w.conn.fault = nil
 	if w.dead.Load() == nil {
@@ -337,7 +339,7 @@ func (w *writer) finish() error {
 	return w.conn.close()
 }
 
-// call runs the function of r. It also reports whether a statement of it may have changed the database.
+// call runs the function of r. It also reports whether a statement of the function may have changed the database.
 func (w *writer) call(r *request) (wrote bool, err error) {
 	t := newTx(w.conn, &w.chain)
 	defer func() {

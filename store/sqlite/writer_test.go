@@ -14,8 +14,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// Every test in this file runs inside a synctest bubble: synctest.Wait returns when each caller waits for its turn,
-// so the test decides which requests share a batch. It also proves that the store works in one.
+// Every test in this file runs inside a synctest bubble: synctest.Wait returns when every caller waits for its turn. So
+// the test decides which requests share a batch. The tests also prove that the store works in a bubble.
 
 // testStore is a store whose writer can be paused.
 type testStore struct {
@@ -47,8 +47,8 @@ func newTestStore(t *testing.T, o Options) *testStore {
 	return b
 }
 
-// hold makes the writer wait inside the first function of a batch until let is called. Its goroutine has released
-// the turn by then, so this is a single caller, without others in its batch.
+// hold keeps the turn inside the function of a request until let is called. The request runs in its caller's goroutine,
+// so no other request is in its batch.
 func (b *testStore) hold(wg *sync.WaitGroup) {
 	synctest.Wait()
 	wg.Go(func() {
@@ -85,7 +85,7 @@ func TestFullQueueRefusesWrite(t *testing.T) {
 	inBubble(t, Options{QueueSize: 3}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
-		// Three fit into the queue, and one more is already out of it, next in turn.
+		// Three requests fit into the queue. The writer has already taken one more from the queue, and it runs next.
 		errs := make([]error, 6)
 		for n := range errs {
 			wg.Go(func() { errs[n] = b.insert(context.Background(), int64(n)) })
@@ -135,7 +135,8 @@ func TestWriteHonoursContextWhileWaiting(t *testing.T) {
 	})
 }
 
-// one batch: a valid request, one that ends the batch, and a valid one after it.
+// TestOtherErrorAbortsBatch runs one batch with a valid request, a request that ends the batch, and another valid
+// request.
 func TestOtherErrorAbortsBatch(t *testing.T) {
 	for name, poison := range map[string]func(tx *tx) error{
 		"a statement fails, and the function hides it": func(tx *tx) error {
@@ -189,8 +190,8 @@ func TestBatchSharesOneCommit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
-		// A rejected request first, so that the following ones must survive its ROLLBACK TO, and one that sees the
-		// others.
+		// The first request fails, and the following ones must survive its rollback. The last request reads the rows of
+		// the others.
 		wg.Go(func() {
 			if err := b.Write(context.Background(), func(tx store.Tx) error {
 				return errors.Join(tx.InsertAppointment(context.Background(), benchAppointment(0)), errors.New("no"))
@@ -227,7 +228,8 @@ func TestBatchSharesOneCommit(t *testing.T) {
 	})
 }
 
-// A request that has written and is refused leaves nothing behind. The others of its batch run again and are committed.
+// TestRefusalAfterWriteSparesBatch checks that a request that has written and is then refused changes nothing. The
+// other requests of its batch run again and are committed.
 func TestRefusalAfterWriteSparesBatch(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
@@ -269,7 +271,8 @@ func TestRefusalAfterWriteSparesBatch(t *testing.T) {
 	})
 }
 
-// refusalOf returns the request's own error; the database finds ErrSlotTaken itself.
+// refusalOf returns the error that a request's function should return: none for ErrSlotTaken, because the database
+// returns that error itself.
 func refusalOf(err error) error {
 	if err == store.ErrSlotTaken {
 		return nil
@@ -277,7 +280,8 @@ func refusalOf(err error) error {
 	return err
 }
 
-// A request that ends its goroutine while its batch runs again leaves no caller without an answer.
+// TestGoexitInRepeatedBatchAnswersAll checks that every caller gets an answer if a request ends its goroutine while its
+// batch runs again.
 func TestGoexitInRepeatedBatchAnswersAll(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
@@ -318,7 +322,8 @@ func TestGoexitInRepeatedBatchAnswersAll(t *testing.T) {
 	})
 }
 
-// In the queue, a function runs on the writer's goroutine, which it can end as t.FailNow does.
+// TestWriterSurvivesGoexit checks that the writer continues after a queued function has ended the writer's goroutine,
+// as t.FailNow does.
 func TestWriterSurvivesGoexit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
@@ -348,7 +353,8 @@ func TestWriterSurvivesGoexit(t *testing.T) {
 	})
 }
 
-// A refused caller who had the turn does not run others on its goroutine.
+// TestLoneCallerRunsOnlyItsWrite checks that a caller that has the turn does not run the requests of other callers in
+// its goroutine, even if its own request fails.
 func TestLoneCallerRunsOnlyItsWrite(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup

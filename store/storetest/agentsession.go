@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// testAgentSession: AgentSession finds a session by any of its names until it is too old, the latest first, and
-// without the notes about the patient.
+// testAgentSession checks that AgentSession finds a session by any of its names until it is too old. Of several
+// sessions it returns the latest, without the notes about the patient.
 func testAgentSession(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()
@@ -68,7 +68,7 @@ func testAgentSession(t *testing.T, h Harness) {
 	for i := range 4 {
 		put(store.AgentSession{At: monday.Add(time.Duration(i) * time.Hour)}, fmt.Sprint("m", i))
 	}
-	for round, gone := range []int{2, 2, 1, 0} { // a, b, e, m0 and m1; m2 was recorded at that very instant
+	for round, gone := range []int{2, 2, 1, 0} { // a, b, e, m0 and m1; m2 was recorded exactly at the instant
 		n := 0
 		write(t, s, func(tx store.Tx) (err error) {
 			n, err = tx.ForgetAgentSessions(ctx, monday.Add(2*time.Hour), 2)

@@ -99,8 +99,8 @@ func testAppointment(t *testing.T, h Harness) {
 	t.Run("latest web booking", func(t *testing.T) { latestWebBooking(t, h.open(t)) })
 }
 
-// complete fills every field. A text that it does not set gets the name of its field, so that a new field is tested
-// without an edit here.
+// complete fills every field of a. A text field that it does not set explicitly gets the name of the field, so that a
+// new field is tested without a change here.
 func complete(a store.Appointment) store.Appointment {
 	a = buffered(a, 10, 20)
 	a.Overbook, a.OverbookReason = true, "a reason"
@@ -190,7 +190,7 @@ func pageAppointments(t *testing.T, s store.Store) {
 	var want []string
 	write(t, s, func(tx store.Tx) error {
 		want = want[:0]
-		for i := range 12 { // three specialists at each of four times: the id breaks the tie
+		for i := range 12 { // three specialists at each of four times; equal times sort by id
 			a := booking([]string{"ada", "ben", "cleo"}[i%3], "checkup", 30*(i/3), 30)
 			if err := tx.InsertAppointment(t.Context(), a); err != nil {
 				return err
@@ -331,7 +331,7 @@ func byTaken(a, b store.Taken) int {
 		fmt.Sprintf("%s %d %d %s", b.SpecialistID, b.SlotStart.Unix(), b.Seat, b.AppointmentID))
 }
 
-// bookedOnline: BookedOnline lists the newest first, without bookings by the desk.
+// bookedOnline checks that BookedOnline lists the newest bookings first and omits bookings by the desk.
 func bookedOnline(t *testing.T, s store.Store) {
 	clinic(t, s)
 	at := func(minutes int, source store.Source, specialist string, start int) store.Appointment {

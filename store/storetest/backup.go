@@ -16,7 +16,7 @@ func testBackup(t *testing.T, h Harness) {
 	mustInsert(t, s, booking("ada", "checkup", 0, 30))
 	dir := t.TempDir()
 
-	// Other goroutines write during the backup.
+	// Other goroutines write while the backup runs.
 	var wg sync.WaitGroup
 	for worker := range 4 {
 		wg.Go(func() {

@@ -74,7 +74,7 @@ func blocks(t *testing.T, s store.Store) {
 	wantBlocks("brought back", away, lunch)
 }
 
-// oldBlocks: a block that ended long ago stays stored, but Schedule omits it.
+// oldBlocks checks that Schedule omits a block that ended long ago, although the block is still stored.
 func oldBlocks(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Millisecond)
@@ -97,7 +97,7 @@ func oldBlocks(t *testing.T, s store.Store) {
 	}), nil)
 }
 
-// blockSets: DeleteBlocks removes the blocks of one form and no others.
+// blockSets checks that DeleteBlocks removes the blocks of one set and no others.
 func blockSets(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, from := t.Context(), time.Now().UTC().Truncate(time.Millisecond)

@@ -134,7 +134,7 @@ func testChain(t *testing.T, h Harness) {
 			}
 			wantErr(t, "after it", appendEntry(s, fmt.Sprint("e", serial.Add(1))), nil)
 		}
-		wantChain(t, s, before.Position+2+2) // both of her entries, and the two after
+		wantChain(t, s, before.Position+2+2) // the erasures of two entries, and the two entries added after them
 	})
 }
 
@@ -161,9 +161,9 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 		"digest":   {entry + "digest = hash WHERE id = 'e3'", "link 3, entry e3, was altered"},
 		"hash":     {entry + "hash = digest WHERE id = 'e3'", "link 3, entry e3, was altered"},
 		"position": {entry + "position = 30 WHERE id = 'e3'", "link 3 is missing"},
-		"twice":    {entry + "position = 2 WHERE id = 'e3'", "claims link 2, which is another's"},
+		"twice":    {entry + "position = 2 WHERE id = 'e3'", "claims link 2, which belongs to another entry"},
 		"added": {"INSERT INTO audit_entries (id, at, actor, action, subject, reason) VALUES ('mine', 0, '', '', " +
-			"'', '')", "entry mine was added beside it"},
+			"'', '')", "entry mine is not part of the chain"},
 		"exchanged": {entry + "position = 9 - position WHERE id IN ('e4', 'e5')", "link 4, entry e5, was altered"},
 
 		"the first is deleted": {"DELETE FROM audit_entries WHERE id = 'e1'", "link 1 is missing"},
@@ -171,9 +171,9 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 		"the last is deleted":  {"DELETE FROM audit_entries WHERE id = 'e9'", "link 10 is missing"},
 		"the head is deleted":  {"DELETE FROM audit_head", "the head of the chain is missing"},
 		"the head's position": {"UPDATE audit_head SET position = 9",
-			"link 10 is not the one that was written last"},
+			"link 10 is not the link that was written last"},
 		"the head's hash": {"UPDATE audit_head SET hash = (SELECT hash FROM audit_entries WHERE id = 'e3')",
-			"link 10 is not the one that was written last"},
+			"link 10 is not the link that was written last"},
 		"an erasure is deleted": {"DELETE FROM audit_erasures WHERE entry = 6",
 			"link 6, entry e6: its reason, before or after"},
 		"an erasure's entry": {"UPDATE audit_erasures SET entry = 5",
@@ -189,7 +189,8 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 		t.Run(name, func(t *testing.T) {
 			s, run := open(t)
 			defer s.Close()
-			// Links 1 to 8 are e1 to e8, of which e6 is about a person; 9 is her erasure, and 10 is e9.
+			// Links 1 to 8 are e1 to e8. Entry e6 is about a person. Link 9 is the erasure of that entry, and link 10
+			// is e9.
 			for i := 1; i <= 8; i++ {
 				wantErr(t, "AppendAudit", appendEntry(s, fmt.Sprint("e", i)), nil)
 			}

@@ -94,7 +94,7 @@ func testChange(t *testing.T, h Harness) {
 		cancelled.Status, cancelled.Version, cancelled.CancelledAt = store.Cancelled, 5, monday
 		for i, step := range []struct {
 			what          store.Kind
-			row           *store.Appointment // nil means inserted above
+			row           *store.Appointment // nil means the inserted appointment
 			before, after *store.Taken
 		}{
 			{store.KindCreated, nil, nil, a.Takes()},
@@ -207,7 +207,7 @@ func sameTaken(a, b *store.Taken) bool {
 	return *a == *b
 }
 
-// nounsAreTold changes one row of every noun that a process may cache, and expects a change of each.
+// nounsAreTold changes one row of every noun that a process may cache, and expects a change of each noun in the feed.
 func nounsAreTold(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()
@@ -286,8 +286,8 @@ func nounsAreTold(t *testing.T, s store.Store) {
 }
 
 // memoryFollows changes a few appointments concurrently, so that many changes share a commit, and builds a copy in
-// memory from the feed. Each Write must find its own change there when it returns, and at the end the copy must equal
-// the database.
+// memory from the feed. When a Write returns, the copy must have its change. At the end, the copy must equal the
+// database.
 func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 	t.Helper()
 	clinic(t, s)
@@ -376,7 +376,7 @@ func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 	}
 }
 
-// readModifyWrite counts up to a limit from many goroutines. If writes were not serial, some would read the same
+// readModifyWrite counts up to a limit from many goroutines. If writes were not serial, several would read the same
 // count.
 func readModifyWrite(t *testing.T, s store.Store) {
 	clinic(t, s)

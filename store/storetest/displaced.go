@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// testDisplaced: the entries of an absence are not on the waiting list. DisplacedEntries lists them by absence and by
-// appointment, Erase removes those of the person, and ForgetWaitlist those that ended.
+// testDisplaced checks that the entries of an absence are not on the waiting list. DisplacedEntries lists them by
+// absence and by appointment. Erase removes those of the person, and ForgetWaitlist removes those that ended.
 func testDisplaced(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()

@@ -62,8 +62,7 @@ func cancelled(a store.Appointment) store.Appointment {
 	return a
 }
 
-// race inserts from n goroutines at the same time and returns how many succeeded. The guarantee must have refused the
-// others.
+// race inserts from n goroutines at the same time and returns how many succeeded. The guarantee must refuse the others.
 func race(t *testing.T, s store.Store, n int, racer func(i int) store.Appointment) int {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -141,7 +140,7 @@ func pairs(t *testing.T, s store.Store) {
 	} {
 		for turn, pair := range [][2]store.Appointment{{test.a, test.b}, {test.b, test.a}} {
 			t.Run(fmt.Sprintf("%s/%d", test.name, turn), func(t *testing.T) {
-				// A week of its own for every pair.
+				// Each pair gets a separate week.
 				days := time.Duration((2*i+turn)*7*24) * time.Hour
 				first, second := moved(pair[0], days), moved(pair[1], days)
 				first.ID, second.ID = first.ID+fmt.Sprint(turn), second.ID+fmt.Sprint(turn)

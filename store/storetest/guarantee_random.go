@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// A day is 288 ticks of five minutes. The oracle marks ticks instead of comparing instants, so that it cannot share a
-// mistake with the predicate under test.
+// ticks is a day of 288 ticks of five minutes. The oracle marks ticks and does not compare instants, so it cannot have
+// the same mistake as the predicate under test.
 type ticks [288]bool
 
 func paint(from, to int) (day ticks) {
@@ -34,8 +34,8 @@ func (d ticks) meets(e ticks) bool {
 	return false
 }
 
-// fits is the oracle: both a and b may be booked if neither slot overlaps the other's busy time, or if they are
-// different seats of one session.
+// fits is the oracle. It reports whether both a and b may be booked: neither slot overlaps the other's busy time, or
+// they are different seats of one session.
 func fits(a, b store.Appointment) bool {
 	if a.ID == b.ID || a.SpecialistID != b.SpecialistID || a.Overbook || b.Overbook ||
 		a.Status != store.Confirmed || b.Status != store.Confirmed {
@@ -52,8 +52,8 @@ func fits(a, b store.Appointment) bool {
 
 var oracleDay = monday.Add(-4 * time.Hour)
 
-// againstOracle creates random calendars, one for each specialist, and compares the store with the oracle for every
-// single change: the store must accept no overlap and refuse no legal booking.
+// againstOracle creates random calendars, one for each specialist, and compares the store with the oracle after every
+// change. The store must not accept an overlap or refuse a valid booking.
 func againstOracle(t *testing.T, s store.Store) {
 	clinic(t, s)
 	calendars, agreed, refused := 0, 0, 0
@@ -110,7 +110,7 @@ func againstOracle(t *testing.T, s store.Store) {
 	}
 }
 
-// drawChange draws a new appointment, or a change of one in all, within one day.
+// drawChange draws a new appointment, or a change of an appointment in all, within one day.
 func drawChange(r *rapid.T, specialistID string, all []store.Appointment) (a store.Appointment, isNew bool) {
 	kind := rapid.SampledFrom([]struct {
 		id    string
@@ -190,7 +190,7 @@ func crowd(t *testing.T, s store.Store) {
 	}
 }
 
-// remembered stores the newest version of each appointment of one worker.
+// remembered replaces the appointment with a's id in mine and raises its version, or appends a.
 func remembered(mine []store.Appointment, a store.Appointment) []store.Appointment {
 	for i := range mine {
 		if mine[i].ID == a.ID {

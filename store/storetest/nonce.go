@@ -30,7 +30,7 @@ func testNonce(t *testing.T, h Harness) {
 		wantErr(t, "use", use(store.NonceUse{Nonce: fmt.Sprint("m", i), AppointmentID: "a3",
 			ExpiresAt: monday.Add(time.Duration(i) * time.Hour)}), nil)
 	}
-	for round, want := range []int{2, 1, 0} { // n1 and m0, then m1; m2 expires at that very instant
+	for round, want := range []int{2, 1, 0} { // n1 and m0, then m1; m2 expires exactly at the instant
 		n := 0
 		write(t, s, func(tx store.Tx) (err error) {
 			n, err = tx.ForgetNonces(ctx, monday.Add(2*time.Hour), 2)

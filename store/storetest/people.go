@@ -27,7 +27,7 @@ func mustIndex(t *testing.T, s store.Store, limit int) {
 	write(t, s, func(tx store.Tx) error { return tx.IndexPeople(t.Context(), limit) })
 }
 
-// scanPeople is FindPeople without an index.
+// scanPeople does the same as FindPeople, without an index.
 func scanPeople(t *testing.T, s store.Reader, q store.PersonQuery, specialistID string) (found []store.FoundPerson) {
 	t.Helper()
 	people := map[store.Identity]*store.FoundPerson{}
@@ -51,7 +51,7 @@ func scanPeople(t *testing.T, s store.Reader, q store.PersonQuery, specialistID 
 	return found
 }
 
-// findPeople returns everyone that FindPeople passes.
+// findPeople returns all people that FindPeople passes.
 func findPeople(t *testing.T, s store.Reader, q store.PersonQuery, specialistID string) (found []store.FoundPerson) {
 	t.Helper()
 	err := s.FindPeople(t.Context(), q, specialistID, func(f store.FoundPerson) bool {
@@ -62,7 +62,7 @@ func findPeople(t *testing.T, s store.Reader, q store.PersonQuery, specialistID 
 	return found
 }
 
-// randomPeople makes names, addresses and numbers that are often nearly equal.
+// randomPeople generates names, addresses and numbers that are often nearly equal.
 type randomPeople struct{ *rand.Rand }
 
 func (r randomPeople) of(all ...string) string { return all[r.IntN(len(all))] }
@@ -100,7 +100,7 @@ func (r randomPeople) patient() store.Patient {
 	}
 }
 
-// mistyped changes, drops, repeats or exchanges letters of a text.
+// mistyped changes, drops, repeats or transposes up to two letters of a text.
 func (r randomPeople) mistyped(text string) string {
 	letters := []rune(text)
 	for range r.IntN(3) {
@@ -122,7 +122,7 @@ func (r randomPeople) mistyped(text string) string {
 	return string(letters)
 }
 
-// query returns a search for a person, for a part of one, or for a random text.
+// query returns a search for a person, for a part of the person's data, or for a random text.
 func (r randomPeople) query(p store.Patient) string {
 	part := func(text string) string {
 		letters := []rune(text)
@@ -144,7 +144,7 @@ func (r randomPeople) query(p store.Patient) string {
 	return one()
 }
 
-// findRandomPeople books, changes, moves and erases random people, lets the index follow in random parts, and compares
+// findRandomPeople books, changes, moves and erases random people. It updates the index at random times, and compares
 // random searches with the scan.
 func findRandomPeople(t *testing.T, s store.Store, seed uint64) {
 	clinic(t, s)
@@ -159,7 +159,7 @@ func findRandomPeople(t *testing.T, s store.Store, seed uint64) {
 		known = append(known, r.patient())
 		return known[len(known)-1]
 	}
-	start := func() int { return (r.IntN(800) - 600) * 24 * 60 } // days, so that they are of many weeks
+	start := func() int { return (r.IntN(800) - 600) * 24 * 60 } // days, so that there are many weeks
 	for round := range 6 {
 		write(t, s, func(tx store.Tx) error {
 			for range 25 {
@@ -231,7 +231,8 @@ func compareNamed(t *testing.T, s store.Store, name, specialistID string) {
 	}
 }
 
-// findInEachWay: every kind of search finds its people, if the index has none of the appointments, some, or all.
+// findInEachWay checks that every kind of search finds the right people while the index has no appointments, some, and
+// all.
 func findInEachWay(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i, p := range []store.Patient{
@@ -263,8 +264,8 @@ func findInEachWay(t *testing.T, s store.Store) {
 	}
 }
 
-// eraseIndexed erases one of two people whose appointments are in the index. Nothing of the person is left in it, which
-// Check proves: each row of the index belongs to a person with appointments.
+// eraseIndexed erases one of two people whose appointments are in the index. Check then proves that the index has no
+// data of the person: each of its rows must belong to a person with appointments.
 func eraseIndexed(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe := store.Patient{Name: "Zoe Canary", Email: "zoe@canary.example", Phone: "030 123456", BirthDate: "1980-02-29"}
@@ -294,7 +295,8 @@ func eraseIndexed(t *testing.T, s store.Store) {
 	}
 }
 
-// indexInParts: PeopleIndexed counts what is indexed and what is not, and an index of everything stays as it is.
+// indexInParts checks that PeopleIndexed counts the appointments inside and outside the index, and that a complete
+// index does not change.
 func indexInParts(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i := range 5 {
@@ -312,7 +314,7 @@ func indexInParts(t *testing.T, s store.Store) {
 	}
 }
 
-// stopFinding: FindPeople passes the newest people first, and stops if each returns false.
+// stopFinding checks that FindPeople passes the newest people first, and stops if each returns false.
 func stopFinding(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i := range 20 {

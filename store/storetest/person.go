@@ -51,7 +51,7 @@ func testPerson(t *testing.T, h Harness) {
 	})
 }
 
-// eraseOpenSession erases a person who only waits for a session, by the number to call.
+// eraseOpenSession erases, by the phone number, a person who has only requested a session.
 func eraseOpenSession(t *testing.T, s store.Store) {
 	waits := func(id, name, phone string) store.Session {
 		return store.Session{ID: id, Owner: "client-of-" + id, Status: store.SessionRequested, Reason: "a cough",
@@ -137,9 +137,9 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	}
 }
 
-// eraseOneOfAVisit erases a person who shares an email with another person. While the email waits it stays: it
-// contains only ids of appointments, and the mailer writes it from their state at that time. An email about the
-// erased person only is blanked.
+// eraseOneOfAVisit erases a person who shares an email with another person. An unsent email stays: it contains only ids
+// of appointments, and the mailer writes its text from their state at that time. An email about the erased person only
+// is blanked.
 func eraseOneOfAVisit(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe, abe := booking("ada", "checkup", 0, 30), booking("ada", "checkup", 60, 30)
@@ -187,23 +187,27 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 		mustInsert(t, s, a)
 		theirs = append(theirs, a)
 	}
-	// Spelled differently, and recognised by the date of birth.
+	// This appointment has another spelling, but the same date of birth.
 	a := booking("ben", "checkup", 120, 30)
 	a.Patient = store.Patient{Name: "zoe  canary", Phone: "0171 55", BirthDate: zoe.BirthDate}
 	mustInsert(t, s, a)
 	asked, other := request("request-zoe", 0), request("request-abe", 60)
 	asked.Patient, other.Patient = zoe, abe
+	waits, stays := waiting("waits-zoe", 0), waiting("waits-abe", 60)
+	waits.Patient, stays.Patient = zoe, abe
 	write(t, s, func(tx store.Tx) error {
-		if err := tx.InsertBookingRequest(t.Context(), asked); err != nil {
-			return err
-		}
-		return tx.InsertBookingRequest(t.Context(), other)
+		return errors.Join(
+			tx.InsertBookingRequest(t.Context(), asked), tx.InsertBookingRequest(t.Context(), other),
+			tx.InsertWaitlistEntry(t.Context(), waits), tx.InsertWaitlistEntry(t.Context(), stays),
+			remember(t, tx, "request-zoe", zoe), remember(t, tx, "request-abe", abe),
+			remember(t, tx, "waits-zoe", zoe), remember(t, tx, "waits-abe", abe),
+		)
 	})
 
 	erased, err := eraseNow(t, s, store.Person{Of: []store.Identity{zoe.Identity()}})
 	wantErr(t, "Erase", err, nil)
-	want := store.Erased{Appointments: 3, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Requests: 1,
-		Notes: 2, Links: 1}
+	want := store.Erased{Appointments: 3, Operations: 1, Answers: 3, AuditEntries: 2, Sessions: 1, Requests: 1,
+		Waitlist: 1, Notes: 2, Links: 1}
 	if oneBrowser {
 		want.Sessions = 0
 	}
@@ -229,6 +233,18 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	if _, err := s.BookingRequest(t.Context(), "request-abe"); err != nil {
 		t.Errorf("the other person's request: %v", err)
 	}
+	for id, want := range map[string]error{"request-zoe": store.ErrNotFound, "waits-zoe": store.ErrNotFound,
+		"request-abe": nil, "waits-abe": nil} {
+		_, err := s.Recall(t.Context(), "s", id, time.Time{})
+		wantErr(t, "the stored answer about "+id, err, want)
+	}
+}
+
+// remember stores the answer to a request that changed a booking request or a waiting-list entry.
+func remember(t *testing.T, tx store.Tx, id string, p store.Patient) error {
+	body, err := json.Marshal(map[string]any{"id": id, "patient": p})
+	return errors.Join(err, tx.Remember(t.Context(), store.IdempotencyRecord{Scope: "s", Key: id, Status: 200,
+		Body: body, CreatedAt: monday}))
 }
 
 // leaveTraces gives a person two appointments and one row of every other kind.
@@ -275,7 +291,8 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 				Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
 			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note-" + name, Of: p.Identity(), Text: p.Notes,
 				Author: "user:u", CreatedAt: monday}),
-			// Before the desk had the address: only the name and the date of birth identify the person.
+			// The desk wrote this note before it had the address. Only the name and the date of birth identify the
+			// person.
 			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note2-" + name,
 				Of: store.Identity{Name: p.Name, BirthDate: p.BirthDate}, Text: p.Notes, Author: "user:u",
 				CreatedAt: monday}),
@@ -336,8 +353,8 @@ func everything(t *testing.T, s store.Store) string {
 	return b.String()
 }
 
-// said: notes and links are found by the folded name, on either side of a link. Patients passes each appointment's
-// patient once.
+// said checks that notes and links are found by the folded name, on either side of a link, and that Patients passes
+// each appointment's patient once.
 func said(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()

@@ -13,9 +13,9 @@ import (
 	"holdfast/store"
 )
 
-// RunQueue proves that a queue fulfils store.Queue, one subtest for each promise. open opens the queue in dir and
-// creates an empty one if there is none. The suite calls it again after Close to see what was durable. After every
-// subtest the suite opens the queue once more and compares the answers of its methods with each other.
+// RunQueue proves that a queue fulfils store.Queue, with one subtest for each promise. open opens the queue in dir and
+// creates an empty one if there is none. The suite calls open again after Close to read what was durable. After every
+// subtest, the suite opens the queue once more and compares the results of its methods with each other.
 func RunQueue(t *testing.T, open func(t testing.TB, dir string) store.Queue) {
 	for _, promise := range slices.Concat(queuePromises, takePromises, storyPromises, queueLifePromises) {
 		t.Run(promise.name, func(t *testing.T) {
@@ -46,10 +46,10 @@ type queue struct {
 	dir  string
 }
 
-// Context returns a context that never ends: the test's own context has ended when its cleanup runs.
+// Context returns a context that never ends, because the test's own context has ended when its cleanup runs.
 func (q *queue) Context() context.Context { return context.Background() }
 
-// nine is the instant of most tests.
+// nine is the instant at which most tests take place.
 var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 var allKinds = []store.OperationKind{store.UpstreamBook, store.UpstreamCancel, store.UpstreamReschedule,
@@ -192,8 +192,8 @@ func (q *queue) wantSame(got, want store.Operation) {
 	}
 }
 
-// difference lists the fields in which got differs from a stored copy of want: instants in UTC with millisecond
-// precision, the payload the same JSON value. Empty means no difference.
+// difference lists the fields in which got differs from a stored copy of want. A stored copy has instants in UTC with
+// millisecond precision, and a payload with the same JSON value. Empty means no difference.
 func difference(got, want store.Operation) string {
 	for _, at := range []*time.Time{&want.CreatedAt, &want.NextAttemptAt, &want.AttemptedAt, &want.FinishedAt,
 		&want.Deadline, &want.StartTime} {
@@ -236,7 +236,7 @@ func (q *queue) all(f store.OperationFilter) (list []store.Operation) {
 	}
 }
 
-// agrees compares the answers of the queue's methods with each other.
+// agrees compares the results of the queue's methods with each other.
 func (q *queue) agrees() {
 	q.Helper()
 	var counts store.OperationCounts

@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// againstPlainMap calls the queue and a plain map with the same random calls and compares every answer. A failure is
-// shrunk to the shortest sequence that still fails.
+// againstPlainMap makes the same random calls to the queue and to a plain map, and compares all results. After a
+// failure, rapid shrinks the calls to the shortest sequence that still fails.
 func againstPlainMap(q *queue) {
 	round := 0
 	rapid.Check(q.T, func(t *rapid.T) {
@@ -24,10 +24,10 @@ func againstPlainMap(q *queue) {
 				t.Fatalf("Remove: %v", err)
 			}
 		}
-		round++ // activity outlives its operation, so each round has ids of its own
+		round++ // activity outlives its operation, so each round has separate ids
 		m := &plainMap{
 			q: q, prefix: fmt.Sprintf("op-%05d-", round),
-			// Long before the tests run, so that no Prune removes the activity of operations removed now.
+			// This is long before the tests run, so no Prune removes the activity of operations that are removed now.
 			now: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC),
 			ops: map[string]store.Operation{}, stories: map[string][]string{}, erased: map[string]bool{},
 		}
@@ -203,7 +203,7 @@ func (m *plainMap) pass(t *rapid.T) {
 
 func (m *plainMap) reopen(*rapid.T) { m.q.reopen() }
 
-// agree compares the answers of all read methods.
+// agree compares the results of all read methods with the map.
 func (m *plainMap) agree(t *rapid.T) {
 	var want store.OperationCounts
 	for _, op := range m.ops {

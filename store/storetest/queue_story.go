@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// storyPromises cover the activity of an operation, and which data is removed or stays when the operation ends.
+// storyPromises cover the activity of an operation, and which data is removed when the operation ends.
 var storyPromises = []queuePromise{
 	{"Activity/oldest first, in UTC", func(q *queue) {
 		q.add(operationDue("op-1", store.UpstreamBook, nine),

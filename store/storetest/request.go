@@ -21,7 +21,8 @@ func request(id string, start int) store.BookingRequest {
 	}
 }
 
-// testProposedRequest: a proposal changes the time of an open request once, and only for the owner of its hold.
+// testProposedRequest checks that a proposal changes the time of an open request once, and only for the owner of its
+// hold.
 func testProposedRequest(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	r := request("proposed", 240)
@@ -108,7 +109,8 @@ func testRequest(t *testing.T, h Harness) {
 	}
 }
 
-// testRequestErased: Erase removes the person's requests, for every way to identify the person, and no others.
+// testRequestErased checks that Erase removes the person's requests and no others, for every way to identify the
+// person.
 func testRequestErased(t *testing.T, h Harness) {
 	for name, p := range map[string]store.Person{
 		"email": {Email: " jo@example.ORG "}, "phone": {Phone: "+49 (30) 1234567"}, "client": {Owner: "owner-of-r1"},

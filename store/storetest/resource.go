@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// testResource proves the guarantee for the resources of appointments: the database enforces it for every insert and
-// every update, and an appointment gets all of its resources or is not written.
+// testResource proves the guarantee for the resources of appointments. The database enforces it for every insert and
+// every update. An appointment that cannot get all of its resources is not written.
 func testResource(t *testing.T, h Harness) {
 	t.Run("every field is stored", func(t *testing.T) { resourcesKept(t, h.open(t)) })
 	t.Run("pairs", func(t *testing.T) { resourcePairs(t, h.open(t)) })

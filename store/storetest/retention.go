@@ -9,13 +9,14 @@ import (
 	"holdfast/store"
 )
 
-// testRetention: the Forget methods remove old rows by their age, up to a limit at a time, and no others.
+// testRetention checks that the Forget methods remove old rows by their age, at most limit rows at a time, and no
+// others.
 func testRetention(t *testing.T, h Harness) {
 	ctx := context.Background()
 	hour := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Hour) }
 	type forget func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Each case has rows of the hours 0 to 5, of which the even ones can be removed. The method removes those from
+	// Each case has rows of the hours 0 to 5. Those of the even hours can be removed. The method removes those from
 	// before hour 4.
 	for name, x := range map[string]struct {
 		put    func(tx store.Tx, n int) error

@@ -21,8 +21,8 @@ import (
 
 // Harness opens the backend under test.
 type Harness struct {
-	// Open opens the database that belongs to dir, which is empty at first. After Close, Open must find the same data
-	// again. The suite closes it.
+	// Open opens the database that belongs to dir, which is empty at first. After Close, another Open of dir must
+	// return the same data. The suite closes the store.
 	Open func(t testing.TB, dir string) store.Store
 }
 
@@ -68,7 +68,7 @@ func Run(t *testing.T, h Harness) {
 		{"Backup", testBackup},
 	} {
 		t.Run(noun.name, func(t *testing.T) {
-			t.Parallel() // each has its own databases, and waits for the disk
+			t.Parallel() // each subtest has its own databases, and mostly waits for the disk
 			noun.run(t, h)
 		})
 	}
@@ -149,7 +149,7 @@ func booking(specialistID, typeID string, start, minutes int) store.Appointment 
 	}
 }
 
-// buffered widens the busy time of a by the given minutes on each side.
+// buffered sets the busy time of a to its slot plus the given minutes before and after.
 func buffered(a store.Appointment, before, after int) store.Appointment {
 	a.BusyStart = a.SlotStart.Add(-time.Duration(before) * time.Minute)
 	a.BusyEnd = a.SlotEnd.Add(time.Duration(after) * time.Minute)
@@ -183,7 +183,7 @@ func mustInsert(t testing.TB, s store.Store, a store.Appointment) store.Appointm
 	return a
 }
 
-// wantErr fails unless err is want; nil wants none.
+// wantErr fails the test unless got wraps want. If want is nil, got must be nil.
 func wantErr(t testing.TB, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) || want == nil && got != nil {

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// testText writes texts as browsers, people and remote servers send them. Every backend stores the same: valid UTF-8
-// is unchanged, other bytes are replaced, and no text makes a write or a look-up fail.
+// testText writes texts as browsers, people and remote servers send them. Every backend must store the same text: valid
+// UTF-8 stays unchanged, and other bytes are replaced. No text may make a write or a look-up fail.
 func testText(t *testing.T, h Harness) {
 	s, ctx := h.open(t), t.Context()
 	clinic(t, s)

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// testUndo: a state is found by the appointment and the version that the change gave it, and together with the others
-// of its change. An earlier state of the same appointment stays until it expires.
+// testUndo checks that a state is found by its appointment and the version that the change gave the appointment, and
+// that the states of one change are listed together. An earlier state of the same appointment stays until it expires.
 func testUndo(t *testing.T, h Harness) {
 	s := h.open(t)
 	clinic(t, s)

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// waiting returns a waiting-list entry created the given minutes after the first.
+// waiting returns a waiting-list entry that is created the given number of minutes after monday.
 func waiting(id string, minutes int) store.WaitlistEntry {
 	return store.WaitlistEntry{
 		ID: id, AppointmentTypeID: "checkup", Owner: "owner-of-" + id, AppointmentID: "later",
@@ -120,7 +120,8 @@ func testWaitlist(t *testing.T, h Harness) {
 	wantErr(t, "the offer of one that was forgotten", err, store.ErrNotFound)
 }
 
-// testWaitlistErased: Erase removes the person's entries, for every way to identify the person, and no others.
+// testWaitlistErased checks that Erase removes the person's entries and no others, for every way to identify the
+// person.
 func testWaitlistErased(t *testing.T, h Harness) {
 	for name, p := range map[string]store.Person{
 		"email": {Email: " jo@example.ORG "}, "phone": {Phone: "+49 (30) 1234567"}, "client": {Owner: "owner-of-w1"},

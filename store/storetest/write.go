@@ -184,7 +184,7 @@ func testWrite(t *testing.T, h Harness) {
 		})
 		wantErr(t, "cancelled before the start", err, context.Canceled)
 		if ran {
-			t.Error("the function ran although its context was cancelled before")
+			t.Error("the function ran although its context was already cancelled")
 		}
 		_, err = s.Appointment(ctx, a.ID)
 		wantErr(t, "a question with a cancelled context", err, context.Canceled)
@@ -239,8 +239,8 @@ func testWrite(t *testing.T, h Harness) {
 	})
 }
 
-// neighbours writes from many goroutines at the same time, so that a backend with shared commits batches them. Every
-// third write succeeds; the others fail, each in one way.
+// neighbours writes from many goroutines at the same time, so that a backend with shared commits batches the writes.
+// Every third write succeeds. The others return an error, insert a refused row or panic.
 func neighbours(t *testing.T, s store.Store) {
 	clinic(t, s)
 	mustInsert(t, s, booking("cleo", "checkup", 0, 30))

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// namedAgentSession is a row of agent_sessions: the same session under one of its names.
+// namedAgentSession is a row of agent_sessions: a session under one of its names.
 type namedAgentSession struct {
 	store.AgentSession
 	name string
@@ -56,9 +56,9 @@ func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int)
 		SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }
 
-// eraseAgentSessions removes the sessions of a person. The table is small, so it reads the whole table.
-// blankAppointments removes the sessions that are found by an appointment. handles are further addresses and numbers of
-// the person.
+// eraseAgentSessions removes the sessions that have an email address or phone number of the person. handles has further
+// addresses and numbers of the person. The table is small, so the function reads the whole table. blankAppointments
+// removes the sessions that belong to an appointment.
 func (t *Tx) eraseAgentSessions(p store.Person, handles []store.Person) (err error) {
 	for _, handle := range handles {
 		if err := t.eraseAgentSessions(handle, nil); err != nil {

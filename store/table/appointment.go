@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// appointments has one row for each field of an appointment. Its insert is the hottest statement of the server: a plain
-// prepared INSERT without RETURNING.
+// appointments has one column for each field of an appointment. Its insert is the server's most frequent write, so it
+// is a plain prepared INSERT without RETURNING.
 var appointments = nounOf[store.Appointment]("appointments", "id",
 	derived("patient_search", func(a *store.Appointment) any { return store.SearchText(a.Patient) }),
 )
@@ -29,7 +29,8 @@ func (r Reads) Appointment(ctx context.Context, id string) (store.Appointment, e
 func (r Reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
 	var where Conditions
 	if !f.From.IsZero() {
-		// The first is the question. The second lets the index begin at the first slot that can reach From.
+		// The first condition selects the appointments. The second is for the index: it skips slots that start too
+		// early to reach From.
 		where.And("slot_end > ?", f.From)
 		where.And("slot_start > CAST(? AS BIGINT) - (SELECT COALESCE(max(reach_after_ms), 0) FROM specialists)", f.From)
 	}
@@ -126,7 +127,7 @@ func (t *Tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	return err
 }
 
-// truncated is a as a reader will find it: the database stores milliseconds.
+// truncated truncates the instants of a to milliseconds, as the database stores them.
 func truncated(a *store.Appointment) *store.Appointment {
 	for _, at := range []*time.Time{&a.SlotStart, &a.SlotEnd, &a.BusyStart, &a.BusyEnd} {
 		*at = time.UnixMilli(at.UnixMilli()).UTC()

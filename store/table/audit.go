@@ -9,16 +9,16 @@ import (
 
 var auditEntries = nounOf[store.AuditEntry]("audit_entries", "id")
 
-// AuditColumns are the columns of an audit entry. A backend adds those of the chain to them.
+// AuditColumns lists the columns of an audit entry. A backend adds the columns of the audit chain.
 var AuditColumns = auditEntries.names
 
 // ScanAudit reads AuditColumns.
 func ScanAudit(r Row) store.AuditEntry { return auditEntries.scan(r) }
 
-// AuditValues are the arguments for AuditColumns.
+// AuditValues returns the arguments for AuditColumns.
 func AuditValues(e *store.AuditEntry) []any { return auditEntries.values(e) }
 
-// Audit implements store.AuditReader. It searches words in Go, because lower() of SQLite has ASCII only.
+// Audit implements store.AuditReader. It searches for words in Go, because SQLite's lower() handles ASCII only.
 func (r Reads) Audit(ctx context.Context, f store.AuditFilter) (found []store.AuditEntry, next string, err error) {
 	n, batch := Limit(f.Limit), Limit(f.Limit)+1
 	if len(f.Words) > 0 {

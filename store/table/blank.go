@@ -8,11 +8,12 @@ import (
 	"holdfast/store"
 )
 
-// The changes of an erasure to the rows that it found, inside one transaction.
+// This file has the changes that an erasure makes to the rows that it found. Each runs inside one transaction.
 
 func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Time) (n int, err error) {
 	for _, f := range found {
-		// The sessions of agents name the patient by the upstream id, which the next statement removes.
+		// Agents' sessions contain the patient's upstream id. Find them now: a later statement removes that id from the
+		// appointment.
 		err := t.run(`DELETE FROM agent_sessions WHERE patient_id <> '' AND patient_id = (
 			SELECT lower(upstream_patient_id) FROM appointments WHERE id = ?)`, f.appointmentID)
 		if err != nil {
@@ -41,7 +42,7 @@ func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Ti
 }
 
 // blankSessions blanks the sessions of the person's clients, and those whose patient is the person. Only open sessions
-// have a patient, so the second search is short.
+// have patient data, so the second search reads few rows.
 func (t *Tx) blankSessions(ctx context.Context, e *erasure) (n int, err error) {
 	const blank = `UPDATE sessions SET client_id = '', outcome = '', reason = '', patient_name = '', patient_phone = '',
 		updated_at = ?, version = version + 1 WHERE `
@@ -82,7 +83,7 @@ func (t *Tx) blankOperations(ids []string) (int, error) {
 	return len(ids), nil
 }
 
-// removeAnswers reads each answer again: another answer may have its row since.
+// removeAnswers reads each answer again before it deletes it, because the row may have been reused for another answer.
 func (t *Tx) removeAnswers(ctx context.Context, rows []int64, traces store.Traces) (n int, err error) {
 	for _, row := range rows {
 		found := false

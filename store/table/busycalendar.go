@@ -28,7 +28,7 @@ func (t *Tx) DeleteBusyCalendar(_ context.Context, specialistID string) error {
 	return t.run(`DELETE FROM busy_calendars WHERE specialist_id = ?`, specialistID)
 }
 
-// PutBusyBlocks implements store.BusyCalendarWriter. It sends two statements, however many blocks change, because every
+// PutBusyBlocks implements store.BusyCalendarWriter. It changes any number of blocks with two statements, because every
 // other writer waits for them.
 func (t *Tx) PutBusyBlocks(ctx context.Context, specialistID string, wanted []store.Block) (changed bool, err error) {
 	if err := t.specialist(ctx, specialistID); err != nil {
@@ -59,7 +59,7 @@ func (t *Tx) PutBusyBlocks(ctx context.Context, specialistID string, wanted []st
 	return true, t.insertBusyBlocks(specialistID, come)
 }
 
-// insertBusyBlocks inserts the blocks of a specialist's own calendar. The specialist exists.
+// insertBusyBlocks inserts blocks from a specialist's external calendar. The specialist must exist.
 func (t *Tx) insertBusyBlocks(specialistID string, come []store.Block) error {
 	if len(come) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (t *Tx) insertBusyBlocks(specialistID string, come []store.Block) error {
 			end_at = excluded.end_at, reason = excluded.reason, set_id = excluded.set_id, source = excluded.source`, specialistID, string(store.BlockCalendar), list)
 }
 
-// jsonOf encodes an argument that is a list.
+// jsonOf encodes a list or a map as a JSON argument.
 func jsonOf(v any) (string, error) {
 	list, err := json.Marshal(v)
 	if err != nil {

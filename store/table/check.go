@@ -8,10 +8,10 @@ import (
 	"holdfast/store"
 )
 
-// Check reads the rows of a database and verifies the invariants that the schema promises, without the schema's
+// Check reads the rows of a database and verifies the invariants that the schema enforces. It does not use the schema's
 // predicates, indexes and triggers.
 type Check struct {
-	// Query runs a SELECT and calls each for every row. All questions must see one moment.
+	// Query runs a SELECT and calls each for every row. All queries must see the same snapshot of the database.
 	Query func(ctx context.Context, each func(Row), text string) error
 	// Violation receives each violation as readable text.
 	Violation func(format string, args ...any)
@@ -26,7 +26,7 @@ func (c Check) Rows(ctx context.Context) error {
 		return err
 	}
 	return c.none(ctx, []rule{
-		{"seat: appointment %s has a seat its type never had", `
+		{"seat: appointment %s has a seat that its type never had", `
 			SELECT a.id FROM appointments a JOIN appointment_types t ON t.id = a.appointment_type_id
 			WHERE a.seat < 0 OR a.seat >= t.largest_capacity`},
 		{"reach: appointment %s is outside the reach of its specialist's record", `
@@ -71,12 +71,12 @@ func (c Check) Resources(ctx context.Context) error {
 // HeadOfChain selects the head of the audit chain.
 const HeadOfChain = `SELECT position, hash FROM audit_head`
 
-// ScanHead reads HeadOfChain, or any other position and hash.
+// ScanHead reads a row of HeadOfChain, or of any other SELECT of a position and a hash.
 func ScanHead[R Row](r R) store.ChainHead {
 	return store.ChainHead{Position: r.Int64(), Hash: r.Hash()}
 }
 
-// Chain walks the audit chain.
+// Chain verifies the audit chain link by link.
 func (c Check) Chain(ctx context.Context) error {
 	var chain store.ChainCheck
 	var heads []store.ChainHead
@@ -105,10 +105,10 @@ func (c Check) Chain(ctx context.Context) error {
 	return nil
 }
 
-// rule is a violation and the SELECT of the rows that have it.
+// rule has the text of a violation and the SELECT that finds the rows with it.
 type rule struct{ words, text string }
 
-// none reports every row that a rule finds.
+// none reports a violation for every row that a rule finds.
 func (c Check) none(ctx context.Context, rules []rule) error {
 	for _, q := range rules {
 		if err := c.Query(ctx, func(r Row) { c.Violation(q.words, r.Text()) }, q.text); err != nil {
@@ -118,7 +118,7 @@ func (c Check) none(ctx context.Context, rules []rule) error {
 	return nil
 }
 
-// busy is a confirmed, non-overbook appointment as the guarantee sees it.
+// busy has the fields of a confirmed, non-overbook appointment that the guarantee depends on.
 type busy struct {
 	id, specialistID, typeID               string
 	seat                                   int
@@ -132,8 +132,8 @@ func (b busy) String() string {
 		b.id, b.typeID, at(b.slotStart), at(b.slotEnd), at(b.busyStart), at(b.busyEnd), b.seat)
 }
 
-// overlaps walks the appointments of each specialist or resource in order of their busy start, together with those
-// that have not ended. So it compares every pair that could overlap.
+// overlaps reads the appointments of each specialist or resource in the order of their busy start. It compares each
+// with the earlier ones whose busy time has not ended, so it compares every pair that could overlap.
 func (c Check) overlaps(ctx context.Context, whose, text string) error {
 	var open []busy
 	return c.Query(ctx, func(r Row) {
@@ -155,8 +155,9 @@ func (c Check) overlaps(ctx context.Context, whose, text string) error {
 	}, text)
 }
 
-// tooClose states the guarantee independently of the schema: the gap between two appointments is at least the larger
-// of the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
+// tooClose reports whether two appointments break the guarantee. It does not use the schema's predicate. The gap
+// between two appointments must be at least the larger of the first one's buffer after it and the second one's buffer
+// before it, unless they are different seats of one group session.
 func tooClose(a, b busy) bool {
 	if a.typeID == b.typeID && a.slotStart == b.slotStart && a.slotEnd == b.slotEnd {
 		return a.seat == b.seat

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// People compares the index of people with the appointments. The texts of the violations name no person.
+// People compares the index of people with the appointments. The violations contain no personal data.
 func (c Check) People(ctx context.Context) error {
 	if err := c.countIndexed(ctx); err != nil {
 		return err
@@ -30,11 +30,11 @@ func (c Check) People(ctx context.Context) error {
 	})
 }
 
-// countIndexed counts the appointments in the index: each of them has one row there.
+// countIndexed checks that each indexed appointment of a patient has exactly one row in the index.
 func (c Check) countIndexed(ctx context.Context) error {
 	return c.Query(ctx, func(r Row) {
 		if want, linked, have := r.Int64(), r.Int64(), r.Int64(); want != linked || want != have {
-			c.Violation("people: the index has %d appointments in %d rows, want %d", have, linked, want)
+			c.Violation("people: the index has %d appointments in %d rows instead of %d", have, linked, want)
 		}
 	}, `SELECT
 		(SELECT count(*) FROM appointments WHERE {row} <= indexed_to AND (patient_name <> '' OR patient_email <> ''
@@ -45,8 +45,9 @@ func (c Check) countIndexed(ctx context.Context) error {
 		FROM people_index`)
 }
 
-// peopleRows compares the terms and keys in the index with those of its people, and the keys of the terms with
-// those of the terms. It adds and subtracts a hash of each row, so that it needs no order and no memory.
+// peopleRows computes the terms and keys of the people in the index, and the keys of the terms, and compares them with
+// the stored ones. It adds a hash of each expected row and subtracts a hash of each stored row. So the order of the
+// rows does not matter, and no row stays in memory.
 func (c Check) peopleRows(ctx context.Context) error {
 	var keys, terms, termKeys int64
 	for _, read := range []struct {

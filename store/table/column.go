@@ -13,21 +13,22 @@ import (
 	"holdfast/store"
 )
 
-// column is one field of a noun. It is text, instant, or value and scan. Its functions get a pointer to the struct.
+// column is one column of a noun's table. It is a text, an instant, or any other type with value and scan. These
+// functions get a pointer to the struct.
 type column struct {
 	name    string
-	offset  uintptr // of the field of a text or an instant
+	offset  uintptr // offset of the field; only for a text or an instant
 	text    bool    // a text that is not NULL
 	instant bool    // in milliseconds
 	null    bool    // the zero instant is NULL
 
 	value func(unsafe.Pointer) any  // the argument of an INSERT or UPDATE
-	scan  func(unsafe.Pointer, Row) // nil for a column that is written and not read
+	scan  func(unsafe.Pointer, Row) // nil for a column that is written but not read
 	merge string                    // the value that an upsert sets; empty means the new value
 }
 
-// argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no
-// allocation.
+// argument returns the argument of an INSERT or UPDATE. For a text or an instant, it returns a pointer into v, which
+// needs no allocation.
 func (c *column) argument(v unsafe.Pointer) any {
 	switch {
 	case c.text:
@@ -57,20 +58,21 @@ func (c *column) into(v unsafe.Pointer, r Row) {
 	}
 }
 
-// derived is a column that is written from others and not read, such as the text that a search looks into.
+// derived returns a column that is computed from the fields of the struct. It is written but not read into the struct.
+// An example is the text for searches.
 func derived[T any](name string, value func(*T) any) column {
 	return column{name: name, value: func(v unsafe.Pointer) any { return value((*T)(v)) }}
 }
 
-// merged is a derived column whose value in an upsert is an expression.
+// merged returns a derived column. An upsert of an existing row sets it to the expression merge.
 func merged[T any](name string, value func(*T) any, merge string) column {
 	c := derived(name, value)
 	c.merge = merge
 	return c
 }
 
-// columnsOf returns one column for each field of a struct that begins at an offset. A column has the name of its field
-// in snake case and the kind of its type. A tag of the field changes this:
+// columnsOf returns one column for each field of a struct that begins at an offset. The name of a column is the name of
+// its field in snake case. The type of the field determines how the column is stored. A tag of the field changes this:
 //
 //	column:"client_id"        another name
 //	column:",null"            the zero instant or the empty text is NULL
@@ -90,7 +92,7 @@ func columnsOf(t reflect.Type, offset uintptr, prefix string) (all []column) {
 	return all
 }
 
-// snake returns a name like AppointmentTypeID as appointment_type_id.
+// snake converts a name to snake case: AppointmentTypeID becomes appointment_type_id.
 func snake(name string) string {
 	var b strings.Builder
 	isLower := func(i int) bool { return i < len(name) && 'a' <= name[i] && name[i] <= 'z' }
@@ -109,13 +111,13 @@ func columnOf(name string, t reflect.Type, offset uintptr, null bool) column {
 	switch {
 	case t.Kind() == reflect.String && !null:
 		c.text = true
-	case t.Kind() == reflect.String: // the id of another row: an empty id would refer to nothing
+	case t.Kind() == reflect.String: // the id of another row: an empty id would refer to no row
 		stores(&c, func(id string) any { return orNil(id != "", id) }, Row.Text)
 	case t == reflect.TypeFor[time.Time]():
 		c.instant = true
 	case t == reflect.TypeFor[json.RawMessage](): // an empty text is not JSON
 		stores(&c, func(b []byte) any { return orNil(len(b) > 0, string(b)) }, Row.JSON)
-	case t == reflect.TypeFor[store.Intake](): // it has its own zero
+	case t == reflect.TypeFor[store.Intake](): // its zero value is not the zero value of JSON
 		stores(&c, func(i store.Intake) any { return i.Packed() }, func(r Row) store.Intake {
 			return store.Unpacked[store.Intake](r.Text())
 		})
@@ -129,7 +131,7 @@ func columnOf(name string, t reflect.Type, offset uintptr, null bool) column {
 		stores(&c, asIs, Row.Int64)
 	case t.Kind() == reflect.Bool:
 		stores(&c, asIs, Row.Bool)
-	default: // a struct or a list in one text; the zero value is the empty text
+	default: // a struct or a list, stored as one text; the zero value is the empty text
 		field := func(v unsafe.Pointer) reflect.Value { return reflect.NewAt(t, unsafe.Add(v, offset)) }
 		c.value = func(v unsafe.Pointer) any { return store.Packed(field(v).Elem().Interface()) }
 		c.scan = func(v unsafe.Pointer, r Row) {
@@ -141,8 +143,8 @@ func columnOf(name string, t reflect.Type, offset uintptr, null bool) column {
 	return c
 }
 
-// stores sets how the field at the column's offset is written and read. The field's type has the layout of F. A look-up
-// by package reflect at each row would slow down every list.
+// stores sets how the field at the column's offset is written and read. The field's type must have the memory layout of
+// F. It uses the offset, because package reflect would slow down every list.
 func stores[F any](c *column, value func(F) any, scan func(Row) F) {
 	offset := c.offset
 	c.value = func(v unsafe.Pointer) any { return value(*(*F)(unsafe.Add(v, offset))) }
@@ -158,7 +160,7 @@ func orNil(isThere bool, v any) any {
 	return v
 }
 
-// definition is a table of columns and the texts made from it.
+// definition has the columns of a table and the SQL texts made from them.
 type definition struct {
 	name    string
 	columns []column
@@ -166,14 +168,15 @@ type definition struct {
 
 	names     string // the columns that are read
 	qualified string // the same, with the table's name, for a join
-	from      string // SELECT … FROM the table, for the rest of the text to follow
+	from      string // SELECT … FROM the table; the caller appends the rest of the text
 	insert    string
 	put       string // INSERT that replaces the row with the same key
-	update    string // of the row with an id and a version, which it moves on
+	update    string // updates the row with an id and a version
 }
 
-// define makes the columns of a struct and the texts of its table. keys are the names of the columns of its key. Each
-// further column replaces the one with its name, or comes after all others; without a value, it removes that column.
+// define returns the definition of the table for a struct. keys has the names of the key's columns, separated by ", ".
+// Each further column replaces the column with the same name, or comes after all others. A further column without a
+// value only removes the column with that name.
 func define(t reflect.Type, name, keys string, further []column) definition {
 	d := definition{name: name, columns: columnsOf(t, 0, "")}
 	for _, c := range further {
@@ -204,7 +207,7 @@ func define(t reflect.Type, name, keys string, further []column) definition {
 	return d
 }
 
-// values are the arguments of insert and put for the struct at v.
+// values returns the arguments of insert and put for the struct at v.
 func (d *definition) values(v unsafe.Pointer) []any {
 	args := make([]any, len(d.columns), len(d.columns)+2)
 	for i := range d.columns {
@@ -220,16 +223,16 @@ func (d *definition) into(v unsafe.Pointer, r Row) {
 	}
 }
 
-// noun is the table of a struct. The compiler writes each of its methods once for each T, so they only call those of
-// definition where they can: with all of that code here, the program was a megabyte larger.
+// noun is the table of a struct. The compiler generates each of its methods once for each T. So the methods call those
+// of definition where they can: otherwise the program would be a megabyte larger.
 type noun[T any] struct{ definition }
 
-// nounOf makes the noun of a struct; see define.
+// nounOf returns the noun of a struct (see define).
 func nounOf[T any](name, keys string, further ...column) *noun[T] {
 	return &noun[T]{define(reflect.TypeFor[T](), name, keys, further)}
 }
 
-// values are the arguments of insert and put.
+// values returns the arguments of insert and put for v.
 func (n *noun[T]) values(v *T) []any { return n.definition.values(unsafe.Pointer(v)) }
 
 // into reads a row into v.
@@ -254,7 +257,7 @@ func (n *noun[T]) one(ctx context.Context, s Querier, rest string, args ...any) 
 	return found, err
 }
 
-// list returns all rows that the rest of a SELECT finds, nil if there are none.
+// list returns all rows that the rest of a SELECT finds, or nil if there are none.
 func (n *noun[T]) list(ctx context.Context, s Querier, rest string, args ...any) (all []T, err error) {
 	err = s.Query(ctx, func(r Row) {
 		var none T

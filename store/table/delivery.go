@@ -15,8 +15,8 @@ func (r Reads) Deliveries(ctx context.Context, appointmentID string) ([]store.De
 	return deliveries.list(ctx, r.source, `WHERE appointment_id = ? ORDER BY sequence, operation_id`, appointmentID)
 }
 
-// PutDelivery implements store.DeliveryWriter. A new row gets the next number of its appointment; an update keeps the
-// number.
+// PutDelivery implements store.DeliveryWriter. A new row gets the appointment's next sequence number. An update does
+// not change the number.
 func (t *Tx) PutDelivery(_ context.Context, d store.Delivery) error {
 	return t.to.Later(`
 		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at, sequence)

@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// Text returns text as the database reads it. A text without ? and braces is returned unchanged.
+// Text translates text for the database. It returns a text without ? and braces unchanged.
 func (d Dialect) Text(text string) string {
 	if !strings.ContainsAny(text, "?{") {
 		return text
@@ -52,7 +52,8 @@ func (d Dialect) Text(text string) string {
 	return numbered(text)
 }
 
-// numbered replaces each ? by the number after the largest so far, and ?2 by $2, outside quotes, as SQLite counts them.
+// numbered replaces ?2 by $2, and each plain ? by $ and the number after the largest so far. SQLite counts arguments in
+// the same way. It does not change text in quotes.
 func numbered(text string) string {
 	var b strings.Builder
 	largest, quoted := 0, false
@@ -80,19 +81,19 @@ func numbered(text string) string {
 	return b.String()
 }
 
-// Conditions are the parts of a filter's WHERE.
+// Conditions has the conditions of a WHERE clause and their arguments.
 type Conditions struct {
 	Args  []any
 	parts []string
 }
 
-// And adds a part, whose arguments are ? in its text.
+// And adds a condition. Its text has a ? for each argument.
 func (c *Conditions) And(part string, args ...any) {
 	c.parts = append(c.parts, part)
 	c.Args = append(c.Args, args...)
 }
 
-// SQL returns the WHERE, or an empty string if there is no part.
+// SQL returns the WHERE clause, or an empty string if there is no condition.
 func (c *Conditions) SQL() string {
 	if len(c.parts) == 0 {
 		return ""

@@ -10,25 +10,25 @@ import (
 	"holdfast/store"
 )
 
-// Erase reads the whole database for traces of one person, which takes seconds in a large one. So it reads outside
-// transactions, a bounded part at a time. The writer changes only the rows that were found, again a bounded part at a
-// time. The last transaction searches the rows that were added since.
+// Erase reads the whole database for traces of one person. This takes seconds in a large database, so Erase reads
+// outside transactions, a bounded number of rows at a time. Its transactions change only the rows that it found, again
+// a bounded number at a time. The last transaction searches the rows that were added in the meantime.
 
 const (
-	eraseRead  = 2000 // rows of one question
+	eraseRead  = 2000 // rows of one query
 	eraseWrite = 200  // rows of one transaction
-	// eraseSlack is how far back the last transaction searches answers and operations, whose rows have no lasting
-	// order: their instants are the clocks of other callers.
+	// eraseSlack is how far back the last transaction searches answers and operations. Their rows have no reliable
+	// order, because their instants come from the clocks of other callers.
 	eraseSlack = time.Minute
 )
 
-// Erasure is a database from which Erase removes a person.
+// Erasure gives Erase access to a database.
 type Erasure struct {
 	Source
 	Write func(ctx context.Context, fn func(store.Tx) error) error
 
-	Begin func(store.Tx) error // runs first in every transaction; nil if there is nothing to do
-	Ended func()               // runs after every transaction except the last; nil if there is nothing to do
+	Begin func(store.Tx) error // runs first in every transaction; nil means none
+	Ended func()               // runs after every transaction except the last; nil means none
 }
 
 // erasure is the state of one Erase.
@@ -41,11 +41,11 @@ type erasure struct {
 	handles []store.Person   // addresses, numbers and owners that belong to this person only
 	erased  store.Erased
 
-	lastAppointment, lastAudit int64           // the rows up to which was read
-	operations                 map[string]bool // whose payload is blank
+	lastAppointment, lastAudit int64           // the last rows that were read
+	operations                 map[string]bool // ids of the operations with a blank payload
 }
 
-// Erase erases the rows as store.PersonEraser specifies. The backend removes the remains in its files.
+// Erase erases the rows as store.PersonEraser specifies. The backend must then remove the remains from its files.
 func Erase(
 	ctx context.Context, of Erasure, p store.Person, at time.Time, last func(store.Tx, store.Erased) error,
 ) (store.Erased, error) {
@@ -54,7 +54,7 @@ func Erase(
 	if err != nil {
 		return store.Erased{}, err
 	}
-	rest := max(0, len(found)-eraseWrite) // the last part is changed in the last transaction
+	rest := max(0, len(found)-eraseWrite) // the last transaction changes the rows after these
 	for _, step := range []func(context.Context) error{
 		e.audit, e.answers, e.outbox,
 		func(ctx context.Context) error {
@@ -85,15 +85,18 @@ func (e *erasure) find(ctx context.Context) (found []personal, err error) {
 	if err := e.findHandles(ctx, found); err != nil {
 		return nil, err
 	}
+	if err := e.findRows(ctx); err != nil {
+		return nil, err
+	}
 	return found, e.deliveriesOf(ctx, e.Source, found)
 }
 
-// know adds appointments of the person to the traces.
+// know adds appointments of the person to traces and known.
 func (e *erasure) know(found []personal) {
 	for _, f := range found {
 		owner := f.clientID
 		if len(e.person.Of) > 0 {
-			owner = "" // may be a family's browser
+			owner = "" // the owner may be a family's browser
 		}
 		e.traces.Add(f.appointmentID, owner)
 		if !slices.Contains(e.known, f.identity) {
@@ -125,8 +128,22 @@ func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 	return nil
 }
 
-// deliveriesOf adds the operations that were fulfilled, as far as the delivery log has them: the queue stores copies
-// for some time. It omits webhooks that were not delivered: a person can still retry them.
+// findRows adds the person's requests, waiting-list entries and offers to the traces. Answers and operations about them
+// may contain nothing else that identifies the person.
+func (e *erasure) findRows(ctx context.Context) error {
+	asked, err := rowsOf(ctx, e.Source, requests.name, e.person, e.known)
+	if err != nil {
+		return err
+	}
+	waiting, offered, err := waitedBy(ctx, e.Source, e.person, e.known)
+	for _, id := range slices.Concat(asked, waiting, offered) {
+		e.traces.Add(id, "")
+	}
+	return err
+}
+
+// deliveriesOf adds the finished operations that the delivery log still has, because the queue keeps copies of them for
+// some time. It omits webhooks that were not delivered: a person can still retry them.
 func (e *erasure) deliveriesOf(ctx context.Context, s Source, found []personal) error {
 	for _, f := range found {
 		delivered, err := list(ctx, s, Row.Text,
@@ -153,7 +170,7 @@ func (e *erasure) write(ctx context.Context, fn func(store.Tx, *Tx) error) error
 	})
 }
 
-// inSteps changes n rows, a bounded number in each transaction, and adds to count what each step counts.
+// inSteps changes n rows, a bounded number in each transaction. It adds the result of each change to count.
 func (e *erasure) inSteps(
 	ctx context.Context, n int, count *int, change func(t *Tx, from, to int) (int, error),
 ) error {
@@ -174,7 +191,8 @@ func (e *erasure) inSteps(
 	return nil
 }
 
-// auditAbout returns the rows of the audit entries that name the person, the number of rows read, and the last of them.
+// auditAbout returns the row numbers of the audit entries that contain traces of the person. It also returns how many
+// rows it read, and the number of the last one.
 func (e *erasure) auditAbout(
 	ctx context.Context, s Source, after int64, limit int,
 ) (rows []int64, n int, last int64, err error) {
@@ -258,7 +276,8 @@ func (e *erasure) outbox(ctx context.Context) error {
 	return nil
 }
 
-// finish blanks the rest and the rows that were added since, and commits that together with what last writes.
+// finish blanks the remaining rows and the rows that were added in the meantime. It commits these changes together with
+// the writes of last.
 func (e *erasure) finish(ctx context.Context, found []personal, last func(store.Tx, store.Erased) error) error {
 	before := *e
 	before.erased.OperationIDs = slices.Clone(e.erased.OperationIDs)
@@ -349,7 +368,7 @@ func (e *erasure) added(ctx context.Context, t *Tx) error {
 	return sum(&e.erased.Operations)(t.blankOperations(ids))
 }
 
-// sum adds to a count what a step returns.
+// sum returns a function that adds the count of a step to count.
 func sum(count *int) func(n int, err error) error {
 	return func(n int, err error) error {
 		*count += n

@@ -59,15 +59,16 @@ type search struct {
 	specialistID string
 	each         func(store.FoundPerson) bool
 
-	evaluated map[int64]bool              // the people of the index that were compared with the query
+	evaluated map[int64]bool              // ids of the indexed people that were compared with the query
 	waiting   map[int][]store.FoundPerson // the people to pass to each, by score
 	done      bool                        // each has returned false
 }
 
-// atOnce is the number of people of one statement.
+// atOnce is the maximum number of people in one statement.
 const atOnce = 400
 
-// readRest reads the appointments that are not in the index. It adds the indexed appointments of the same people.
+// readRest finds matching people among the appointments that are not in the index yet. It also counts the indexed
+// appointments of the same people.
 func (s *search) readRest() error {
 	to, err := indexedTo(s.ctx, s.source)
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *search) readRest() error {
 	return nil
 }
 
-// appointmentsOf adds the indexed appointments of people, by the ids of the people.
+// appointmentsOf adds the indexed appointments of people to their counts. people maps the id of each person.
 func (s *search) appointmentsOf(ids []int64, people map[int64]*store.FoundPerson) error {
 	if len(ids) == 0 {
 		return nil
@@ -132,7 +133,7 @@ func (s *search) appointmentsOf(ids []int64, people map[int64]*store.FoundPerson
 		numbers(ids), s.specialistID)
 }
 
-// evaluate compares people of the index with the query.
+// evaluate compares indexed people with the query and adds the matches to waiting.
 func (s *search) evaluate(ids []int64) error {
 	ids = slices.DeleteFunc(ids, func(id int64) bool {
 		known := s.evaluated[id]
@@ -177,11 +178,11 @@ func (s *search) readKeys(ranges []store.KeyRange) error {
 	return s.evaluate(ids)
 }
 
-// termClasses is how many classes of terms there are: with 0 to 2 errors in a name, and of email addresses.
+// termClasses is the number of classes of terms: names with 0, 1 or 2 errors, and email addresses.
 const termClasses = 4
 
-// rarest returns the terms of the part of the query that the fewest people have, up to a bound, by their errors. Each
-// person that matches the query has one of them.
+// rarest returns the terms of that part of the query which the fewest people have, by the number of errors. It counts
+// at most 5000 people for each part. Each person who matches the query has one of the returned terms.
 func (s *search) rarest() (rarest [termClasses][]string, err error) {
 	fewest := math.MaxInt
 	consider := func(classes [termClasses][]string) error {
@@ -239,9 +240,9 @@ func (s *search) terms(ranges []store.KeyRange) (all []string, err error) {
 	return slices.Compact(all), nil
 }
 
-// readTerms evaluates the people of terms, those with the newest appointments first, and passes them to each as soon as
-// no person that it has not read yet can come before them. Every person whose score is less than errors was read
-// before.
+// readTerms evaluates the people who have one of the terms, those with the newest appointments first. It passes a match
+// to each as soon as no unread person can come before it. Earlier calls have read every person whose score is less than
+// errors.
 func (s *search) readTerms(errors int, terms []string) error {
 	if len(terms) == 0 {
 		s.pass(errors, time.Time{})
@@ -274,7 +275,8 @@ func (s *search) readTerms(errors int, terms []string) error {
 	}
 }
 
-// pass passes the people who have a score, and an appointment at or after an instant. The zero instant passes all.
+// pass passes the waiting people with this score to each, if their newest appointment is not before since. If since is
+// zero, it passes all of them.
 func (s *search) pass(score int, since time.Time) {
 	all := s.waiting[score]
 	slices.SortFunc(all, func(a, b store.FoundPerson) int { return a.Compare(&b) })
@@ -288,7 +290,7 @@ func (s *search) pass(score int, since time.Time) {
 	s.waiting[score] = nil
 }
 
-// passRest passes everyone who waits.
+// passRest passes all waiting people to each, in the order of their scores.
 func (s *search) passRest() {
 	for score := 0; len(s.waiting) > 0 && !s.done; score++ {
 		s.pass(score, time.Time{})
@@ -296,7 +298,8 @@ func (s *search) passRest() {
 	}
 }
 
-// amongNumbers is one of the numbers of the first argument, which is numbers.
+// amongNumbers is a condition: the left side is one of the numbers in the first argument. The function numbers makes
+// that argument.
 const amongNumbers = `{any}SELECT CAST(value AS BIGINT) FROM {texts}(?1){end}`
 
 func numbers(list []int64) string {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A zero instant that is not NULL is a date before all others, and an empty reference refers to no row.
+// TestZeroValuesAreNull checks which columns store a zero value as NULL. Otherwise a zero instant would be a date
+// before all others, and an empty reference would refer to a missing row.
 func TestZeroValuesAreNull(t *testing.T) {
 	for _, test := range []struct{ noun, got, want string }{
 		{"appointments", nulls(appointments), "arrived_at cancelled_at"},

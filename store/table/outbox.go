@@ -8,7 +8,7 @@ import (
 
 var outbox = nounOf[store.Operation]("outbox", "id")
 
-// OperationColumns are the columns of an operation, in the outbox and in the queue of a backend.
+// OperationColumns lists the columns of an operation, in the outbox and in the queue of a backend.
 var OperationColumns = outbox.names
 
 // ScanOperation reads OperationColumns.

@@ -11,17 +11,17 @@ import (
 	"holdfast/store"
 )
 
-// The index of people. It is derived from the appointments that were inserted up to people_index.indexed_to.
-// Appointments behind that row are not in the index yet, and a search reads them all. So a booking does not write to
-// the index: the engine calls IndexPeople for many appointments together. A change of an indexed appointment changes
-// the index in the same transaction.
+// The index of people. It is derived from the appointments whose row number is at most people_index.indexed_to. Later
+// appointments are not in the index yet, and a search reads all of them. So a booking does not write to the index: the
+// engine calls IndexPeople for many appointments together. A change of an indexed appointment changes the index in the
+// same transaction.
 
 // Derived lists the tables of the index.
 var Derived = []string{
 	"people", "people_appointments", "people_index", "people_keys", "people_term_keys", "people_terms",
 }
 
-// indexedTo returns the last appointment row in the index.
+// indexedTo returns the row number of the last appointment in the index.
 func indexedTo(ctx context.Context, s Querier) (int64, error) {
 	return one(ctx, s, Row.Int64, `SELECT indexed_to FROM people_index`)
 }
@@ -34,7 +34,7 @@ func (r Reads) PeopleIndexed(ctx context.Context) (indexed, rest int64, err erro
 	return indexed, rest, err
 }
 
-// seen is an appointment of one person.
+// seen has the columns of an appointment that the index needs.
 type seen struct {
 	row      int64
 	id       string
@@ -74,7 +74,7 @@ func (t *Tx) IndexPeople(ctx context.Context, limit int) error {
 		return err
 	}
 	var fresh []newPerson
-	of := map[string]string{} // the appointment's row to the person's id
+	of := map[string]string{} // from the appointment's row to the person's id
 	for i := range next {
 		a := &next[i]
 		if a.identity.IsZero() {
@@ -141,7 +141,7 @@ type newPerson struct {
 	of store.Identity
 }
 
-// insertPeople adds spellings, their terms and keys, and the keys of each term that is new.
+// insertPeople adds spellings with their terms and keys. It also adds the keys of each new term.
 func (t *Tx) insertPeople(ctx context.Context, people []newPerson) error {
 	var terms []string
 	for _, p := range people {
@@ -181,7 +181,7 @@ func (t *Tx) insertPeople(ctx context.Context, people []newPerson) error {
 	return nil
 }
 
-// raiseRecency moves a person up in the lists of all terms, if an appointment starts later than those before.
+// raiseRecency updates the recency of a person, in all terms, if an appointment starts later than the earlier ones.
 func (t *Tx) raiseRecency(p *person, of store.Identity, start time.Time) error {
 	recency := store.Recency(start)
 	if recency <= p.recency {
@@ -198,7 +198,8 @@ func (t *Tx) raiseRecency(p *person, of store.Identity, start time.Time) error {
 	return t.to.Later(`UPDATE people SET recency = ? WHERE id = ?`, recency, p.id)
 }
 
-// unindex removes an appointment from its person, and the person without appointments from the index.
+// unindex removes an appointment from its person in the index. If the person then has no appointments, it also removes
+// the person.
 func (t *Tx) unindex(ctx context.Context, of store.Identity, row int64) error {
 	p, err := personOf(ctx, t.source, of)
 	if err != nil {
@@ -244,8 +245,8 @@ func (t *Tx) unindex(ctx context.Context, of store.Identity, row int64) error {
 	return nil
 }
 
-// reindex changes the index as an appointment changes. It runs before the appointment's row is changed. to is the zero
-// Identity if the patient is erased.
+// reindex updates the index for a change of an appointment. Call it before the appointment's row is changed. to is the
+// new identity; the zero Identity means that the patient is erased.
 func (t *Tx) reindex(ctx context.Context, id string, to store.Identity, start time.Time) error {
 	a, err := one(ctx, t.source, scanSeen, `SELECT `+seenColumns+` FROM appointments
 		WHERE id = ? AND {row} <= (SELECT indexed_to FROM people_index)`, id)
@@ -291,7 +292,7 @@ func (t *Tx) reindex(ctx context.Context, id string, to store.Identity, start ti
 	return t.to.Later(`INSERT INTO people_appointments (person_id, appointment_row) VALUES (?, ?)`, p.id, a.row)
 }
 
-// texts returns a list for {texts} and {each}.
+// texts returns the argument for {texts} and {each}: a JSON array.
 func texts(list []string) string {
 	if len(list) == 0 {
 		return "[]"

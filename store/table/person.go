@@ -8,29 +8,29 @@ import (
 	"holdfast/store"
 )
 
-// The column patient_search of several tables is store.SearchText: one line for each part of a patient.
+// These conditions test the column patient_search of several tables, which has the result of store.SearchText.
 const (
 	hasEmail = `{instr}(patient_search, ?) > 0`
 	hasPhone = `substr(patient_search, length(patient_search) - ? + 1) = ?`
 	hasName  = `substr(patient_search, 1, ?) = ?`
 )
 
-// emailLine is the argument of hasEmail.
+// emailLine returns the argument of hasEmail.
 func emailLine(p store.Person) string { return "\n" + store.Fold(p.Email) + "\n" }
 
-// phoneLine is the arguments of hasPhone: the number is the last line.
+// phoneLine returns the arguments of hasPhone. The number is the last line.
 func phoneLine(p store.Person) []any {
 	line := "\n" + store.Digits(p.Phone)
 	return []any{len(line), line}
 }
 
-// nameLine is the arguments of hasName: the name is the first line.
+// nameLine returns the arguments of hasName. The name is the first line.
 func nameLine(name string) []any {
 	line := store.Fold(name) + "\n"
 	return []any{utf8.RuneCountInString(line), line}
 }
 
-// identityColumns are the columns of the tables that have a patient.
+// identityColumns lists the columns of an identity in every table that has a patient.
 const identityColumns = `patient_name, patient_email, patient_phone, patient_birth_date`
 
 func scanIdentity(r Row) store.Identity {
@@ -70,17 +70,17 @@ func appointmentsOf(ctx context.Context, s Source, p store.Person, after int64) 
 	return find(hasPhone, phoneLine(p)...)
 }
 
-// rowsOf returns the ids of a person's rows in a table of requests or waiting-list entries. The table is small, so it
-// reads the whole table.
-func (t *Tx) rowsOf(
-	ctx context.Context, table string, p store.Person, known []store.Identity,
+// rowsOf returns the ids of a person's rows in the table of requests or of waiting-list entries. Both tables are small,
+// so it reads the whole table.
+func rowsOf(
+	ctx context.Context, s Source, table string, p store.Person, known []store.Identity,
 ) (ids []string, err error) {
 	find := func(where string, args ...any) ([]string, error) {
-		return list(ctx, t.source, Row.Text, `SELECT id FROM `+table+` WHERE `+where, args...)
+		return list(ctx, s, Row.Text, `SELECT id FROM `+table+` WHERE `+where, args...)
 	}
 	switch {
 	case len(p.Of) > 0:
-		err = t.source.Query(ctx, func(r Row) {
+		err = s.Query(ctx, func(r Row) {
 			id, of := r.Text(), scanIdentity(r)
 			if of.IsOneOf(p, known) {
 				ids = append(ids, id)
@@ -148,8 +148,8 @@ func (t *Tx) DeletePersonLink(_ context.Context, id string) error {
 	return t.mustChange(`DELETE FROM person_links WHERE id = ?`, id)
 }
 
-// eraseNotesAndLinks removes the notes and the links that name a person: by an identity in known with the same name, or
-// by the address or number. Both tables are small, so it reads them whole.
+// eraseNotesAndLinks removes the notes and the links whose identity IsOneOf p and known. Both tables are small, so it
+// reads all their rows.
 func (t *Tx) eraseNotesAndLinks(
 	ctx context.Context, p store.Person, known []store.Identity,
 ) (removedNotes, removedLinks int, err error) {

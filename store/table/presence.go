@@ -51,8 +51,8 @@ func (t *Tx) AppendPresence(_ context.Context, c store.PresenceChange) error {
 	return t.run(presenceLog.insert, presenceLog.values(&c)...)
 }
 
-// ForgetPresence implements store.PresenceWriter. It reads only the earliest entries: the log is written in the order
-// of time.
+// ForgetPresence implements store.PresenceWriter. It reads only the earliest entries, because entries are written in
+// the order of their time.
 func (t *Tx) ForgetPresence(_ context.Context, before time.Time, limit int) (int, error) {
 	return t.count(`DELETE FROM presence_log
 		WHERE at < ? AND seq IN (SELECT seq FROM presence_log ORDER BY seq LIMIT +?)`, before, limit)

@@ -54,7 +54,7 @@ func (t *Tx) ForgetBookingRequests(_ context.Context, approval bool, before time
 
 // eraseRequests removes the requests of a person and returns their ids.
 func (t *Tx) eraseRequests(ctx context.Context, p store.Person, known []store.Identity) ([]string, error) {
-	ids, err := t.rowsOf(ctx, requests.name, p, known)
+	ids, err := rowsOf(ctx, t.source, requests.name, p, known)
 	if err != nil {
 		return nil, err
 	}

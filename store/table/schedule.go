@@ -31,7 +31,7 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 		Blocks: map[string][]store.Block{},
 	}
 	assignments := map[string][]store.Assignment{}
-	overrides := map[string]*store.Override{} // by id; complete before their windows are read
+	overrides := map[string]*store.Override{} // by id; all are read before the first of their windows
 	var ordered []*store.Override
 	err := r.source.Snapshot(ctx,
 		Question{Each: func(r Row) { s.Clinic = clinics.scan(r) }, Text: clinics.from},
@@ -87,8 +87,8 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 	return s, nil
 }
 
-// scanWeeklyWindow reads a weekday as ISO 8601 counts them: Monday is 1 and Sunday is 7, so that rows sort as people
-// read them.
+// scanWeeklyWindow reads a weekly window. Weekdays are stored as in ISO 8601 (Monday is 1, Sunday is 7), so that a week
+// sorts from Monday to Sunday.
 func scanWeeklyWindow(r Row) store.WeeklyWindow {
 	return store.WeeklyWindow{Weekday: store.Weekday(r.Int() % 7), Window: scanWindow(r)}
 }

@@ -19,7 +19,7 @@ func (r Reads) Session(ctx context.Context, id string) (store.Session, error) {
 func (r Reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
 	var where Conditions
 	if len(f.Statuses) > 0 {
-		// One argument, so that the text does not depend on the number of statuses.
+		// All statuses are one argument, so that the text does not depend on their number.
 		wanted, err := jsonOf(f.Statuses)
 		if err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func (r Reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 		where.And("specialist_id = ?", f.SpecialistID)
 	}
 	if f.Owner != "" {
-		where.And("client_id = ? AND client_id <> ''", f.Owner) // the second half permits the partial index
+		where.And("client_id = ? AND client_id <> ''", f.Owner) // the second condition allows the partial index
 	}
 	if !f.QuietSince.IsZero() {
 		where.And("updated_at <= ?", f.QuietSince)
@@ -81,8 +81,8 @@ func (t *Tx) UpdateSession(ctx context.Context, s store.Session) error {
 	return store.ErrVersion
 }
 
-// ForgetSessions implements store.SessionWriter. It reads no session that was requested since before: none of them has
-// been over for long enough.
+// ForgetSessions implements store.SessionWriter. It does not read sessions that were requested at or after before: none
+// of them can have ended earlier.
 func (t *Tx) ForgetSessions(_ context.Context, before time.Time, limit int) (int, error) {
 	return t.count(`DELETE FROM sessions WHERE id IN (
 		SELECT id FROM sessions

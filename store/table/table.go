@@ -1,18 +1,17 @@
-// Package table holds the SQL of every noun that both databases store, written once.
+// Package table has the SQL statements for all nouns. Both databases use the same statements.
 //
 // # How a statement reaches a database
 //
-// A text uses ? for its arguments and a word in braces where the two databases differ, for example {instr}. A
-// connection translates the text with its Dialect when it prepares the statement, and keeps the prepared statement
-// under the original text. So each connection translates a text once, and a repeated call costs nothing more than the
-// look-up.
+// The text of a statement has a ? for each argument, and a word in braces where the two databases differ, for example
+// {instr}. When a connection prepares a statement, it translates the text with its Dialect. It stores the prepared
+// statement under the original text, so a repeated call costs only the look-up.
 //
 // # How a field is stored
 //
-// A noun is a struct of package store: each field is a column, named as the field and of the kind of its type (see
+// A noun is a struct of package store. Each field is a column, whose name and kind follow from the field (see
 // columnsOf). The list of columns, the scan, the INSERT, the upsert and the UPDATE all come from the struct. To add a
-// field, add it there, and a migration to each backend. Moving a clinic between databases reads the columns from the
-// databases themselves, and needs no edit.
+// field, add it to the struct, and add a migration to each backend. The move of a clinic between databases reads the
+// columns from the databases themselves, so it needs no change.
 //
 // # What stays with a backend
 //
@@ -28,18 +27,17 @@ import (
 	"holdfast/store"
 )
 
-// ErrReference is part of the error of a row that refers to a missing row. A backend wraps it together with
-// store.ErrInvalid.
+// ErrReference means that a row refers to a missing row. A backend wraps it together with store.ErrInvalid.
 var ErrReference = errors.New("a reference to a missing row")
 
-// Row reads one row of an answer, column by column, in the order of the SELECT. It is valid until the next row.
+// Row reads one row of a result, column by column, in the order of the SELECT. It is valid until the next row.
 type Row interface {
 	Text() string
 	Int() int
 	Int64() int64
 	Bool() bool
 	Bytes() []byte   // nil for NULL
-	Hash() [32]byte  // of a column with 32 bytes
+	Hash() [32]byte  // for a column with 32 bytes
 	JSON() []byte    // nil for NULL
 	Time() time.Time // UTC; the zero time for NULL
 }
@@ -57,15 +55,15 @@ type Querier interface {
 	Query(ctx context.Context, each func(Row), text string, args ...any) error
 }
 
-// Source answers questions. A Store answers from committed rows. A transaction also sees its own changes.
+// Source runs SELECTs. The Source of a Store sees committed rows. The Source of a transaction also sees its own
+// changes.
 type Source interface {
 	Querier
 
 	// Snapshot runs all questions, in order, against one snapshot of the database.
 	Snapshot(ctx context.Context, all ...Question) error
 
-	// Moment calls fn with a Querier that answers every question of fn
-	// from one moment.
+	// Moment calls fn with a Querier. All its queries see one snapshot of the database.
 	Moment(ctx context.Context, fn func(Querier) error) error
 
 	// Taken implements store.AppointmentReader: each database has its own search.
@@ -81,15 +79,15 @@ type Writer interface {
 	// does not change until the transaction ends.
 	Exec(text string, args ...any) (int64, error)
 
-	// Later runs one statement of which only the refusal matters. A backend may send it together with the next one. The
-	// refusal is then the error of that call, or of Write.
+	// Later runs one statement whose result is not needed. A backend may send it together with the next statement. If
+	// the database refuses it, the error then comes from the call for that next statement, or from Write.
 	Later(text string, args ...any) error
 
-	// Changed notes a change for the feed. The followers receive it if the transaction commits.
+	// Changed records a change for the feed. The followers receive it if the transaction commits.
 	Changed(c store.Change)
 
-	// LinkErasure adds the erasure of an audit entry's texts to the audit chain, unless the chain has it. row is the
-	// entry's row number.
+	// LinkErasure adds the erasure of an audit entry's texts to the audit chain, unless the chain already has it. row
+	// is the entry's row number.
 	LinkErasure(row int64) error
 }
 
@@ -101,23 +99,23 @@ type Reads struct {
 
 var _ store.Reader = Reads{}
 
-// NewReads returns the reads of a store.
+// NewReads returns the Reads for a Source outside a transaction.
 func NewReads(s Source) Reads { return Reads{source: s} }
 
-// Tx implements store.Tx on a Source and a Writer, except AppendAudit, which is the backend's.
+// Tx implements store.Tx on a Source and a Writer, except AppendAudit, which the backend implements.
 type Tx struct {
 	Reads
 	to   Writer
-	read store.Appointment // the appointment read last, which is nearly always the one that is changed next
+	read store.Appointment // the appointment that was read last; nearly always, it is changed next
 }
 
 // Begin makes t the transaction of a backend. s sees the changes of w.
 func (t *Tx) Begin(s Source, w Writer) { t.Reads, t.to = Reads{s, t}, w }
 
-// own finds the Tx in the transaction of a backend, which embeds it.
+// own returns t. With it, this package gets the Tx that a backend's transaction embeds.
 func (t *Tx) own() *Tx { return t }
 
-// run executes a statement whose count does not matter.
+// run executes a statement and ignores the number of changed rows.
 func (t *Tx) run(text string, args ...any) error {
 	_, err := t.to.Exec(text, args...)
 	return err
@@ -129,7 +127,7 @@ func (t *Tx) count(text string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// mustChange executes a statement that names one row. It returns ErrNotFound if there is none.
+// mustChange executes a statement that changes one row. It returns ErrNotFound if there is no such row.
 func (t *Tx) mustChange(text string, args ...any) error {
 	n, err := t.to.Exec(text, args...)
 	if err == nil && n == 0 {
@@ -148,7 +146,7 @@ func one[T any](ctx context.Context, s Querier, scan func(Row) T, text string, a
 	return found, err
 }
 
-// list returns all rows that a SELECT finds, nil if there are none.
+// list returns all rows that a SELECT finds, or nil if there are none.
 func list[T any](ctx context.Context, s Querier, scan func(Row) T, text string, args ...any) (all []T, err error) {
 	err = s.Query(ctx, func(r Row) { all = append(all, scan(r)) }, text, args...)
 	if err != nil {
@@ -157,8 +155,8 @@ func list[T any](ctx context.Context, s Querier, scan func(Row) T, text string, 
 	return all, nil
 }
 
-// Limit returns the Limit of a filter: 1..500, and 100 for 0. Texts write it as `LIMIT +?`: SQLite looks into a bare
-// `LIMIT ?` for its plan, and compiles the statement again at every execution.
+// Limit returns the effective limit of a filter: 1 to 500, and 100 for 0. SQL texts use it as `LIMIT +?`. With a bare
+// `LIMIT ?`, SQLite uses the value for its plan and compiles the statement again at every execution.
 func Limit(n int) int {
 	if n <= 0 {
 		return 100
@@ -166,7 +164,8 @@ func Limit(n int) int {
 	return min(n, 500)
 }
 
-// orNull returns NULL for the zero time, which would otherwise be a date before all others.
+// orNull returns nil, which is stored as NULL, for the zero time. Otherwise the zero time would be stored as an early
+// date.
 func orNull(t time.Time) any {
 	if t.IsZero() {
 		return nil

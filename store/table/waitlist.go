@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/store"
@@ -109,22 +110,28 @@ func (t *Tx) deleteWaitlistEntries(ids []string) error {
 	return nil
 }
 
-// eraseWaitlist removes a person's entries and their offers. It returns the number of entries, and the ids of both,
-// which emails name.
+// eraseWaitlist removes a person's entries and their offers. It returns the number of entries, and the ids of the
+// entries and offers, because emails refer to those ids.
 func (t *Tx) eraseWaitlist(
 	ctx context.Context, p store.Person, known []store.Identity,
 ) (n int, ids []string, err error) {
-	entries, err := t.rowsOf(ctx, waitlistEntries.name, p, known)
+	entries, offers, err := waitedBy(ctx, t.source, p, known)
 	if err != nil {
 		return 0, nil, err
 	}
-	offers, err := t.WaitlistOffers(ctx, entries...)
-	if err != nil {
-		return 0, nil, err
+	return len(entries), slices.Concat(entries, offers), t.deleteWaitlistEntries(entries)
+}
+
+// waitedBy returns the ids of a person's entries and of the offers to them.
+func waitedBy(
+	ctx context.Context, s Source, p store.Person, known []store.Identity,
+) (entries, offers []string, err error) {
+	if entries, err = rowsOf(ctx, s, waitlistEntries.name, p, known); err != nil {
+		return nil, nil, err
 	}
-	ids = append(ids, entries...)
-	for i := range offers {
-		ids = append(ids, offers[i].ID)
+	all, err := NewReads(s).WaitlistOffers(ctx, entries...)
+	for i := range all {
+		offers = append(offers, all[i].ID)
 	}
-	return len(entries), ids, t.deleteWaitlistEntries(entries)
+	return entries, offers, err
 }

@@ -48,7 +48,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	signIn["password"] = next
 	h.must(200, "POST", "/v1/auth/sign-in", signIn)
 
-	// The app has the secret before the page asks for a code.
+	// The user enters the secret into an authenticator app before the page asks for a code.
 	p.press("Set up")
 	p.there(".qr")
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(ask[string](p,

@@ -24,7 +24,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	p.shot("approval-what")
 	p.when("")
 	p.take(h.at("10:00"))
-	p.says("The clinic has to confirm this appointment.")
+	p.says("The clinic must confirm this appointment.")
 	p.says("Please cancel a day before.")
 	p.shot("approval-details")
 	p.accessible("details of a request")
@@ -42,7 +42,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("not booked yet: the clinic has to confirm it")
-	mail.forgive() // the link opens no appointment yet, and the page requests one first
+	mail.forgive() // the page first requests an appointment, and there is none yet
 	if n := ask[int](mail, `document.querySelectorAll('.actions .primary').length`); n != 0 {
 		t.Error("the page of the link has a confirm button")
 	}
@@ -63,8 +63,8 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail.shot("approval-booked")
 }
 
-// TestDeskProposesAnotherTime: the desk answers a request with another time, the list shows that it waits for the
-// patient, and the link shows both times and books the proposed one.
+// TestDeskProposesAnotherTime: the desk answers a request with another time. The list shows that the request waits for
+// the patient. The link shows both times and books the proposed one.
 func TestDeskProposesAnotherTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].Approval = true })
@@ -91,9 +91,9 @@ func TestDeskProposesAnotherTime(t *testing.T) {
 	mail := h.tab(t)
 	mail.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
 		CreatedAt: r.CreatedAt}))
-	mail.says("The clinic proposes another time")
-	mail.forgive() // the link opens no appointment yet, and the page requests one first
-	mail.says("You asked for")
+	mail.says("The clinic proposes a different time")
+	mail.forgive() // the page first requests an appointment, and there is none yet
+	mail.says("You requested")
 	mail.accessible("the link of a proposal")
 	mail.shot("propose-link")
 	mail.press("Accept and book")

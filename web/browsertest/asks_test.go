@@ -91,7 +91,7 @@ func TestDeskAnswersQuestions(t *testing.T) {
 	p.there(".holding.held")
 	p.says("Warum kommen Sie?")
 	p.key(kb.Enter)
-	p.there(`[id="answers.why"]:focus`) // the form asks once
+	p.there(`[id="answers.why"]:focus`) // the form asks once for the missing answer
 	p.shot("asks-desk-missing")
 	p.accessible("a question left open")
 	p.write("My knee.")

@@ -11,8 +11,8 @@ import (
 )
 
 // TestDeskFindsTimesForAbsentSpecialist: the desk finds new times for the 16 patients of a specialist who is ill,
-// with at most eight actions. A patient accepts the proposed time with the link, another wants a call. The page shows
-// both, and so does the column head.
+// with at most eight actions. One patient accepts the proposed time with the link, and another one asks for a call. The
+// page and the column head show both.
 func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	t.Parallel()
 	h := mailing(t)
@@ -47,7 +47,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	}
 	act(func() { p.click(`.head .away-open[href^="#away/new/ada"]`) })
 	p.until(`document.querySelectorAll('.away-rows tbody tr').length === 16`)
-	p.says("16 appointments fall in this time")
+	p.says("16 appointments fall within this period")
 	p.accessible("the plan of an absence")
 	p.shot("away-2-plan")
 	act(func() { p.set("#away-reason", "Flu") })
@@ -115,7 +115,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	p.there(`tr[data-state="declined"]`)
 	p.says("5 of 16 answered")
 	p.says("4 to call")
-	p.click(`tr[data-state="call"] .btn:not(.quiet)`) // after a call, the desk books the time that is held
+	p.click(`tr[data-state="call"] .btn:not(.quiet)`) // after a call, the desk books the held time
 	p.says("6 of 16 answered")
 	p.open("/staff?lang=en#day/" + h.date)
 	p.there(`.head .away-answered`)

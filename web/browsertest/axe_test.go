@@ -10,7 +10,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// axe is axe-core by Deque Systems from npm, under the Mozilla Public License 2.0 in the same folder.
+// axe is axe-core by Deque Systems from npm. Its license, the Mozilla Public License 2.0, is in the same folder.
 //
 //go:embed testdata/axe-core/axe.min.js
 var axe []byte
@@ -18,7 +18,8 @@ var axe []byte
 // axePath is the path at which a house serves axe.
 const axePath = "/axe.min.js"
 
-// axe loads axe-core into the page. A separate program does not serve it.
+// axe loads axe-core into the page. A server that runs as a separate program does not serve it, so the tab evaluates
+// it.
 func (p *tab) axe() {
 	p.t.Helper()
 	if p.h.engine == nil {
@@ -36,16 +37,16 @@ type violation struct {
 
 const (
 	everyRule = `runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }`
-	// by far the slowest rule, and colours do not depend on the language
+	// color-contrast is by far the slowest rule, and colours do not depend on the language
 	wordsRules = everyRule + `, rules: { 'color-contrast': { enabled: false } }`
 	colourRule = `runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }`
 )
 
-// accessible checks that the page in its current state fits the screen and follows WCAG 2.2 AA: every rule in the light
-// theme, and in .ci/run the rules about colour again in the dark theme, which changes nothing else. The pages have the
-// same colours in each language, so colours are checked in English. In Firefox only the colours are checked, in both
-// themes: they depend on the browser. The rest is the document, which Chromium checks. In `make test`, only the tests
-// with Accessible in their names check the rules: axe takes a third of the processor time of the others.
+// accessible checks that the page in its current state fits the screen and follows WCAG 2.2 AA. It checks every rule in
+// the light theme. In .ci/run, it also checks the rules about colour in the dark theme, which changes only colours. The
+// pages have the same colours in each language, so it checks colours only in English. In Firefox, it checks only the
+// colours, in both themes, because the other rules do not depend on the browser. In `make test`, it checks the rules
+// only in tests with Accessible in their names, because axe takes a third of the processor time of the others.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
 	p.until(`document.readyState === 'complete'`)
@@ -73,7 +74,7 @@ func (p *tab) accessible(state string) {
 }
 
 // fits checks that the page is no wider than the screen, and has no empty space to scroll to. A page may load its
-// styles after its first content, so fits waits for a moment before it reports a failure.
+// styles after its first content, so fits waits up to 5 s before it reports a failure.
 func (p *tab) fits(state string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; p.moment() {

@@ -8,9 +8,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// BenchmarkFirstSlots measures a patient's first visit: from the start of the navigation to the first time on the
-// screen, with an empty browser cache, on loopback. p50-ms is the median by the page's own clock (target: at most
-// 300). The time is taken in the task after the frame with the first time.
+// BenchmarkFirstSlots measures a patient's first visit: from the start of the navigation until the page shows the first
+// bookable time, with an empty browser cache, on loopback. p50-ms is the median by the page's own clock (target: at
+// most 300). The page reads its clock in the task after the frame that shows the first bookable time.
 func BenchmarkFirstSlots(b *testing.B) {
 	h := newHouse(b)
 	p := h.tab(b)

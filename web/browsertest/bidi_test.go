@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// bidi is a connection to a browser that speaks WebDriver BiDi (w3c.github.io/webdriver-bidi).
+// bidi is a connection to a browser with the protocol WebDriver BiDi (w3c.github.io/webdriver-bidi).
 type bidi struct {
 	socket *socket
 	event  func(method string, params json.RawMessage) // called for one event after another
@@ -31,7 +31,7 @@ type bidiMessage struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-// object is the parameters of a command.
+// object contains the parameters of a command.
 type object map[string]any
 
 // listen reads until the connection ends.
@@ -111,8 +111,8 @@ func (b *bidi) call(ctx context.Context, method string, params object, result an
 	}
 }
 
-// evaluate runs JavaScript in a browsing context as if a person had requested it, waits for its promise, and returns
-// the result as JSON, nil for undefined.
+// evaluate runs JavaScript in a browsing context with user activation, waits for its promise, and returns the result as
+// JSON, or nil for undefined.
 func (b *bidi) evaluate(ctx context.Context, browsingContext, script string) ([]byte, error) {
 	var said struct {
 		Type             string
@@ -139,14 +139,14 @@ func (b *bidi) evaluate(ctx context.Context, browsingContext, script string) ([]
 	return json.Marshal(plain)
 }
 
-// bidiValue is a JavaScript value in the format of BiDi: with its type, and an object as a list of pairs.
+// bidiValue is a JavaScript value in the format of BiDi, which includes its type. An object is a list of pairs.
 type bidiValue struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// plain returns the value for encoding/json. A value that JSON cannot express is null, as with JSON.stringify, or an
-// empty object, as for a node.
+// plain returns the value for encoding/json. A value that JSON cannot express becomes null, as with JSON.stringify. A
+// node becomes an empty object.
 func (v bidiValue) plain() (any, error) {
 	switch v.Type {
 	case "string", "boolean":

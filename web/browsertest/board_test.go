@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// fullDay is a clinic of ten specialists with forty appointments each, 15 minutes long from 08:00 on, and one more
-// specialist without appointments.
+// fullDay makes a clinic of eleven specialists with appointments of 15 minutes. fill books forty appointments, from
+// 08:00 on, with each of the first ten.
 func fullDay(f *clinic.File) {
 	hours := f.Specialists[0].WeeklyHours
 	f.Specialists, f.AppointmentTypes = nil, f.AppointmentTypes[:1]
@@ -42,8 +42,8 @@ func (h *house) fill() {
 	}
 }
 
-// frameClock records how long each batch of the stream's events takes: from its frame to the end of its effects. Only
-// batches that change the ghosts count.
+// frameClock is a script that records how long each batch of the stream's events takes: from its frame to the end of
+// its effects. Only batches that change the ghosts count.
 const frameClock = `{
 	const next = window.requestAnimationFrame.bind(window)
 	window.batches = []
@@ -58,9 +58,9 @@ const frameClock = `{
 	})
 }`
 
-// BenchmarkBoard draws a board of 400 cards: one column again when a client begins or abandons a booking online, and
-// the whole board when the names are hidden or shown. It measures scripts and document, from the event to the last
-// change. The target is a p99 of at most 8 ms.
+// BenchmarkBoard redraws a board of 400 cards: one column when a client begins or abandons a booking online, and the
+// whole board when the names are hidden or shown. It measures the time in scripts and DOM updates, from the event to the last change.
+// The target is a p99 of at most 8 ms.
 func BenchmarkBoard(b *testing.B) {
 	h := newHouse(b, fullDay)
 	h.fill()
@@ -100,7 +100,7 @@ func BenchmarkBoard(b *testing.B) {
 		p.there("dialog [role=switch]")
 		for b.Loop() {
 			var times []float64
-			for range 10 { // on a slow machine each of them can take the patience of a tab
+			for range 10 { // short scripts: on a slow machine, a long one could take longer than patience
 				times = append(times, ask[[]float64](p, `(async () => {
 					const names = document.querySelector('dialog [role=switch]'), times = []
 					for (let n = 0; n < 20; n++) {

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// when opens the days and times of a type on the house's date, and waits until they are live.
+// when opens the times of the type checkup on the house's date, and waits until they are live.
 func (p *tab) when(query string) {
 	p.t.Helper()
 	p.open("/?lang=en&type=checkup" + query)
@@ -23,7 +23,7 @@ func (p *tab) live() {
 	p.there(".chip")
 }
 
-// day chooses a day of the strip.
+// day chooses a day in the row of days.
 func (p *tab) day(date string) {
 	p.t.Helper()
 	p.click(`.day input[value="` + date + `"]`)
@@ -39,7 +39,7 @@ func (p *tab) shows(start, status string) {
 	p.there(chip(start) + `[data-status="` + status + `"]`)
 }
 
-// choose checks a time.
+// choose selects a time.
 func (p *tab) choose(start string) {
 	p.t.Helper()
 	p.click(chip(start) + " input")
@@ -59,7 +59,7 @@ func (p *tab) held() {
 	p.there(".hold[data-phase=held]")
 }
 
-// confirm fills the form in and sends it.
+// confirm fills the form in and submits it.
 func (p *tab) confirm() {
 	p.t.Helper()
 	p.fill("#name", "Lena Vogt")
@@ -204,7 +204,7 @@ func TestIncompleteFormNamesMissingFields(t *testing.T) {
 	p.take(h.at("10:00"))
 	p.click(".details [type=submit]")
 	p.there(".summary:focus")
-	if got := p.text(".summary ul"); got != "Enter your full name Enter an email or a phone number" {
+	if got := p.text(".summary ul"); got != "Enter your full name Enter an email address or a phone number" {
 		t.Errorf("the summary is %q", got)
 	}
 	p.click(".summary li:nth-child(2) a")
@@ -266,8 +266,8 @@ func (p *tab) tabTo(condition string) {
 		ask[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
 }
 
-// TestPatientBooksAt400Percent: a screen of 1280 points at 400 % has a width of 320: nothing may be cut off or scroll
-// sideways.
+// TestPatientBooksAt400Percent: a screen that is 1280 points wide has a width of 320 at 400 %. Nothing may be cut off
+// or scroll sideways.
 func TestPatientBooksAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -289,8 +289,8 @@ func TestPatientBooksAt400Percent(t *testing.T) {
 	h.one(t)
 }
 
-// TestPatientBooksOverPlainHTTP: a clinic's own network has no TLS, and so no secure context: no clipboard, no random
-// UUIDs, no locks.
+// TestPatientBooksOverPlainHTTP: in a clinic's own network, a page without TLS is not a secure context. The browser
+// then offers it no clipboard, no random UUIDs and no locks.
 func TestPatientBooksOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -1,16 +1,15 @@
-// Package browsertest tests the pages of patients, receptionists and owners: the real server with the real engine,
-// database and table of holds, driven with a real Chromium, and the journeys again with a real Firefox. It has tests
-// only.
+// Package browsertest tests the pages of patients, receptionists and owners. It runs the real server, engine, database
+// and table of holds, and a real Chromium. It repeats the journeys in a real Firefox. The package contains only tests.
 //
 // house is the clinic (house_test.go). tab is one tab of a browser (tab_test.go), with the same methods for every
 // browser (driver_test.go, chromium_test.go, foxtab_test.go). journey_test.go lists the tests that Firefox runs. The
-// other files test the guarantees of the pages, by subject. One browser process serves them all. Each tab is a window
-// with its own profile, which is emptied before another test gets it: creating a window takes longer than most tests.
-// Every tab watches itself: an exception, an error on the console, a violation of the content security policy or a
-// request to any other server fails its test.
+// other files test the guarantees of the pages, by subject. All tests share one browser process. Each tab is a window
+// with its own profile. The profile is emptied before another test gets the window, because creating a window takes
+// longer than most tests. Every tab is watched: an exception, an error on the console, a violation of the content
+// security policy or a request to any other server fails its test.
 //
-// No test fails because the machine is slow: it waits for the expected state of the page, for as long as patience
-// allows. Measured times are logged. Without a browser the tests are skipped with a message.
+// No test fails because the machine is slow. Each test waits for the expected state of the page, at most for the
+// duration patience. Measured times are logged. Without a browser the tests are skipped with a message.
 //
 // With HOLDFAST_SHOTS=<folder> the pages are also written there as pictures, in both themes.
 package browsertest
@@ -59,7 +58,7 @@ type window struct {
 	close func()
 }
 
-// window returns an empty window, used before or new.
+// window returns an empty window: one that an earlier test has used, or a new one.
 func (b *browser) window(t testing.TB) window {
 	t.Helper()
 	ctx := b.open(t)
@@ -72,8 +71,8 @@ func (b *browser) window(t testing.TB) window {
 	}
 	b.mu.Unlock()
 	own, closeIt := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
-	// The window lives as long as the context of its first call. The browser need not report every node in it: the
-	// tests query the page itself.
+	// The window exists as long as the context of its first call. CSS and DOM events are turned off, because the tests
+	// query the page itself.
 	if err := chromedp.Do(own, command(css.Disable, cdp.Empty{}), command(dom.Disable, cdp.Empty{})); err != nil {
 		closeIt()
 		t.Fatalf("no window: %v", err)
@@ -99,7 +98,8 @@ func (b *browser) giveBack(w window) {
 	b.idle = append(b.idle, w)
 }
 
-// crowd is the number of tests that run concurrently: more than there are processors, because they mostly wait.
+// crowd is the number of tests that run concurrently. It is larger than the number of processors, because tests mostly
+// wait.
 const crowd = "6"
 
 func TestMain(m *testing.M) {
@@ -107,7 +107,7 @@ func TestMain(m *testing.M) {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
 	if !asked {
-		_ = flag.Set("test.parallel", crowd) // every test has this flag
+		_ = flag.Set("test.parallel", crowd) // every test binary has this flag
 	}
 	code := m.Run()
 	if errors.Is(chromium.err, errNoBrowser) {
@@ -125,7 +125,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open starts the browser if it does not run yet.
+// open starts the browser if it is not running yet.
 func (b *browser) open(t testing.TB) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -149,7 +149,7 @@ func launch() (context.Context, func(), error) {
 	flags := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Env("TZ=UTC"),
 		chromedp.Flag("accept-lang", "en-GB,en"), chromedp.Flag("hide-scrollbars", true),
-		// A name other than localhost, and so not a secure context, as in a clinic's own network.
+		// The name is not localhost, so its pages are not a secure context, as in a clinic's own network.
 		chromedp.Flag("host-resolver-rules", "MAP "+lanName+" 127.0.0.1"),
 		chromedp.Flag("disable-features", strings.Join(withoutFeatures, ",")),
 	)
@@ -165,19 +165,19 @@ func launch() (context.Context, func(), error) {
 	}, nil
 }
 
-// withoutFeatures are features of Chromium that no test needs: chromedp's own two; the page of 190 scripts that
-// Chromium loads into each window for the suggestions of its address bar; and a spare process for the next page. Without
-// the last four, the tests take a quarter less processor time.
+// withoutFeatures are features of Chromium that no test needs. chromedp disables the first two by default. The next
+// three load a page of 190 scripts into each window for the suggestions of the address bar. The last one keeps a spare
+// process for the next page. Without the last four, the tests take a quarter less processor time.
 var withoutFeatures = []string{
 	"Translate", "BlinkGenPropertyTrees",
 	"WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "SpareRendererForSitePerProcess",
 }
 
-// lanName represents the address of a server in a clinic's network, without TLS.
+// lanName is the host name of a server without TLS in a clinic's network.
 const lanName = "desk.clinic.test"
 
-// installed returns the program of Chromium. The headless shell comes first: it has the engine of the same version
-// without the windows of a desktop, which take a quarter of the processor time of the tests.
+// installed returns the path of Chromium. It prefers the headless shell, which has the same engine but no desktop
+// windows. These would take a quarter of the processor time of the tests.
 func installed() (string, error) {
 	for _, name := range []string{"chromium-headless-shell", "/usr/bin/chromium", "chromium", "chromium-browser",
 		"google-chrome-stable", "google-chrome"} {

@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// TestAppointmentShowsWhoChangedIt: the dialog of an appointment shows who moved and who cancelled it, also after the
+// TestAppointmentShowsWhoChangedIt: the dialog of an appointment shows who moved and who cancelled it, even after the
 // cancellation. An owner finds the same entries in the audit log by the patient, by words and by the appointment.
 func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	p.run(`document.querySelector('dialog [aria-label=Close]').click()`)
 	p.until(`!document.querySelector('dialog')`)
 
-	// A cancelled appointment opens from the search, with the answer to "who cancelled this?".
+	// The search finds a cancelled appointment, and its dialog shows who cancelled it.
 	send("cancel", `{"reason":"has the flu"}`)
 	p.until(`!document.querySelector(` + quoted(card(id)) + `)`)
 	p.run(`document.querySelector('.board').focus()`)
@@ -54,7 +54,7 @@ func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	p.press("Show all")
 	p.fill("#patient", "vogt")
 	p.press("Lena Vogt")
-	p.says("Only appointments of Lena Vogt")
+	p.says("Only appointments for Lena Vogt")
 	lines(3)
 	p.fill("#words", "FLU cancelled")
 	lines(1)

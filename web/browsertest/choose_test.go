@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// grouped is many with the types in four groups, with colours and prices, and some texts in a second language.
+// grouped does the same as many, and adds four groups, colours, prices, and some texts in a second language.
 func grouped(f *clinic.File) {
 	many(f)
 	groups := []clinic.TypeGroup{
@@ -33,7 +33,7 @@ func grouped(f *clinic.File) {
 }
 
 // TestPatientSearchesManyTypes: a patient finds one of forty types by a word, and one of its fifteen specialists by
-// name. The specialist appears next to the type.
+// name. The specialists appear next to the chosen type.
 func TestPatientSearchesManyTypes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, grouped)
@@ -55,7 +55,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.until(`document.querySelectorAll('.card').length === 1`)
 	p.says("1 found")
 	p.click(".card input")
-	p.there(".choice .who") // next to the type
+	p.there(".choice .who") // the specialists appear next to the type
 	p.until(`document.querySelectorAll('.who .option').length === 16`)
 	p.fill("#who-search", "unal")
 	p.until(`document.querySelectorAll('.who .option').length === 2`)
@@ -69,7 +69,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.there(".chip")
 	p.says("Dr Zoë Ünal")
 
-	// By the name of a specialist: their types are listed, and choosing one also chooses the specialist.
+	// A search for the name of a specialist lists their types, and choosing a type also chooses the specialist.
 	p.open("/?lang=en")
 	p.there("#what-search")
 	p.fill("#what-search", "zoe unal")
@@ -78,7 +78,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.there(".who input[value=specialist-03]:checked")
 	p.fill("#what-search", "nothing like it")
 	p.says("No matches.")
-	p.key(kb.Enter) // searching sends nothing
+	p.key(kb.Enter) // Enter in the search submits nothing
 	p.there("#what-search")
 }
 
@@ -100,7 +100,7 @@ func TestClinicTextsFollowPageLanguage(t *testing.T) {
 }
 
 // TestOwnerEditsTypePage: an owner puts a type into a group, sets its colour, price and German texts, and moves it
-// up. A specialist gets a line of text.
+// up. The owner also writes a line of text about a specialist.
 func TestOwnerEditsTypePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -150,5 +150,5 @@ func TestOwnerEditsTypePage(t *testing.T) {
 	}
 }
 
-// pixel is the smallest PNG.
+// pixel is a PNG of one pixel, in base64.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

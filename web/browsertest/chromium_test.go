@@ -21,8 +21,8 @@ import (
 // chromiumTab drives a tab with the DevTools protocol.
 type chromiumTab struct{ p *tab }
 
-// watch creates a tab from a context of Chromium, and reports forbidden behaviour of its page to its test. done gets
-// the tab after the test.
+// watch creates a tab from a context of Chromium, and reports forbidden behaviour of its page to its test. done is
+// called after the test.
 func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
 	t.Helper()
 	p := h.newTab(t)
@@ -166,13 +166,27 @@ func (d chromiumTab) network(ctx context.Context, there bool) error {
 	return chromedp.Do(ctx, connection(there))
 }
 
-// connection returns the step that disconnects or reconnects the network.
+// conditionsByRule has offline in each rule, and once more for Chromium 148, which requires it for all rules together.
+type conditionsByRule struct {
+	network.EmulateNetworkConditionsByRuleParams
+	Offline bool `json:"offline"`
+}
+
+// networkRule returns a step that lets the requests to a URL through, or blocks them. An empty URL means all requests.
+func networkRule(url string, there bool) chromedp.Action[chromedp.Void] {
+	emulate := cdp.Command[conditionsByRule, network.EmulateNetworkConditionsByRuleResult]{
+		Method: network.CommandEmulateNetworkConditionsByRule,
+	}
+	rule := network.Conditions{URLPattern: url, Offline: !there, DownloadThroughput: -1, UploadThroughput: -1}
+	return command(emulate, conditionsByRule{
+		network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&rule}}, !there,
+	})
+}
+
+// connection returns a step that reconnects the network, or disconnects it.
 func connection(there bool) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(
-		command(network.EmulateNetworkConditionsByRule,
-			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
-				{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
-			}}),
+		networkRule("", there),
 		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !there,
 			DownloadThroughput: -1, UploadThroughput: -1}),
 	)

@@ -6,8 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOwnerClosesClinicInOneForm: one form closes the clinic for some days. It names the patients with appointments
-// then, and they can be moved from there. Holidays are imported from a file.
+// TestOwnerClosesClinicInOneForm: one form closes the clinic for some days. It lists the patients with appointments on
+// these days, and the user can move these appointments from there. A file of holidays can be imported.
 func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -21,12 +21,12 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	p.set("#closing-from", h.date)
 	p.set("#closing-to", h.days(4, "09:00")[:10])
 	p.set("#closing-title", "Closed for works")
-	p.says("2 appointments fall in this time")
+	p.says("2 appointments fall within this period")
 	p.accessible("closing for some days")
 	p.shot("staff-closing")
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
 	p.there(".way li:nth-child(2)")
-	p.says("2 blocks added") // one for each of the two
+	p.says("2 blocks added") // one for each of the two specialists
 	p.accessible("who is in the way")
 	p.shot("staff-in-the-way")
 	for _, who := range []string{"ada", "karim"} {
@@ -49,7 +49,7 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	p.press("Close")
 	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
 	p.says("Everyone")
-	// Holidays.
+	// A file of holidays is imported.
 	compact := func(n int) string { d := h.days(n, "09:00")[:10]; return d[:4] + d[5:7] + d[8:] }
 	upload := func(text string) {
 		p.run(`((input, d) => { d.items.add(new File([` + quoted(text) +

@@ -6,8 +6,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// without describes how an element is drawn, without its background and colours: the only cues of a reader who has
-// replaced them. The words in a time are its state. In other elements they are names and days.
+// without is a script that describes how an element is drawn, except for its background and colours, because a reader
+// may replace these. For a time, it includes the words, which are the state of the time. In other elements, the words
+// are names and days.
 const without = `(e => {
 	const c = getComputedStyle(e), inside = [...e.querySelectorAll('*')].map(x => [x, getComputedStyle(x)])
 	const pseudo = ['::before', '::after'].map(p => getComputedStyle(e, p)).map(x => x.content === 'none' ? '' : x.borderTopWidth)
@@ -58,8 +59,8 @@ func (p *tab) stopsSeen(page string) {
 	}
 }
 
-// TestPatientPagesInForcedColours: many readers with low vision replace the colours. They see which times are free,
-// held, taken and chosen, and where the focus is, by borders, words and marks.
+// TestPatientPagesInForcedColours: many readers with low vision replace the colours. They must recognize by borders,
+// words and marks which times are free, held, taken and chosen, and where the focus is.
 func TestPatientPagesInForcedColours(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -12,7 +12,7 @@ func (h *house) after(days int, clock string) string {
 	return at.AddDate(0, 0, days).Format(time.DateOnly) + "T" + clock + ":00Z"
 }
 
-// TestDaysAreSideBySide: on a wide screen, the chosen day and the next four stand side by side. The times of all of
+// TestDaysAreSideBySide: on a wide screen, the chosen day and the next four days are side by side. The times of all of
 // them are live, and each can be chosen and held.
 func TestDaysAreSideBySide(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestDaysAreSideBySide(t *testing.T) {
 			lists++
 		}
 	}
-	if lists > 5 { // a week, the following week, and what the hold and the booking made stale
+	if lists > 5 { // a week, the following week, and the lists that the hold and the booking made stale
 		t.Errorf("the page fetched %d lists of times", lists)
 	}
 }
@@ -79,7 +79,7 @@ func TestPhoneShowsFirstTimesOfNextDays(t *testing.T) {
 	}
 }
 
-// TestPhoneShowsFewTimesInOneRow: on a phone, the few times of a next day are in one row, also if they are in several
+// TestPhoneShowsFewTimesInOneRow: on a phone, the few times of a next day are in one row, even if they are in several
 // parts of the day.
 func TestPhoneShowsFewTimesInOneRow(t *testing.T) {
 	t.Parallel()

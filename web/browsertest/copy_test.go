@@ -32,8 +32,8 @@ func (p *tab) reads(pattern string) {
 	p.t.Fatalf("the notice is %q, want %s", got, re)
 }
 
-// answers refuses the page's next requests that end in path, times times, before they reach the server, with a code
-// of the API that a clinic without load does not return.
+// answers makes the page's next requests to paths that end in path fail, as many as times says. They do not reach the
+// server. They get an error code of the API that a server without load does not return.
 func (p *tab) answers(path, status, code, retryAfter, times string) {
 	p.t.Helper()
 	p.run(`(() => {
@@ -45,7 +45,7 @@ func (p *tab) answers(path, status, code, retryAfter, times string) {
 	})()`)
 }
 
-// TestExpiredHoldIsClaimedAgain: a patient who returns after the hold has expired gets it again if the time is still
+// TestExpiredHoldIsClaimedAgain: a patient who returns after the hold has expired gets a new hold if the time is still
 // free.
 func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 		const real = performance.now.bind(performance)
 		performance.now = () => real() + 901 * 1000
 	})()`)
-	p.reads(`10:00 is no longer held\. Your details are saved\. Hold it again`)
+	p.reads(`10:00 is no longer held\. Your details are saved\. Hold this time again`)
 	p.accessible("an expired hold")
 	p.look("book-9-lapsed")
 	p.click(".notice .btn")
@@ -92,7 +92,7 @@ func TestEmptyDayOffersFirstFreeDay(t *testing.T) {
 	p.open("/?lang=en&type=checkup")
 	p.live()
 	p.click(`.day input[value="` + h.date + `"]`)
-	p.reads(`No times on \w{3} \d+ \w+\. First free: .+`)
+	p.reads(`No times on \w{3} \d+ \w+\. First free time: .+`)
 	p.look("book-10-empty-day")
 	p.click(".notice .btn")
 	p.there(".chip")
@@ -103,7 +103,7 @@ func TestClinicWithoutTimesShowsPhone(t *testing.T) {
 	h := newHouse(t, closed(func(store.Weekday) bool { return true }))
 	p := h.tab(t)
 	p.open("/?lang=en&type=checkup")
-	p.reads(`No times online in the next 60 days\. Call 030 1234567 or check again later; cancelled times appear here immediately\.`)
+	p.reads(`No times can be booked online in the next 60 days\. Call 030 1234567 or check again later; times that are cancelled appear here immediately\.`)
 	p.accessible("no times at all")
 	p.look("book-11-none")
 }
@@ -119,7 +119,7 @@ func TestCooldownIsExplained(t *testing.T) {
 	p.when("")
 	p.choose(h.at("11:00"))
 	p.click(".bar button")
-	p.reads(`You already booked a Check-up: \w{3} \d{1,2} \w{3}, 10:00\. Change that one, or book again from \w{3} \d\d:\d\d\. Show that appointment`)
+	p.reads(`You already booked a Check-up: \w{3} \d{1,2} \w{3}, 10:00\. Change that appointment, or book again from \w{3} \d\d:\d\d\. Show that appointment`)
 	p.accessible("a cooldown")
 	p.look("book-12-cooldown")
 	p.click(".notice .btn")
@@ -155,7 +155,7 @@ func TestPageRetriesRateLimitedRequest(t *testing.T) {
 	p.choose(h.at("10:00"))
 	p.answers("/v1/holds", "429", "rate_limited", "3", "1")
 	p.click(".bar button")
-	p.reads(`Too many requests from this network\. Trying again in [0-3] s\.`)
+	p.reads(`Too many requests from this network\. We will try again in [0-3] s\.`)
 	p.held()
 }
 
@@ -179,7 +179,7 @@ func TestPageRetriesWhenServerCannotSave(t *testing.T) {
 	}
 }
 
-// TestReplacedPageResumes: another page is opened with the same client secret. The first shows that it has paused,
+// TestReplacedPageResumes: another page is opened with the same client secret. The first page shows that it has paused,
 // and can be resumed.
 func TestReplacedPageResumes(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestNamedSitesPageBooks books from a page of another origin, in the browser, as docs/website.md shows it: it lists,
-// holds, follows the stream and books, but cannot send an API key.
+// TestNamedSitesPageBooks books from a page of another origin, in the browser, as docs/website.md describes. The page
+// lists times, holds one, follows the stream and books, but cannot send an API key.
 func TestNamedSitesPageBooks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// chooseFile gives a field a file of these bytes.
+// chooseFile selects a file with this content in a file field.
 func (p *tab) chooseFile(selector, name, content string) {
 	p.t.Helper()
 	p.there(selector)
@@ -27,8 +27,8 @@ func numbers(content string) (all []int) {
 	return all
 }
 
-// TestOwnerImportsSpreadsheet: an owner imports appointments. The page names the problem of each row, imports the
-// valid rows, and offers the others for download.
+// TestOwnerImportsSpreadsheet: an owner imports appointments. The page shows the problem of each invalid row, imports
+// the valid rows, and offers the others for download.
 func TestOwnerImportsSpreadsheet(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -38,7 +38,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	text := "Name;Terminart;Arzt;Datum;Uhrzeit\nLena Gr\xf6\xdfmann;Check-up;Dr Ada Brandt;" + day +
 		";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
 	p.chooseFile("#sheet-file", "old.csv", text)
-	p.says("1 would be booked, 0 already exist, 0 were cancelled, 2 cannot be imported.")
+	p.says("To be booked: 1. Already existing: 0. Cancelled: 0. Cannot be imported: 2.")
 	p.says("start: overlaps line 2")
 	p.says("appointmentType: “Massage” was not found")
 	p.accessible("a spreadsheet that is tried")
@@ -47,7 +47,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 		t.Errorf("the plan wrote %d appointments", n)
 	}
 	p.press("Import only the valid row")
-	p.says("1 appointments were booked.")
+	p.says("Appointments booked: 1.")
 	p.says("Download the 2 refused rows")
 	p.accessible("a spreadsheet that was imported")
 	p.shot("data-done")
@@ -58,7 +58,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	// Importing the same file again books nothing.
 	p.press("Close")
 	p.chooseFile("#sheet-file", "old.csv", text)
-	p.says("0 would be booked, 1 already exist")
+	p.says("To be booked: 0. Already existing: 1")
 
 	// A clinic file is also checked, and the errors are listed with their fields.
 	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)

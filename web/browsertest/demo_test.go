@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// newDemo is a house with the page /demo and its user.
+// newDemo returns a house with the page /demo and its user.
 func newDemo(t testing.TB) *house {
 	t.Helper()
 	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
@@ -42,10 +42,10 @@ func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	}
 	p.run(`desk.contentWindow.location.hash = 'day/` + h.date + `'`)
 	p.until(in("desk", ".busywrap:not(.loading) .board"))
-	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last free one
+	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last specialist
 	p.run(in("left", chip(h.at("09:00"))+" input") + `.click()`)
-	// The desk goes to the day and shows the time before it is booked. It checks three times a second, so it ignores
-	// a hold that comes sooner than a person could press.
+	// The desk opens the day and marks the time that is selected on the phone. It checks the phones only three times a
+	// second, so the test waits for that mark before it presses the button.
 	p.until(in("desk", ".touched"))
 	p.run(in("left", ".bar button") + `.click()`)
 	p.until(in("left", ".hold[data-phase=held]"))
@@ -91,13 +91,13 @@ func TestDemoSurvivesNetworkCut(t *testing.T) {
 	p.size(1600, 1000)
 	p.open("/demo?lang=en")
 	p.until(`document.querySelectorAll('iframe')[0]?.contentDocument.querySelector('.live[data-link=live]')`)
-	p.press("Unplug patient 1")
-	p.says("Appointments counted: 1.")
+	p.press("Disconnect phone 1")
+	p.says("Appointments so far: 1.")
 	p.until(`document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 	p.accessible("a phone without a connection")
 	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
 		"specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind"}}, asAdmin)
-	p.press("Plug it in again")
+	p.press("Reconnect phone 1")
 	p.says("Appointments before: 1; still there: 1; booked in the meantime: 1. Nothing was lost.")
 	p.until(`!document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 }

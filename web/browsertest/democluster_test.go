@@ -4,10 +4,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestDemoClusterSurvivesKilledNode: buttons kill a node, Redis, and both together. One client still wins the race,
-// the phones stay live, and the killed processes return by themselves.
+// the phones stay live, and the killed processes restart automatically.
 func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 	t.Parallel()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); len(found) == 0 {
@@ -29,13 +30,22 @@ func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 		p.there(part("node1", "up") + "[data-mode=redis]")
 		p.there(part("node2", "up") + "[data-mode=redis]")
 	}
+	// race ends with one booking. On a busy machine the remaining node can need longer than the race to take over, and
+	// refuses all clients: then the race is repeated.
 	race := func(when string) {
 		t.Helper()
-		p.click(".race .btn")
-		p.until(`!document.querySelector('.race .btn[aria-disabled]') && document.querySelector('.score')`)
-		// A node that is killed during the race leaves some clients without an answer.
-		if got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`); len(got) != 3 || got[0] != "1" || got[2] != "0" {
-			t.Errorf("%s: the race ended with %v, want 1 booked and 0 overlaps", when, got)
+		for began := time.Now(); ; {
+			p.click(".race .btn")
+			p.until(`!document.querySelector('.race .btn[aria-disabled]') && document.querySelector('.score')`)
+			// A node that is killed during the race leaves some clients without an answer.
+			got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`)
+			if len(got) == 3 && got[0] == "0" && got[2] == "0" && time.Since(began) < patience {
+				continue
+			}
+			if len(got) != 3 || got[0] != "1" || got[2] != "0" {
+				t.Errorf("%s: the race ended with %v, want 1 booked and 0 overlaps", when, got)
+			}
+			return
 		}
 	}
 	all()
@@ -58,7 +68,7 @@ func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 
 	p.click(part("redis", "up") + " button")
 	p.there(part("redis", "down"))
-	p.click(part("redis", "down") + " button") // before it restarts by itself
+	p.click(part("redis", "down") + " button") // before it restarts automatically
 	all()
 	for _, lang := range []string{"de", "es"} {
 		p.open("/demo?lang=" + lang)

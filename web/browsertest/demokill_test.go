@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDemoServerKillLosesNothing: the button ends the server like a crash. A booking that was acknowledged just
-// before exists after the automatic restart, the phones are live again, and a phone that held a time holds it again.
+// TestDemoServerKillLosesNothing: the button ends the server like a crash. After the automatic restart, a booking that
+// was acknowledged just before still exists. The phones are live again, and a phone that held a time holds it again.
 func TestDemoServerKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	h, _ := startDemo(t)

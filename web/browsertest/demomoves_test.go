@@ -12,12 +12,11 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// startDemo starts the program's demo. It returns a house of which only the address is used, and the time of the
-// start.
+// startDemo starts the program's demo. It returns a house that has only an address, and the time of the start.
 func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 	t.Helper()
 	c := exec.Command(clitest.Program(t), append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
-	var complains bytes.Buffer // read after it has ended
+	var complains bytes.Buffer // read after the program has ended
 	c.Stderr = &complains
 	said, err := c.StdoutPipe()
 	if err != nil {
@@ -41,8 +40,8 @@ func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 	return nil, began
 }
 
-// TestDemoVisitorsBook: the demo works without a click. Its page opens on today, with free times on both phones and a
-// busy day on the desk. The first change appears within five seconds on an idle machine.
+// TestDemoVisitorsBook: the simulated visitors of the demo book without a click. Its page opens on today, with free
+// times on both phones and a busy day on the desk. The first change appears within five seconds on an idle machine.
 func TestDemoVisitorsBook(t *testing.T) {
 	t.Parallel()
 	h, began := startDemo(t)

@@ -35,7 +35,7 @@ func (p *tab) downTo(words string) {
 	p.t.Fatalf("the cursor does not reach %q, but %q", words, p.text(".cursorline"))
 }
 
-// onScreen reports, as a script, whether the focused element is visible: in the window, and not covered.
+// onScreen is a script that reports whether the focused element is visible: in the window, and not covered.
 const onScreen = `(e => {
 	const r = e.getBoundingClientRect(), x = Math.min(Math.max(r.x + r.width / 2, 0), innerWidth - 1), y = Math.min(Math.max(r.y + Math.min(r.height, 40) / 2, 0), innerHeight - 1)
 	const top = document.elementFromPoint(x, y)
@@ -85,7 +85,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.there(".appt.completed")
 	p.closed()
 
-	// Moved to 10:30.
+	// The appointment is moved to 10:30.
 	p.key("m")
 	p.there("#when-time:focus")
 	p.key("1030")
@@ -143,7 +143,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.closed()
 	p.there(".appt.over")
 
-	// The explanation why a time is not free.
+	// The menu explains why a time is not free.
 	p.key(kb.Home)
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
@@ -154,7 +154,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key(kb.Escape)
 	p.closed()
 
-	// The next day and back. Then a patient is found by name, and the appointment cancelled.
+	// The user opens the next day, then finds a patient by name, and cancels the appointment.
 	p.key(".")
 	p.until(`!location.hash.includes(` + quoted(h.date) + `)`)
 	p.there(".busywrap:not(.loading) .board")
@@ -179,11 +179,11 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key(kb.Escape)
 	p.closed()
 
-	// To the list and back, and sign out.
+	// The user opens the queue page, and signs out.
 	p.tabTo(`document.activeElement.getAttribute('href') === '#queue'`)
 	p.key(kb.Enter)
 	p.there("h1:focus")
-	p.says("Nothing is waiting.")
+	p.says("No messages are waiting.")
 	p.tabTo(`document.activeElement.matches('.side .me > button')`)
 	if !ask[bool](p, onScreen) {
 		t.Error("the focus is not visible")
@@ -192,8 +192,8 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.there("#sign-email:focus")
 }
 
-// TestConsoleAt400Percent: a screen of 1280 points at 400 % has 320 by 200: every page fits, and the day's work is
-// possible.
+// TestConsoleAt400Percent: a screen of 1280 by 1024 points has 320 by 256 points at 400 %. Every page must fit, and the
+// day's work must be possible.
 func TestConsoleAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
@@ -207,7 +207,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 		if wide := ask[int](p, `document.documentElement.scrollWidth`); wide > 320 {
 			t.Errorf("%s is %d points wide on a screen of 320", name, wide)
 		}
-		// Content that is cut off inside a dialog or a page that does not scroll there is lost.
+		// Content is lost if it is cut off in a part of a dialog or page that does not scroll.
 		cut := ask[[]string](p, `[...document.querySelectorAll('main *, dialog *')].filter(e => {
 			const r = e.getBoundingClientRect()
 			if (!r.width || !e.matches('button, a, input:not([type=radio]):not([type=checkbox]), select, textarea, h1, h2') || e.closest('.sr, .scroll, .board, .filters, .index, [hidden], [aria-hidden=true]')) return false
@@ -231,7 +231,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 		p.moment()
 		fits(page)
 	}
-	// A booking from the first key to the last.
+	// Every step of a booking fits, too.
 	p.open("/staff?lang=de#day/" + h.date)
 	p.board()
 	p.run(`document.querySelector('.tools .btn.primary').focus()`)

@@ -126,7 +126,7 @@ func TestDeskIsAccessible(t *testing.T) {
 				p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
 				p.click("dialog .actions .danger")
 			}, "#cancel-reason")
-			h.hold("a-stranger-00001", "ada", h.at("10:00"), 300) // again: on a busy machine the first one has expired
+			h.hold("a-stranger-00001", "ada", h.at("10:00"), 300) // again: the first hold may have expired
 			p.open("/staff?lang=" + lang + "#list/" + h.date)
 			p.there(".tbl tbody tr:nth-child(3)")
 			p.accessible("the day as a list")
@@ -136,7 +136,7 @@ func TestDeskIsAccessible(t *testing.T) {
 			p.until(`!document.querySelector('.busywrap.loading')`) // content that is still loading is faint
 			p.accessible("the week")
 			p.shot("desk-week-" + lang)
-			// The dialog of a sign-in that expires during work.
+			// The sign-in expires during work, and a dialog asks for the password.
 			p.forget()
 			p.run(`document.querySelector('.board').focus()`)
 			p.key("/")

@@ -27,7 +27,7 @@ func TestTicketPadsItsText(t *testing.T) {
 	}
 }
 
-// TestDeskDetailsFit checks details of the console that a picture showed to be wrong.
+// TestDeskDetailsFit checks details of the console's layout that were wrong in earlier pictures.
 func TestDeskDetailsFit(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -101,13 +101,13 @@ func TestFieldErrorEndsWithCorrection(t *testing.T) {
 	p.take(h.at("10:00"))
 	p.run(`document.querySelector('form').requestSubmit()`)
 	p.says("Enter your full name")
-	p.there(".summary:focus") // else it takes the focus from the field
+	p.there(".summary:focus") // otherwise the summary would take the focus from the field
 	p.run(`document.querySelector('#name').focus()`)
 	p.key("Lena Vogt")
 	p.until(`!document.querySelector('#name-error')`)
 	p.run(`document.querySelector('#name').select()`)
 	p.key(kb.Delete)
-	// On a busy machine the page renders the empty field after the first attempt to submit it.
+	// On a busy machine, the page may render the empty field only after the first attempt to submit it.
 	p.until(`document.querySelector('#name-error') || (document.querySelector('form').requestSubmit(), false)`)
 
 	desk := h.desk(t, store.RoleReception)
@@ -122,7 +122,7 @@ func TestFieldErrorEndsWithCorrection(t *testing.T) {
 	desk.until(`!document.querySelector('#wl-name-error')`)
 }
 
-// TestFocusRingIsWhole: no part of a page cuts the ring of the element that has the focus.
+// TestFocusRingIsWhole: no part of a page cuts off the focus ring of the focused element.
 func TestFocusRingIsWhole(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)

@@ -20,7 +20,7 @@ func (p *tab) theme(name string) {
 	p.step(func(ctx context.Context) error { return p.driver.colours(ctx, name, false) })
 }
 
-// ownColours makes the reader's system replace every colour by its own few, light on dark.
+// ownColours makes the reader's system replace every colour of the page with its own, light on dark.
 func (p *tab) ownColours() {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.colours(ctx, "dark", true) })
@@ -41,9 +41,9 @@ func (p *tab) forget() {
 	p.step(p.driver.forget)
 }
 
-// ownClock lets a test put the page's clock forward, by window.later milliseconds. The server's clock does not
-// change, so the expiry times in its answers to heartbeats are moved back by the same amount: a hold is as old as the
-// page assumes. The worker, which has its own clock, sends no more heartbeats.
+// ownClock lets a test put the page's clock forward, by window.later milliseconds. The server's clock does not change,
+// so ownClock moves the expiry times in its answers to heartbeats back by the same amount. The age of a hold then
+// matches the page's clock. The worker, which has its own clock, sends no more heartbeats.
 func (p *tab) ownClock() {
 	p.t.Helper()
 	p.run(`(() => {

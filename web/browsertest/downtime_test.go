@@ -17,17 +17,17 @@ import (
 	"holdfast/web"
 )
 
-// kept returns the plans that the browser has stored, with their bytes as text.
+// kept is a script that returns the plans that the browser has stored.
 const kept = `new Promise(done => { const o = indexedDB.open('holdfast-plan', 1); o.onsuccess = () => { const q = o.result.transaction('people').objectStore('people').getAll(); q.onsuccess = () => { o.result.close(); done(q.result) } } })`
 
-// changeKept changes the first record; x is the record.
+// changeKept runs a script that changes x, the first stored record, and stores the result.
 func (p *tab) changeKept(script string) {
 	p.t.Helper()
 	p.until(`new Promise(done => { const o = indexedDB.open('holdfast-plan', 1); o.onsuccess = () => { const people = o.result.transaction('people', 'readwrite').objectStore('people'); const q = people.getAll()
 		q.onsuccess = () => { const x = q.result[0]; ` + script + `; people.put(x).onsuccess = () => { o.result.close(); done(true) } } } })`)
 }
 
-// takePlan downloads a plan by hand, and waits until the page that opens it is stored too.
+// takePlan downloads a plan with the button, and waits until the page that opens the plan is stored, too.
 func (p *tab) takePlan() {
 	p.t.Helper()
 	const sealed = kept + `.then(all => all.map(x => new Uint8Array(x.plan?.sealed || 0).slice(0, 64).join()).join('; '))`
@@ -46,7 +46,7 @@ func (p *tab) takePlan() {
 func (p *tab) openPlan(secret string) {
 	p.t.Helper()
 	p.there("#plan-password")
-	p.says("The server cannot be reached.") // which moves the content below it
+	p.says("The server cannot be reached.") // this notice moves the content below it
 	p.run(`document.querySelector('#plan-password').value = ''`)
 	p.fill("#plan-password", secret)
 	p.key(kb.Enter)
@@ -55,9 +55,9 @@ func (p *tab) openPlan(secret string) {
 // restart starts the server again on the same database.
 func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
 
-// TestDowntimePlanOpensOffline: while the server is unreachable, the desk's address offers the last plan. It opens
-// only with the password of the sign-in, it is stored only in encrypted form, a changed one is refused, and the next
-// one replaces it.
+// TestDowntimePlanOpensOffline: while the server is unreachable, the desk's address offers the last plan. The plan
+// opens only with the password of the sign-in, and is stored only in encrypted form. A changed plan is refused, and the
+// next plan replaces it.
 func TestDowntimePlanOpensOffline(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -87,6 +87,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 		t.Errorf("the sheet of one specialist: %s", got)
 	}
 	p.accessible("a plan that is open")
+	p.ownArrows()
 	p.shot("plan-open")
 	p.paper("plan")
 
@@ -96,7 +97,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 		p.changeKept(change)
 		p.reload()
 		p.openPlan(password)
-		p.says("The plan cannot be shown, because it is damaged")
+		p.says("The plan cannot be shown because it is damaged")
 	}
 
 	h.restart()
@@ -119,7 +120,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	h.restart()
 }
 
-// paper prints to a file in the folder of the pictures.
+// paper prints the page to a PDF in the folder of the pictures.
 func (p *tab) paper(name string) {
 	p.t.Helper()
 	folder := os.Getenv("HOLDFAST_SHOTS")
@@ -143,8 +144,8 @@ func (p *tab) paper(name string) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestRevokedSignInDeletesDowntimePlan: a sign-in that is revoked from another browser takes the plan with it. A user
-// who signs out here still has it.
+// TestRevokedSignInDeletesDowntimePlan: if a sign-in is revoked from another browser, its plan is deleted. If the user
+// signs out in the same browser, the plan stays.
 func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -191,7 +192,7 @@ func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	p.size(1280, 800)
 	p.open("/?lang=en")
 	p.there(".card input[value=checkup]")
-	// Files that another release has stored are deleted.
+	// The service worker deletes files that another release has stored.
 	p.until(`caches.open('holdfast-plan /ui/of-before').then(() => true)`)
 	email := h.staff(store.RoleReception)
 	p.open("/staff?lang=en#day/" + h.date)
@@ -233,10 +234,19 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	p.press("Check")
 	p.says("Taken: Lena Vogt 09:00 to 09:30")
 	p.says("Taken by line 2")
-	p.says("Outside the hours")
+	p.says("Outside working hours")
 	p.accessible("what was written by hand")
+	// The columns leave enough space for the name of a specialist.
+	if cut := ask[string](p, `[...document.querySelectorAll('.byhand td select')].filter(e => {
+		const own = getComputedStyle(e), canvas = document.createElement('canvas').getContext('2d')
+		canvas.font = own.font
+		return canvas.measureText(e.selectedOptions[0].text).width >
+			e.clientWidth - parseFloat(own.paddingLeft) - parseFloat(own.paddingRight)
+	}).map(e => e.selectedOptions[0].text).join()`); cut != "" {
+		t.Errorf("cut: %s", cut)
+	}
 	p.shot("byhand")
-	p.press("Book the 1 free line")
+	p.press("Book 1 free line")
 	p.says("Booked")
 	if n := len(h.bookings()); n != 2 {
 		t.Errorf("%d appointments are booked, want 2", n)
@@ -281,7 +291,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 		p.set(line(row[0])+"td:nth-child(4) input", row[2])
 	}
 	p.press("Check")
-	// The first request takes as long as the test requires.
+	// The first request waits until the test lets it continue.
 	p.run(`window.plain = fetch; window.fetch = async (path, how) => { if (how.method === 'POST' && path.endsWith('/v1/appointments')) await new Promise(go => { window.go = go }); return plain(path, how) }`)
 	p.press("Book all 3 free lines")
 	p.until(`Boolean(window.go)`)
@@ -294,7 +304,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 		t.Errorf("%d are booked, want the 2 unchanged ones: %v", len(all), all)
 	}
 	p.press("Check")
-	p.press("Book the 1 free line")
+	p.press("Book 1 free line")
 	p.until(`document.querySelector('.byhand tbody tr:nth-child(2)').innerText.includes('Booked')`)
 	if all := h.bookings(); len(all) != 3 {
 		t.Errorf("%d are booked, want each of them once: %v", len(all), all)

@@ -20,7 +20,8 @@ func TestExpiredSignInKeepsDraft(t *testing.T) {
 	p.there("#patient-name:focus")
 	p.fill("#patient-phone", "030 1112233")
 	p.there(".holding.held")
-	// The search for the name is over, so that only the booking finds the sign-in expired.
+	// The test waits for the search for the name, so that the booking is the first request after the sign-in has
+	// expired.
 	p.until(`performance.getEntriesByType('resource').some(e => /\/v1\/appointments\/search$/.test(e.name))`)
 	p.forget()
 	p.key(kb.Enter)
@@ -40,15 +41,15 @@ func TestExpiredSignInKeepsDraft(t *testing.T) {
 	}
 }
 
-// TestIdleDeskWarnsAndLocks: an idle desk warns two minutes ahead, and then locks itself. The typed text stays behind
-// the lock.
+// TestIdleDeskWarnsAndLocks: an idle desk warns two minutes before it locks itself. The typed text is kept while the
+// desk is locked.
 func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	email := h.staff(store.RoleReception)
 	p := h.tab(t)
 	p.size(1280, 800)
-	// The clock of the page can be put forward.
+	// With this script, the test can put the page's clock forward.
 	p.everyDocument(`{
 		const now = performance.now.bind(performance)
 		window.later = 0
@@ -144,7 +145,7 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.key(kb.ArrowRight)
 	p.cursor("Dr Karim Haddad")
 	p.key("x")
-	p.says("You can only change your own.")
+	p.says("You can only change your own calendar.")
 	p.drag(card(p.ofAda()), `[data-col=karim]`, 0)
 	p.moment()
 	if n := p.count("dialog"); n != 0 {

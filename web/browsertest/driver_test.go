@@ -6,23 +6,25 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// driver is the browser behind a tab, with the functions that Chromium and Firefox both have. Functions of Chromium
-// alone are called with p.do.
+// driver is the browser behind a tab, with the functions that both Chromium and Firefox have. Tests call functions that
+// only Chromium has with p.do.
 type driver interface {
-	// evaluate runs a script as if a person had requested it, waits for its promise and returns the result as JSON:
-	// nil for undefined.
+	// evaluate runs a script with user activation, waits for its promise and returns the result as JSON, or nil for
+	// undefined.
 	evaluate(ctx context.Context, script string) ([]byte, error)
-	// open navigates to an address and waits until it begins to answer; reload waits until the page is loaded.
+	// open navigates to an address and waits until it begins to answer. reload waits until the page is loaded.
 	open(ctx context.Context, address string) error
 	reload(ctx context.Context) error
-	// everyDocument runs a script before those of any page, for the lifetime of the tab.
+	// everyDocument runs a script before the scripts of any page, for the lifetime of the tab.
 	everyDocument(ctx context.Context, script string) error
-	// opened returns the tab that a page of this one has opened, nil if none has.
+	// opened returns the tab that a page of this tab has opened, or nil if there is none.
 	opened(ctx context.Context) (*tab, error)
 
-	// mouse does one thing with the left button, in points from the top left corner of the page's window.
+	// mouse does one action with the left button, at a position in points from the top left corner of the page's
+	// window.
 	mouse(ctx context.Context, kind mouse, x, y float64) error
-	// key presses and releases a key, with shift, ctrl or 0. A letter that needs the shift key has it.
+	// key presses and releases a key, with the modifier shift or ctrl, or with 0 for none. If a letter needs the shift
+	// key, key adds it.
 	key(ctx context.Context, k *kb.Key, modifiers int64) error
 	// write types a text into the focused element.
 	write(ctx context.Context, text string) error

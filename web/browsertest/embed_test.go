@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// site is a website at its own origin that embeds the booking page.
+// site starts a website at its own origin that embeds the booking page, and returns its address.
 func site(t *testing.T, h *house) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	h := newHouse(t)
 	home := site(t, h)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{home}}, asAdmin)
-	// Late in the day, today has few times left, and the page would be too short for the test.
+	// Late in the day, few times are left, and the page would be too short for the test.
 	for _, who := range []string{"ada", "karim"} {
 		for _, day := range []string{h.days(-2, "09:00"), h.days(-1, "09:00")} {
 			h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day[:10], "closed": true},
@@ -78,8 +78,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 }
 
 // TestBookingElementReportsBooking shows the booking page in an element that a script inserts, and books in it. The
-// element reports its height and the booking; with another attribute it shows another page, and if the element is
-// removed, so is the frame.
+// element reports its height and the booking. With another attribute, it shows another page. If the element is removed,
+// the frame is removed, too.
 func TestBookingElementReportsBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -137,8 +137,8 @@ func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbeddedPageBooksWithoutStorage: a frame may have no storage at all. It can book anyway, and the appointment's
-// own page opens in another tab, because the frame cannot store it.
+// TestEmbeddedPageBooksWithoutStorage: a frame may have no storage at all. Its page can book anyway. The page of the
+// appointment opens in another tab, because the frame cannot store the appointment.
 func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -190,8 +190,8 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 				return frame.top + button.top >= 0 && frame.top + button.bottom <= innerHeight + 1
 			})()`)
 		}
-		// A message of the site to all of its frames moves nothing, once the bar has its position after the last
-		// scrolling.
+		// Wait until the bar has its position after the last scrolling. Then a message of the site to its frames must
+		// not move the bar.
 		p.until(`(below => Math.abs(parseFloat(inside.defaultView.getComputedStyle(inside.querySelector('.bar')).bottom) - below) <= 1)(
 			Math.max(0, Math.round(document.querySelector('iframe').getBoundingClientRect().bottom - innerHeight)))`)
 		bar := `Math.round(inside.querySelector('.bar').getBoundingClientRect().bottom)`

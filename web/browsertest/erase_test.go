@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOwnerErasesOneOfFamily: an owner finds a person, sees the data to be deleted and the people who share the
-// number, and erases only that person: the child with the mother's number is not erased.
+// TestOwnerErasesOneOfFamily: an owner finds a person, sees the data to be deleted and the people who share the number,
+// and erases only that person. The child with the mother's number is not erased.
 func TestOwnerErasesOneOfFamily(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -29,7 +29,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	p.key(kb.ArrowDown) // past the appointment, to the person
 	p.there("#found-1[aria-selected=true]")
 	p.key(kb.Enter)
-	p.there("dialog.person #person-note")
+	p.there("dialog.person-card #person-note")
 	p.press("Erase this person…")
 	p.says("1 upcoming appointment stays booked")
 	p.says("Others with the same phone number or email")
@@ -52,7 +52,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	}
 }
 
-// TestReceptionCannotErase: the reception has no command for it.
+// TestReceptionCannotErase: the reception has no command that erases a person.
 func TestReceptionCannotErase(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -65,7 +65,7 @@ func TestReceptionCannotErase(t *testing.T) {
 	p.key(kb.ArrowDown) // past the appointment, to the person
 	p.there("#found-1[aria-selected=true]")
 	p.key(kb.Enter)
-	p.there("dialog.person #person-note")
+	p.there("dialog.person-card #person-note")
 	if p.says("Add note"); ask[bool](p, `document.querySelector('dialog').innerText.includes('Erase')`) {
 		t.Error("the card has a button to erase the person")
 	}

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestCalendarSubscriptionIsReadable: an owner creates an address for a specialist's calendar. It is shown once, and
-// a button revokes it. A specialist can do that for their own calendar.
+// TestCalendarSubscriptionIsReadable: an owner creates an address for a specialist's calendar. The page shows the
+// address once, and a button revokes it. A specialist can do the same for their own calendar.
 func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

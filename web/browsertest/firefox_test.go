@@ -30,11 +30,11 @@ type fox struct {
 	err   error
 
 	*bidi
-	inside string // the browsing context of its own window, in which a script has more rights than a page
+	inside string // the browsing context of Firefox's own window, in which scripts have more rights than in a page
 
 	fronting sync.Mutex
 	front    string      // the browsing context in front
-	opened   atomic.Bool // a page has opened another one since then
+	opened   atomic.Bool // a page has opened another one since front was set
 
 	mu      sync.Mutex
 	tabs    map[string]*tab   // by browsing context
@@ -42,8 +42,8 @@ type fox struct {
 	openers map[string]string // of the tabs that pages have opened
 }
 
-// prefs are the differences from a newly installed Firefox: it asks no questions and makes no requests by itself,
-// and reaches the server as in a clinic's network.
+// prefs are the preferences that differ from a newly installed Firefox. With them, Firefox asks no questions, makes no
+// requests of its own, and reaches the server by the name that it has in a clinic's network.
 var prefs = map[string]any{
 	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0,
 	"dom.security.https_first": false, "browser.cache.disk.enable": false, "browser.startup.page": 0,
@@ -52,7 +52,7 @@ var prefs = map[string]any{
 	"app.normandy.enabled": false, "ui.prefersReducedMotion": 1,
 }
 
-// open starts the browser if it does not run yet.
+// open starts the browser if it is not running yet.
 func (b *fox) open(t testing.TB) {
 	t.Helper()
 	clitest.Long(t, "Firefox repeats the journeys of Chromium, in ten minutes")
@@ -84,7 +84,8 @@ func (b *fox) launch() error {
 	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(user.String()), 0o600); err != nil {
 		return err
 	}
-	// The shell ends Firefox, and deletes its profile, when its own input ends: with the tests, however they end.
+	// The shell kills Firefox and deletes its profile when the shell's input closes. That happens when the test process
+	// ends, for whatever reason.
 	const leash = `trap '' INT; "$@" & read -r _; kill -9 $!; wait; rm -rf "$PROFILE"`
 	run := exec.Command("/bin/sh", "-c", leash, "sh", program, "--headless", "--no-remote", "--profile", profile,
 		"--remote-debugging-port=0", "--remote-allow-system-access", "about:blank")
@@ -112,7 +113,7 @@ func (b *fox) launch() error {
 	return b.connect(address)
 }
 
-// listening reads Firefox's output until it contains the address of its BiDi. The rest is read and discarded.
+// listening reads Firefox's output up to the line with the address of BiDi, and discards the rest.
 func listening(said io.Reader) (address string, err error) {
 	found := make(chan string, 1)
 	go func() {
@@ -144,7 +145,7 @@ func (b *fox) connect(address string) error {
 	go b.listen()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	// A page that asks for confirmation before it is left is left.
+	// If a page asks for confirmation before the user leaves it, Firefox confirms.
 	asked := object{"capabilities": object{"alwaysMatch": object{"unhandledPromptBehavior": object{"default": "accept"}}}}
 	if err := b.call(ctx, "session.new", asked, nil); err != nil {
 		return err
@@ -212,8 +213,8 @@ func (b *fox) saw(method string, params json.RawMessage) {
 	}
 }
 
-// bring puts a browsing context in front. Only the window in front has the focus, so the tests in Firefox take
-// turns, and a tab comes to the front when a test uses it.
+// bring puts a browsing context in front. Only the window in front has the focus, so the tests in Firefox run one after
+// another, and a tab comes to the front when a test uses it.
 func (b *fox) bring(ctx context.Context, browsingContext string) error {
 	b.fronting.Lock()
 	defer b.fronting.Unlock()
@@ -228,7 +229,7 @@ func (b *fox) bring(ctx context.Context, browsingContext string) error {
 	return err
 }
 
-// aboutFirefox reports whether a test is one of those that TestInFirefox runs.
+// aboutFirefox reports whether a test is a subtest of TestInFirefox, which runs in Firefox.
 func aboutFirefox(t testing.TB) bool { return strings.HasPrefix(t.Name(), "TestInFirefox/") }
 
 // firefoxTab opens a window with its own cookies and storage.
@@ -256,7 +257,7 @@ func (h *house) firefoxTab(t testing.TB) *tab {
 	})
 }
 
-// watchFirefox is watch for a browsing context of Firefox.
+// watchFirefox does the same as watch, for a browsing context of Firefox.
 func (h *house) watchFirefox(t testing.TB, browsingContext string, done func()) *tab {
 	t.Helper()
 	p := h.newTab(t)

@@ -55,7 +55,7 @@ func (d foxTab) opened(context.Context) (*tab, error) {
 	if other == "" {
 		return nil, nil
 	}
-	return d.p.h.watchFirefox(d.p.t, other, func() {}), nil // it is deleted with the first one's user context
+	return d.p.h.watchFirefox(d.p.t, other, func() {}), nil // deleted with the user context of the first tab
 }
 
 func (d foxTab) mouse(ctx context.Context, kind mouse, x, y float64) error {
@@ -66,8 +66,8 @@ func (d foxTab) mouse(ctx context.Context, kind mouse, x, y float64) error {
 	return d.perform(ctx, object{"type": "pointer", "id": "mouse", "actions": steps})
 }
 
-// perform sends input actions to the page. It first moves the focus back from the address bar, where Tab leads at the
-// end of a page: input from BiDi does not do that by itself, as a person's does.
+// perform sends input actions to the page. At the end of a page, Tab moves the focus to the address bar. perform first
+// moves the focus back to the page, because input from BiDi, unlike a person's input, does not do that.
 func (d foxTab) perform(ctx context.Context, action object) error {
 	if err := d.inside(ctx, `own.embedderElement.matches(':focus') || own.embedderElement.focus()`); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (d foxTab) perform(ctx context.Context, action object) error {
 	return d.call(ctx, "input.performActions", object{"actions": []object{action}})
 }
 
-// webdriverKeys are the keys without a letter, as WebDriver names them.
+// webdriverKeys are WebDriver's names of the keys that type no letter.
 var webdriverKeys = map[string]string{
 	"Backspace": "\uE003", "Tab": "\uE004", "Enter": "\uE006", "Shift": "\uE008", "Control": "\uE009",
 	"Escape": "\uE00C", "PageUp": "\uE00E", "PageDown": "\uE00F", "End": "\uE010", "Home": "\uE011",
@@ -106,7 +106,7 @@ func (d foxTab) keys(ctx context.Context, steps []object) error {
 	return d.perform(ctx, object{"type": "key", "id": "keys", "actions": steps})
 }
 
-// write presses a key for each letter: there is no command that pastes.
+// write presses a key for each letter, because BiDi has no command that pastes a text.
 func (d foxTab) write(ctx context.Context, text string) error {
 	steps := []object{}
 	for _, letter := range text {
@@ -120,14 +120,15 @@ func (d foxTab) size(ctx context.Context, width, height int64) error {
 	return d.call(ctx, "browsingContext.setViewport", object{"viewport": object{"width": width, "height": height}})
 }
 
-// inside runs a script in the browser itself, with own as the browsing context of the tab.
+// inside runs a script in the browser's own window, with own as the browsing context of the tab.
 func (d foxTab) inside(ctx context.Context, script string) error {
 	_, err := firefox.evaluate(ctx, firefox.inside, `(own => { `+script+` })(
 		ChromeUtils.importESModule('chrome://remote/content/shared/NavigableManager.sys.mjs').NavigableManager.getBrowsingContextById(`+quoted(d.context)+`))`)
 	return err
 }
 
-// colours needs the browser's internals: BiDi has no command for them yet. The preferences turn animations off.
+// colours uses the browser's internals, because BiDi has no command for colours yet. The preferences turn animations
+// off.
 func (d foxTab) colours(ctx context.Context, scheme string, forced bool) error {
 	replaced := map[bool]string{false: "none", true: "active"}[forced]
 	return d.inside(ctx, `own.prefersColorSchemeOverride = `+quoted(scheme)+`; own.forcedColorsOverride = `+

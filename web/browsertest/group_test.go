@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// joins books a person into the group session of three seats at 10:00, like another desk.
+// joins books a person into the group session of three seats at 10:00, as another desk would.
 func (h *house) joins(name string) (id string) {
 	h.t.Helper()
 	got := h.must(201, "POST", "/v1/appointments", map[string]any{
@@ -25,8 +25,8 @@ func (p *tab) seats(says string) {
 	p.until(`document.querySelectorAll('.appt:not(.ghosted)').length === 1 && document.querySelector('.appt.group .seats')?.innerText === ` + quoted(says))
 }
 
-// TestGroupSessionIsOneCard: the people of a group session share one card with their number and the number of seats,
-// also when another client books.
+// TestGroupSessionIsOneCard: the people of a group session share one card, which shows their number and the number of
+// seats, and is updated when another client books.
 func TestGroupSessionIsOneCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -68,8 +68,8 @@ func TestGroupSessionIsOneCard(t *testing.T) {
 	p.seats("3/3")
 }
 
-// TestRosterListsGroup: the roster is the view of a group: each person is opened, marked, moved and removed alone,
-// and a person can be added at the same time.
+// TestRosterListsGroup: the roster lists the people of a group. Each person can be opened, marked, moved and removed
+// alone, and a person can be added.
 func TestRosterListsGroup(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -81,7 +81,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.says("2 of 3")
 	p.until(`document.activeElement.innerText === 'Lena Vogt'`)
 
-	// One key, or one press, for each.
+	// One key or one click marks a person.
 	p.key("2")
 	p.says("Lena Vogt: Arrived")
 	p.accessible("a roster")
@@ -89,7 +89,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.key(kb.ArrowDown)
 	p.until(`document.activeElement.innerText === 'Per Lind'`)
 	p.click(`[data-head="` + per + `"] .does .btn:nth-child(2)`)
-	p.says("Per Lind: No-show") // which can be undone for ten seconds
+	p.says("Per Lind: No-show") // the change can be undone for ten seconds
 	if got := []any{h.appointmentOf(lena)["attendance"], h.appointmentOf(per)["attendance"]}; got[0] != "arrived" ||
 		got[1] != "no_show" {
 		t.Errorf("the attendance is %v, want arrived and no_show", got)
@@ -108,7 +108,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.there("dialog .roster")
 	p.until(`document.activeElement.innerText === 'Lena Vogt'`)
 
-	// Removed, and restored.
+	// One person is removed, and restored.
 	p.key(kb.Delete)
 	p.there("#cancel-reason:focus")
 	p.key(kb.Enter)
@@ -120,7 +120,7 @@ func TestRosterListsGroup(t *testing.T) {
 		t.Errorf("after the undo it is %v, want confirmed", got)
 	}
 
-	// One more person, at the same time and of the same type.
+	// One more person is added, at the same time and with the same type.
 	p.click(".roster .actions .primary")
 	p.there("#patient-name:focus")
 	p.key("mira sand")
@@ -169,7 +169,7 @@ func TestFullGroupHasWaitingList(t *testing.T) {
 			p.there("#wait-name:focus")
 			p.run(`document.querySelector('dialog form').requestSubmit()`)
 			p.there("#wait-name-error")
-			p.forgive() // the server has named the missing fields
+			p.forgive() // the server refused the form, because fields are missing
 			p.accessible("a waiting list's form, not filled in")
 			p.fill("#wait-name", "Omar Ruiz")
 			p.fill("#wait-phone", "030 7778899")

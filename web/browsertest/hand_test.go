@@ -3,6 +3,7 @@ package browsertest
 import (
 	"context"
 	"errors"
+	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
@@ -10,7 +11,8 @@ import (
 
 // click presses the mouse in the middle of an element, once the element exists, is not covered and has stopped
 // moving. If the page moves after that, like a page that scrolls to its top a moment after it is drawn, a press that
-// misses the element has no effect, and click tries again.
+// misses the element has no effect, and click tries again. So does a press from which the element moves away before the
+// button is released.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -28,6 +30,7 @@ func (p *tab) click(selector string) {
 			for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) window.addEventListener(kind, event => {
 				if (!event.isTrusted) return
 				if (kind === 'pointerdown') window.missed = !meant(event.target)
+				if (kind === 'pointerup' && e.isConnected) window.missed ||= !meant(event.target) // e moved while pressed
 				if (window.missed) { event.preventDefault(); event.stopImmediatePropagation() }
 			}, { capture: true, signal: press.signal })
 			return window.clickAt = [x, y]
@@ -86,4 +89,22 @@ func (p *tab) fill(selector, text string) {
 	p.t.Helper()
 	p.click(selector)
 	p.write(text)
+}
+
+// TestClickRepeatsAPressThatTheElementLeft: an element that moves away between the press and the release is clicked at
+// its new place.
+func TestClickRepeatsAPressThatTheElementLeft(t *testing.T) {
+	t.Parallel()
+	p := newHouse(t).tab(t)
+	p.open("/?lang=en")
+	p.there("main")
+	p.run(`(() => {
+		document.body.insertAdjacentHTML('afterbegin', '<button id="moving" type="button">Move</button>')
+		const e = document.getElementById('moving')
+		Object.assign(e.style, { position: 'fixed', zIndex: 9, top: '8px', left: '8px' })
+		e.addEventListener('mousedown', () => { e.style.top = '200px' }, { once: true })
+		e.addEventListener('click', () => { window.clicks = (window.clicks || 0) + 1 })
+	})()`)
+	p.click("#moving")
+	p.until("window.clicks === 1")
 }

@@ -14,7 +14,7 @@ func TestAppointmentShowsPatientHistory(t *testing.T) {
 	p := h.desk(t, store.RoleReception)
 	id := p.appointment("Lena Vogt", "ada", "09:00")
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
-	p.says("First visit: no earlier appointments found")
+	p.says("No earlier appointments")
 	p.run(`document.querySelector('dialog [aria-label=Close]').click()`)
 	p.until(`!document.querySelector('dialog')`)
 	missed := p.appointment("Lena Vogt", "karim", "10:00")

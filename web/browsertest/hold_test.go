@@ -46,7 +46,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	a.choose(start)
 	b.there(chip(start) + ".looking")
 	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+
-		`).getAttribute('aria-label')`); got != "10:00, someone is looking" {
+		`).getAttribute('aria-label')`); got != "10:00, someone is looking at this time" {
 		t.Errorf("the name of a selected time is %q", got)
 	}
 
@@ -57,7 +57,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	a.held()
 	b.look("book-2-when")
 	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+
-		`).getAttribute('aria-label')`); got != "10:00, on hold by someone else, unavailable" {
+		`).getAttribute('aria-label')`); got != "10:00, held by someone else, unavailable" {
 		t.Errorf("the name of a held time is %q", got)
 	}
 	b.click(chip(start) + " input")
@@ -71,7 +71,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	a.leave()
 	t.Logf("from leaving to the other tab showing the time free: %v", b.noted().Sub(left))
 
-	// So does its expiry, on time, without any action.
+	// When a hold expires, the time becomes free without any action.
 	b.notes(start, "held")
 	hold := h.hold("a-stranger-00001", "ada", start, 3)
 	b.noted()
@@ -132,7 +132,8 @@ func TestFocusStaysOnTakenTime(t *testing.T) {
 	}
 }
 
-// TestRacingPatientsHaveOneWinner: two tabs and 48 programs want one time. One gets it, and the others get a message.
+// TestRacingPatientsHaveOneWinner: two tabs and 48 programs request one time. One of them gets it, and the others get a
+// message.
 func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -201,8 +202,8 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// TestLostTimeKeepsForm: the time is lost while the form is filled in. The typed text is kept, and one press takes
-// the nearest free time.
+// TestLostTimeKeepsForm: the time is lost while the form is filled in. The typed text is kept, and one click takes the
+// nearest free time.
 func TestLostTimeKeepsForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -231,7 +232,8 @@ func TestLostTimeKeepsForm(t *testing.T) {
 	}
 }
 
-// TestLostClaimOffersNearbyTimes: the same at the claim, which another client makes before the stream can show it.
+// TestLostClaimOffersNearbyTimes: another client claims the time just before the page does, so the stream cannot show
+// that in time. The page offers the nearest free times.
 func TestLostClaimOffersNearbyTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -257,8 +259,8 @@ func TestLostClaimOffersNearbyTimes(t *testing.T) {
 	p.held()
 }
 
-// TestHoldIsExtendedTenTimes: two minutes before the end of a hold's longest life the page asks, and can extend the
-// hold ten times (WCAG 2.2.1). The test moves the page's own clock, and not the server's.
+// TestHoldIsExtendedTenTimes: two minutes before the maximum life of a hold ends, the page asks whether to extend it.
+// It can extend the hold ten times (WCAG 2.2.1). The test changes only the page's own clock, not the server's.
 func TestHoldIsExtendedTenTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -361,7 +363,7 @@ func TestDuplicatedTabIsNewClient(t *testing.T) {
 	h.one(t)
 }
 
-// opened returns the tab that this one has opened.
+// opened returns the tab that this tab has opened.
 func (p *tab) opened() *tab {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); p.moment() {

@@ -23,17 +23,19 @@ import (
 	"holdfast/web"
 )
 
-// house is the clinic of the pages, in UTC and open from 08:00 to 18:00 every day: Dr Ada Brandt and Dr Karim Haddad;
-// "checkup" of 30 minutes with both, "longer" of 60 with both, "class" of 60 with 3 seats and Dr Brandt.
+// house is the clinic of the pages. It is in UTC and open from 08:00 to 18:00 every day. Its specialists are Dr Ada
+// Brandt and Dr Karim Haddad. Its types are "checkup" of 30 minutes and "longer" of 60 minutes, with both specialists,
+// and "class" of 60 minutes with 3 seats, with Dr Brandt.
 type house struct {
 	t      testing.TB
 	url    string // http://127.0.0.1:port
 	engine *engine.Engine
 	db     *sqlite.Store
 
-	// date is the local date of the bookings, the day after tomorrow: all of it is in the future at any hour.
+	// date is the local date of the bookings. It is the day after tomorrow, so the whole day is in the future at any
+	// hour.
 	date string
-	// lose drops the answers to the next requests whose path ends in it.
+	// lose drops the answers to the next requests whose path ends in this string.
 	lose atomic.Pointer[string]
 
 	// running is the server's handler between start and stop, and stop ends the server.
@@ -48,8 +50,7 @@ func newHouse(t testing.TB, change ...func(*clinic.File)) *house {
 	return newHouseWith(t, engine.Options{}, web.Options{}, change...)
 }
 
-// newHouseWith is newHouse with more options for the engine than the database and the table of holds, and with
-// options for the pages.
+// newHouseWith does the same as newHouse, with additional options for the engine and with options for the pages.
 func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*clinic.File)) *house {
 	t.Helper()
 	ctx := context.Background()
@@ -67,13 +68,13 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	listening := httptest.NewServer(h.losing(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		handler := h.running.Load()
 		if handler == nil {
-			panic(http.ErrAbortHandler) // no server
+			panic(http.ErrAbortHandler) // the server is stopped
 		}
 		(*handler).ServeHTTP(rw, r)
 	})))
 	h.url = listening.URL
 	t.Cleanup(func() {
-		h.stop() // ends the streams, for which Close would wait
+		h.stop() // this ends the streams, for which Close would wait
 		listening.CloseClientConnections()
 		listening.Close()
 	})
@@ -81,7 +82,7 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 }
 
 // start creates an engine and a server on the database, with an empty table of holds, like a start of the program.
-// They run once serve is called. stop ends them, and requests find no server from then on.
+// They run once serve is called. stop ends them, and later requests fail.
 func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	h.t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(h.db)})
@@ -155,7 +156,7 @@ func (h *house) losing(next http.Handler) http.Handler {
 	})
 }
 
-// loseAnswers turns the loss on, or off with "".
+// loseAnswers drops the answers to requests whose path ends in path. An empty path turns this off.
 func (h *house) loseAnswers(path string) {
 	if path == "" {
 		h.lose.Store(nil)
@@ -198,7 +199,7 @@ func (h *house) call(method, path string, body any, headers ...header) reply {
 	return got
 }
 
-// ask is call for goroutines, which must not end a test.
+// ask does the same as call, for goroutines, which must not end a test.
 func (h *house) ask(method, path string, body any, headers ...header) (reply, error) {
 	var content io.Reader
 	if body != nil {
@@ -229,7 +230,7 @@ func (h *house) ask(method, path string, body any, headers ...header) (reply, er
 	return got, err
 }
 
-// must is call with the status that the answer must have.
+// must does the same as call, and fails the test if the answer has another status.
 func (h *house) must(status int, method, path string, body any, headers ...header) reply {
 	h.t.Helper()
 	got := h.call(method, path, body, headers...)

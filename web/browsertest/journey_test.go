@@ -3,7 +3,7 @@ package browsertest
 import "testing"
 
 // journeys are the tests of the pages that also run in Firefox: complete tasks of a patient, the desk and an owner,
-// by mouse and by keys, from right to left and in the dark theme. The tests are the same; only the tab is Firefox's.
+// by mouse and by keys, from right to left and in the dark theme. The tests are the same, but run in a tab of Firefox.
 var journeys = []struct {
 	name string
 	run  func(*testing.T)
@@ -57,13 +57,13 @@ var journeys = []struct {
 	{"TestLivePage", TestLivePage},
 }
 
-// TestInFirefox runs the journeys one after another: only one window of a browser has the focus, and they test the
-// focus.
+// TestInFirefox runs the journeys one after another, because they test the focus, and only one window of a browser has
+// it.
 func TestInFirefox(t *testing.T) {
 	t.Parallel()
 	firefox.open(t)
 	for _, j := range journeys {
-		// The journeys call t.Parallel. The subtest around each ends only with it.
+		// The journeys call t.Parallel. The subtest around each journey ends only when the journey has ended.
 		t.Run(j.name, func(t *testing.T) { t.Run("again", j.run) })
 	}
 }

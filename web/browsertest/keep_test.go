@@ -49,8 +49,8 @@ func (h *house) heldTimes(t *testing.T, want float64) {
 	}
 }
 
-// TestHoldExpiresWithoutServer: while the server is unreachable, a hold cannot be extended. The page shows that the
-// hold has expired once its TTL is over.
+// TestHoldExpiresWithoutServer: while the server is unreachable, a hold cannot be extended. Once the TTL is over, the
+// page shows that the hold has expired.
 func TestHoldExpiresWithoutServer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

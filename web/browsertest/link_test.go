@@ -13,7 +13,7 @@ func TestOfflinePageRecovers(t *testing.T) {
 	p := h.tab(t)
 	p.when("&specialist=ada")
 	p.run(`window.sameDocument = true`)
-	p.axe() // it cannot be loaded later
+	p.axe() // axe cannot be loaded later
 	p.offline(true)
 	p.there(".live[data-link=offline]")
 	p.there(".notice.warn")
@@ -40,7 +40,7 @@ func TestOfflinePageKeepsHold(t *testing.T) {
 	p.take(h.at("10:00"))
 	p.offline(true)
 	p.there(".notice.warn")
-	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. 10:00 stays yours until \d\d:\d\d\.$`).MatchString(got) {
+	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. We are holding 10:00 for you until \d\d:\d\d\.$`).MatchString(got) {
 		t.Errorf("without a network, the page shows %q", got)
 	}
 	p.offline(false)
@@ -50,8 +50,8 @@ func TestOfflinePageKeepsHold(t *testing.T) {
 	h.one(t)
 }
 
-// TestLostAnswerBooksOnce: the booking is written and its answer is lost. The page repeats the request with the same
-// key, and there is one booking.
+// TestLostAnswerBooksOnce: the server stores the booking, but its answer is lost. The page repeats the request with the
+// same key, and there is one booking.
 func TestLostAnswerBooksOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -60,13 +60,13 @@ func TestLostAnswerBooksOnce(t *testing.T) {
 	p.take(h.at("10:00"))
 	h.loseAnswers("/book")
 	p.confirm()
-	p.says("We don't know yet whether your booking arrived. Don't book again.")
+	p.says("We don't know yet whether we received your booking. Please do not book again.")
 	p.accessible("an unknown outcome")
 	p.look("book-8-unknown")
 	h.one(t)
 	// After a reload the page still shows that the outcome is unknown.
 	p.reload()
-	p.says("Don't book again.")
+	p.says("Please do not book again.")
 	h.loseAnswers("")
 	p.until(`(document.querySelector('.notice .btn.primary')?.click(), document.querySelector('.ticket'))`)
 	p.says("You're booked.")

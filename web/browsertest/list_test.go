@@ -6,7 +6,7 @@ import (
 	"holdfast/store"
 )
 
-// TestListSortsByHead: the list is sorted by a column's head, and the button for the present restores the order of time.
+// TestListSortsByHead: a click on a column's head sorts the list by that column, and a second click reverses the order.
 func TestListSortsByHead(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

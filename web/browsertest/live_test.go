@@ -37,7 +37,7 @@ func TestLivePage(t *testing.T) {
 	p.there(`.office-tools .btn[aria-pressed=true]`)
 	h.hold("a-stranger-00002", "karim", h.at("09:00"), 600)
 	before := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/debug/')).length`)
-	p.until(`new Promise(done => setTimeout(() => done(true), 2500))`) // it would measure every two seconds
+	p.until(`new Promise(done => setTimeout(() => done(true), 2500))`) // unless paused, the page polls every two seconds
 	if after := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/debug/')).length`); after > before {
 		t.Errorf("while paused, the page sent %d requests", after-before)
 	}

@@ -27,7 +27,7 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))
-	if got := p.text("#email-hint"); got != "For your confirmation and calendar file" {
+	if got := p.text("#email-hint"); got != "For your confirmation and the calendar file" {
 		t.Errorf("with a mail server, the form shows %q", got)
 	}
 	p.confirm()
@@ -46,7 +46,7 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.booked()
 	p.there(".sent")
 
-	// A new time sends a new email.
+	// After a move to another time, the server sends another email.
 	p.click(".row button:not(.danger)")
 	p.take(h.at("11:00"))
 	p.click(".actions .primary")
@@ -54,7 +54,7 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.there(".sent")
 
 	p.open("/manage?lang=en#nonsense")
-	p.says("This link no longer works. It was replaced or has expired. Use the link in your latest email, or call 030 1234567.")
+	p.says("This link no longer works. The link was replaced or has expired. Use the link in your latest email, or call 030 1234567.")
 }
 
 // TestPageWithoutMailServerPromisesNoEmail: without a mail server no page promises an email: neither the form, nor an
@@ -74,5 +74,5 @@ func TestPageWithoutMailServerPromisesNoEmail(t *testing.T) {
 		}
 	}
 	p.open("/manage?lang=en#nonsense")
-	p.says("This link no longer works. It was replaced or has expired. Call 030 1234567.")
+	p.says("This link no longer works. The link was replaced or has expired. Call 030 1234567.")
 }

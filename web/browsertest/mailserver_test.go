@@ -14,8 +14,8 @@ import (
 )
 
 // TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns about settings that do not
-// match, a test email shows the mail server's actual answer and what to do, and the saved settings are shown again
-// without the password.
+// match. After a test email, it shows the mail server's answer and what to do. It shows the saved settings without the
+// password.
 func TestOwnerSetsUpMailServer(t *testing.T) {
 	t.Parallel()
 	host, address := noticetest.MailPort()
@@ -74,11 +74,11 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	<-taken
 	p.set("#mail-user", "somebody else")
 	p.click("#mail-try")
-	p.says("the stored password belongs to another server or user")
+	p.says("the stored password belongs to a different server or user")
 }
 
-// TestVisitPageExplainsStartTime: if the server was started with a mail server, the settings page shows that this one
-// takes precedence.
+// TestVisitPageExplainsStartTime: if the server was started with a mail server, the settings page shows that this mail
+// server takes precedence.
 func TestVisitPageExplainsStartTime(t *testing.T) {
 	t.Parallel()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://mail.start.example:587"})

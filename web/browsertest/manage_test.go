@@ -57,13 +57,13 @@ func TestPatientMovesByLink(t *testing.T) {
 
 	old := h.tab(t)
 	old.open(link)
-	old.says("This link no longer works. It was replaced or has expired. Call 030 1234567.")
+	old.says("This link no longer works. The link was replaced or has expired. Call 030 1234567.")
 	old.there(`main a.btn[href^="/"]`)
 	old.look("manage-3-dead")
 }
 
-// TestPatientCancelsByLink: opening the page, or requesting its address as an email scanner does, cancels nothing.
-// One button does.
+// TestPatientCancelsByLink: opening the page, or requesting its address as an email scanner does, does not cancel the
+// appointment. A button does.
 func TestPatientCancelsByLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

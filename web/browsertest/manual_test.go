@@ -8,7 +8,7 @@ import (
 )
 
 // TestManualIsAccessible checks one page of each kind of the manual in a wide window, and one on a phone. Only the long
-// run checks all kinds: the two of the reference have nearly every element that the others have.
+// run checks all kinds, because the two pages of the reference contain nearly every element of the others.
 func TestManualIsAccessible(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

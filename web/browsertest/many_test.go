@@ -37,8 +37,8 @@ func many(f *clinic.File) {
 	}
 }
 
-// BenchmarkFirstSlotOfMany is BenchmarkFirstSlots in a clinic of 40 types and 60 specialists. It also reports the
-// requests and the bytes of the page until its first time is on the screen.
+// BenchmarkFirstSlotOfMany does the same as BenchmarkFirstSlots, in a clinic of 40 types and 60 specialists. It also
+// reports the requests and the bytes of the page until it shows its first bookable time.
 func BenchmarkFirstSlotOfMany(b *testing.B) {
 	h := newHouse(b, many)
 	p := h.tab(b)

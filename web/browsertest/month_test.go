@@ -6,8 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMonthShowsDays: the month shows what is booked and free on each day, and why a day is closed, also while it is on
-// the screen. One press opens the day.
+// TestMonthShowsDays: the month shows what is booked and free on each day, and why a day is closed. It is updated while
+// it is on the screen. One click opens a day.
 func TestMonthShowsDays(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -37,7 +37,8 @@ func TestMonthShowsDays(t *testing.T) {
 	p.there(".board")
 }
 
-// TestWeekComparesPeople: two people's weeks are side by side, day by day, and stay so in the next week.
+// TestWeekComparesPeople: the weeks of two people are side by side, day by day. The next week shows the same two
+// people.
 func TestWeekComparesPeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestNewsShowOnlineCancellation: a cancellation and a move by a patient raise the badge, play a sound if it is on, and
-// are lines of the news. The desk offers the freed time to a person on the waiting list.
+// TestNewsShowOnlineCancellation: a cancellation and a move by a patient increase the number on the badge, play the
+// sound if it is on, and appear in the news. The desk offers the freed time to a person on the waiting list.
 func TestNewsShowOnlineCancellation(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -43,7 +43,7 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 	p.press("Display")
 	p.click(`dialog label.check:nth-of-type(2)`)
 	p.says("Two short tones")
-	p.until(`window.notes === 2`) // switching it on plays it once
+	p.until(`window.notes === 2`) // switching the sound on plays it once
 	p.accessible("the display settings with the sound")
 	p.run(`document.querySelector('dialog [aria-label=Close]').click()`)
 	p.until(`!document.querySelector('dialog')`)

@@ -32,7 +32,7 @@ func (c carried) WriteHeader(status int) {
 }
 
 // TestPagesShowClinicDetails: with several nodes, a page that has booked sends the change number of its booking with
-// the next request, also after a reload.
+// the next request, even after a reload.
 func TestPagesShowClinicDetails(t *testing.T) {
 	h := newHouseWith(t, engine.Options{Shared: true}, web.Options{})
 	var mu sync.Mutex

@@ -29,7 +29,7 @@ func (p *tab) saved() {
 }
 
 // TestOwnerManagesSchedule: an owner sets the clinic up by hand: specialists, hours, days off, types, users, keys,
-// settings. The audit log has all of it.
+// settings. The audit log records all of these changes.
 func TestOwnerManagesSchedule(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -54,15 +54,15 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.press("Copy to Tue–Fri")
 	p.says("Not saved yet")
 	p.press("Save hours")
-	p.says("The hours of Dr Mia Sand have been saved.")
+	p.says("The hours for Dr Mia Sand have been saved.")
 	got := h.must(200, "GET", "/v1/specialists/"+id+"/weekly-hours", nil, asAdmin)
 	if list, _ := got.get("weeklyHours").([]any); len(list) != 5 || !strings.Contains(got.raw, `"end":"12:30"`) {
 		t.Errorf("the hours are %s, want five mornings until 12:30", got.raw)
 	}
 
-	// Three days off are one line, and one press deletes them.
+	// Three days off are one line, and one click deletes them.
 	p.open("/staff?lang=en#overrides/" + id)
-	p.press("Add days off")
+	p.press("Add absence")
 	p.there("dialog #from")
 	p.set("#from", "2030-12-24")
 	p.set("#to", "2030-12-26")
@@ -79,7 +79,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.click(".line-do .btn.quiet")
 	p.there("dialog .btn.solid")
 	p.saved()
-	p.says("No days off or special hours planned")
+	p.says("No absences or special hours planned")
 	if n := days(); n != 0 {
 		t.Errorf("there are %d days off, want none", n)
 	}
@@ -127,7 +127,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.click("dialog [type=submit]")
 	p.says("This key is shown only once.")
 	key := header{"Authorization": "Bearer " + ask[string](p, `document.querySelector('#key').value`)}
-	p.press("I have copied it")
+	p.press("I have copied the key")
 	h.must(200, "GET", "/v1/queue-status", nil, key)
 	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw,
 		key["Authorization"][len("Bearer "):]) {
@@ -212,7 +212,7 @@ func TestRoleSeesItsPages(t *testing.T) {
 		if got != want {
 			t.Errorf("%s finds %q, want %q", role, got, want)
 		}
-		// A page for other roles does not exist at its address either.
+		// The address of a page for other roles does not open that page either.
 		if role != store.RoleOwner {
 			p.open("/staff?lang=en#users")
 			p.board()

@@ -16,7 +16,7 @@ import (
 )
 
 // TestOwnerSignsInWithIdentityProvider: an owner configures an identity provider, sees its errors, and then signs in
-// with it, by the keyboard alone.
+// with it, with the keyboard alone.
 func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
@@ -56,7 +56,7 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	p.also = []string{there.Host}
 	p.do(command(security.SetIgnoreCertificateErrors, security.SetIgnoreCertificateErrorsParams{Ignore: true}))
 	p.open("/staff?lang=en")
-	// with presses the button by the keyboard. A page that is still starting can move the focus away from it.
+	// with presses the button with the keyboard. A page that is still starting can move the focus away from it.
 	with := func() {
 		p.there("#sign-with")
 		p.run(`sessionStorage.removeItem('pressed'),

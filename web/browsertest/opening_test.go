@@ -14,7 +14,8 @@ import (
 )
 
 // TestBoardOfThirtyNeedsEightRequests: with an empty browser cache, the board of thirty specialists needs at most eight
-// requests. On a slow connection each request adds a delay. What the board does not need is requested after it.
+// requests. On a slow connection each request adds a delay. The page requests data that the board does not need after
+// the board.
 func TestBoardOfThirtyNeedsEightRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {

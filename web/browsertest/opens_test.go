@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// houseAt returns a house in a zone in which it is now this hour (the next hour may begin during the test), and the
-// date there.
+// houseAt returns a house in a time zone in which the current hour is this one, and the date there. The next hour may
+// begin during the test.
 func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	t.Helper()
 	east := (hour-time.Now().UTC().Hour()+36)%24 - 12
@@ -35,15 +35,15 @@ func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	return h, store.DateOf(time.Now().In(zone))
 }
 
-// boardFilled reports whether the column fills the board, if it is long enough, with at most half of the last hour's
-// label below it, and whether the cursor is visible.
+// boardFilled is a script that reports whether the column fills the board, if the column is long enough, with at most
+// half of the last hour's label below it. The cursor must also be visible.
 const boardFilled = `(board => {
 	const b = board.getBoundingClientRect(), col = document.querySelector('.col'), c = col.getBoundingClientRect(), at = document.querySelector('.cursor').getBoundingClientRect()
 	return board.scrollHeight <= Math.max(board.clientHeight, col.offsetHeight + 20) && c.top <= b.top + 1 && c.bottom >= Math.min(b.bottom, b.top + col.offsetHeight) - 20 && at.top >= b.top && at.bottom <= b.bottom
 })(document.querySelector('.board'))`
 
-// TestPhoneBoardOpensOnWorkingHours: on a phone the board opens on working hours, whatever the time, and so does the
-// next day.
+// TestPhoneBoardOpensOnWorkingHours: on a phone, the board opens at working hours, at any time of day. The same applies
+// to the next day.
 func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // state is a page of the console, or a dialog on it: how to open it from the previous page, and the selector that
-// shows that it is open. A state without a hash is on the page before; Escape closes it.
+// shows that it is open. A state without a hash is a dialog on the page before it, and Escape closes it.
 type state struct {
 	name, hash string
 	open       string // is clicked
@@ -50,12 +50,12 @@ var office = []state{
 	{"account", "account", "", ".lines.inner .line"},
 }
 
-// furnished is a practice with data on every page of the console: a queue with a waiting booking and one with an
+// furnished returns a practice with data on every page of the console: a queue with a waiting booking and one with an
 // unknown outcome, a request for a session and one for an appointment, days off, an absence, a key, a webhook, holds.
 func furnished(t testing.TB) *house {
 	t.Helper()
 	h, fake := newPractice(t, 0)
-	// for as long as any test checks its queue
+	// enough outcomes for any test that checks the queue
 	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...)
 	h.queued("Lena Vogt", "09:00", "pending", false)
 	per := h.must(201, "POST", "/v1/appointments", map[string]any{

@@ -6,14 +6,14 @@ import (
 	"holdfast/store"
 )
 
-// TestBoardSetsTimeOfPane: on a wide screen the booking form is next to the board. A press on a cell sets its time, and
-// an appointment that the desk opens in between loses nothing of what was typed.
+// TestBoardSetsTimeOfPane: on a wide screen the booking form is next to the board. A click on a cell sets its time. The
+// typed text is kept if the desk opens an appointment in between.
 func TestBoardSetsTimeOfPane(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
 	p.size(1440, 900)
-	other := p.appointment("Per Lind", "karim", "15:00")
+	other, second := p.appointment("Per Lind", "karim", "15:00"), p.appointment("Lena Berg", "karim", "16:00")
 	p.downTo("09:00, Dr Ada Brandt")
 	p.key("lena vogt")
 	p.there("dialog.pane .holding.held")
@@ -30,6 +30,14 @@ func TestBoardSetsTimeOfPane(t *testing.T) {
 	p.run(`document.querySelector('` + card(other) + `').click()`)
 	p.there("dialog.pane .attendance")
 	p.accessible("an appointment next to the board")
+	// A digit key on the board changes the appointment at the cursor, and not the one in the pane.
+	p.run(`document.querySelector('.board').focus()`)
+	p.downTo("16:00 Lena Berg")
+	p.key("2")
+	p.there(card(second) + ".arrived")
+	if p.count(card(other)+".arrived") != 0 {
+		t.Error("the key has also changed the appointment in the pane")
+	}
 	p.click("dialog.pane .dialog-head .btn")
 	p.until(`document.querySelector('#patient-name')?.value === 'lena vogt'`)
 	p.set("#when-date", "nonsense")
@@ -44,7 +52,7 @@ func TestBoardSetsTimeOfPane(t *testing.T) {
 	p.cursor("16:30 lena vogt")
 }
 
-// TestAbsentColumnIsStrip: the column of a specialist who is away is a narrow strip, which a press widens.
+// TestAbsentColumnIsStrip: the column of a specialist who is away is a narrow strip, which a click widens.
 func TestAbsentColumnIsStrip(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPersonHasCard: a mistyped name finds the person. The card has past and future appointments, a permanent note,
-// and a merge with another spelling.
+// TestPersonHasCard: a mistyped name finds the person. The person's card shows past and future appointments and a
+// permanent note. The desk merges the person with another spelling of the name.
 func TestPersonHasCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -24,17 +24,21 @@ func TestPersonHasCard(t *testing.T) {
 	p.key("grosman")
 	p.there("#found-0[aria-selected=true]")
 	p.key(kb.Enter)
-	p.there("dialog.person #person-note")
+	p.there("dialog.person-card #person-note")
 	p.says("Lena Großmann")
 	p.set("#person-note", "Needs a lift")
 	p.press("Add note")
-	p.until(`/Needs a lift/.test(document.querySelector('.person ul').innerText)`)
+	p.until(`/Needs a lift/.test(document.querySelector('.person-card ul').innerText)`)
 	p.press("Merge with a duplicate")
 	p.set("#person-merge", "1.12.1991")
 	p.there(".merge .textlink")
 	p.click(".merge .textlink")
 	p.says("Lena Großmann = Lena Vogt")
 	p.says("2 upcoming, 0 past")
+	if gap := ask[float64](p, `(e => e.getBoundingClientRect().right -
+		e.querySelector('.dialog-head .square').getBoundingClientRect().right)(document.querySelector('dialog'))`); gap > 40 {
+		t.Errorf("the card leaves %v pixels of its dialog empty", gap)
+	}
 	p.accessible("a patient's card")
 	p.shot("staff-person")
 }

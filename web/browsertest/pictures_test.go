@@ -11,7 +11,7 @@ import (
 )
 
 // TestPicturesOfManual takes the pictures of README.md and the manual and writes them to the folder HOLDFAST_PICTURES:
-// make pictures writes them to docs/pictures. Without the folder, it has nothing to do.
+// make pictures writes them to docs/pictures. Without the folder, it is skipped.
 func TestPicturesOfManual(t *testing.T) {
 	folder := os.Getenv("HOLDFAST_PICTURES")
 	if folder == "" {

@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// atTwoPlaces has Dr Brandt work in the north and Dr Haddad in the south.
+// atTwoPlaces adds two places: Dr Brandt works in the north, and Dr Haddad in the south.
 func atTwoPlaces(f *clinic.File) {
 	f.Clinic.Settings = &clinic.Settings{Places: []clinic.Place{
 		{ID: "north", Name: "North", Names: map[string]string{"de": "Nord"}, Address: "Hill 1"},
@@ -67,7 +67,7 @@ func TestOwnerAddsPlace(t *testing.T) {
 	p.run(`document.getElementById('places[0].name').closest('form').querySelector('[type=submit]').click()`)
 	p.says("Saved")
 	p.accessible("places in the settings")
-	p.leave() // which also removes the message that it has been saved
+	p.leave() // this also removes the message that the place has been saved
 	p.open("/staff?lang=en#hours/ada")
 	p.there(".window select.at")
 	p.run(`(s => { s.selectedIndex = 1; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('.window select.at'))`)
@@ -75,7 +75,7 @@ func TestOwnerAddsPlace(t *testing.T) {
 	p.shot("place-hours")
 	p.accessible("hours at a place")
 	p.press("Save hours")
-	p.says("The hours of Dr Ada Brandt have been saved.")
+	p.says("The hours for Dr Ada Brandt have been saved.")
 	got := h.must(200, "GET", "/v1/specialists/ada", nil)
 	if places, _ := got.get("specialist", "places").([]any); len(places) != 1 {
 		t.Errorf("ada is %s", got.raw)

@@ -6,7 +6,7 @@ import (
 )
 
 // TestPolicyViolationFailsTest: every tab of every test watches for forbidden behaviour: exceptions, violations of
-// the content security policy, and requests to other servers. This test proves that the watch detects them.
+// the content security policy, and requests to other servers. This test checks that the tab detects them.
 func TestPolicyViolationFailsTest(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

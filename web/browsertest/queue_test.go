@@ -20,14 +20,14 @@ import (
 	"holdfast/web"
 )
 
-// newPractice is newHouse with a practice-management system that the test controls, and a queue in front of it.
-// backoff is the wait after the first refusal, halved.
+// newPractice does the same as newHouse, and adds a practice-management system that the test controls, with a queue in
+// front of it. backoff is half of the wait after the first refusal.
 func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Server) {
 	t.Helper()
 	return newPracticeOn(t, enginetest.Queue(t), backoff)
 }
 
-// newPracticeOn is newPractice with this queue.
+// newPracticeOn does the same as newPractice, with this queue.
 func newPracticeOn(t testing.TB, queue store.Queue, backoff time.Duration) (*house, *upstreamtest.Server) {
 	t.Helper()
 	fake, pacer := upstreamtest.New(upstreamtest.Options{}), upstream.NewPacer(time.Millisecond)
@@ -133,7 +133,7 @@ func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	p.says("The practice system will not receive this booking. The appointment stays here.")
 	p.shot("queue-2-giveup")
 	p.click("dialog .btn.solid")
-	p.says("Holdfast will not send this message. The appointment stays.")
+	p.says("Holdfast will not send this message. The appointment does not change.")
 	p.until(`!` + line("Per Lind"))
 	p.shot("queue-1")
 	if n := len(h.bookings()); n != 2 {
@@ -185,7 +185,7 @@ func TestQueuePageActsOnStuckDelivery(t *testing.T) {
 	}
 }
 
-// TestQueuePageRetriesAllFailed: two bookings have failed. One press retries both.
+// TestQueuePageRetriesAllFailed: two bookings have failed. One click retries both.
 func TestQueuePageRetriesAllFailed(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, time.Millisecond)
@@ -245,18 +245,18 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#queue")
 	p.lineSays("Lena Vogt", "Needs your decision")
-	p.lineSays("Lena Vogt", "No response came, and the other system could not tell whether the message had arrived.")
+	p.lineSays("Lena Vogt", "The other system did not respond, and could not confirm whether the message had arrived.")
 	p.says("3 messages need your attention")
 	p.accessible("bookings in doubt")
 	p.shot("queue-3-review")
-	p.onLine("Lena Vogt", "It arrived")
+	p.onLine("Lena Vogt", "Mark as arrived")
 	p.says("Marked as arrived.")
 	h.operation("Lena Vogt", "completed", false)
 	p.lineSays("Lena Vogt", "Done")
 	if first := p.text(".lines .line"); !strings.Contains(first, "Lena Vogt") {
 		t.Errorf("the lines changed places below the pointer: the first is now %q", first)
 	}
-	p.onLine("Per Lind", "It didn’t arrive, send again")
+	p.onLine("Per Lind", "Send again")
 	p.says("Sending again.")
 	h.operation("Per Lind", "completed", false)
 	p.onLine("Mia Sand", "Give up")

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// renewed waits for a page that was loaded again because the clinic had changed its data.
+// renewed waits until the page has reloaded because the clinic has changed its data.
 func (p *tab) renewed() {
 	p.t.Helper()
 	p.says("The clinic has just changed its online booking.")
@@ -105,7 +105,7 @@ func TestOpenFormShowsNewLength(t *testing.T) {
 	}
 }
 
-// TestOpenPageDropsRemovedType: the page does not search for a removed type forever, at any step.
+// TestOpenPageDropsRemovedType: if a type was removed, no step of the page searches for it endlessly.
 func TestOpenPageDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -133,14 +133,14 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	if strings.Contains(what.text("main"), "has just changed") {
 		t.Error("the notice remains on the next step")
 	}
-	if details.count(".details [type=submit]") > 0 { // unless the page knows it already
+	if details.count(".details [type=submit]") > 0 { // unless the page has already removed the form
 		details.run(`document.querySelector('.details [type=submit]')?.click()`)
 	}
 	details.renewed()
 	details.forgive()
 	details.there(".card input[value=checkup]")
 
-	// For patients a deactivated type is removed, too.
+	// Patients cannot book a deactivated type either.
 	details.click(".card input[value=checkup]")
 	details.click(".bar button")
 	details.live()
@@ -153,7 +153,7 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	details.run(`document.querySelector('.details [type=submit]')?.click()`)
 	details.renewed()
 	details.forgive()
-	details.says("Choose a time") // the only one that is left
+	details.says("Choose a time") // only this type is left
 }
 
 // TestRestoredPageIsRefreshed: a user who returns to a page after a long time sees the clinic's changes.

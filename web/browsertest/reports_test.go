@@ -33,5 +33,5 @@ func TestReportsCountBookings(t *testing.T) {
 	p.press("Save as CSV")
 	p.until(`window.table.split('\r\n').length === 2 && /Utilisation of Dr Ada Brandt \(%\)/.test(window.table)`)
 	p.set("#by", "month")
-	p.until(`/^\d{4}-\d{2}$/.test(document.querySelector('.numbers tbody th').innerText)`)
+	p.until(`/^[A-Z][a-z]{2,3} \d{4}$/.test(document.querySelector('.numbers tbody th').innerText)`)
 }

@@ -37,8 +37,8 @@ func (h *house) requests() (all []store.BookingRequest) {
 	return all
 }
 
-// TestVisitorConfirmsByEmail: the page asks the visitor to check their email. The link in the email shows the request
-// and confirms it with one press.
+// TestVisitorConfirmsByEmail: the page asks the visitor to check their email. The link in the email shows the request,
+// and one click confirms it.
 func TestVisitorConfirmsByEmail(t *testing.T) {
 	t.Parallel()
 	h := everyBookingConfirmed(t)
@@ -59,8 +59,8 @@ func TestVisitorConfirmsByEmail(t *testing.T) {
 		CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
 	mail.open(link)
-	mail.says("It is not booked yet.")
-	mail.forgive() // the link opens no appointment yet, and the page requests one first
+	mail.says("Your appointment is not booked yet.")
+	mail.forgive() // the page first requests an appointment, and there is none yet
 	mail.accessible("the link of a request")
 	mail.shot("manage-5-request")
 	if n := len(h.bookings()); n != 0 {

@@ -18,9 +18,9 @@ func TestOwnerSetsBookingRule(t *testing.T) {
 	p.there("#rule-failure")
 	p.run(`(s => { s.value = 'refuse'; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('#rule-failure'))`)
 	p.press("Test")
-	p.says("It did not respond correctly. Reason: this server makes no outbound calls.")
+	p.says("The program did not respond correctly. Reason: this server makes no outbound calls.")
 	p.run(`document.querySelector('#rule-url').form.requestSubmit()`)
-	p.until(`document.querySelector('#rule-url').form.querySelector('button.textlink')`) // the secret of the saved rule
+	p.until(`document.querySelector('#rule-url').form.querySelector('button.textlink')`) // of the saved secret
 	saved := h.must(200, "GET", "/v1/settings", nil, asAdmin).raw
 	if !strings.Contains(saved, `"url":"https://rules.example.org/booking"`) || !strings.Contains(saved, `"onFailure":"refuse"`) {
 		t.Errorf("saved is %s", saved)

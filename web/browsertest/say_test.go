@@ -7,8 +7,8 @@ import (
 )
 
 // TestCountdownIsAnnouncedThreeTimes: a screen reader announces the countdown at five, two and one minutes and at no
-// other time, and never the holds of other clients. The test moves the page's own clock, like the test of extending a
-// hold.
+// other time, and never the holds of other clients. The test changes the page's own clock, as
+// TestHoldIsExtendedTenTimes does.
 func TestCountdownIsAnnouncedThreeTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -37,7 +36,7 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	}
 	a.choose(start)
 	b.there(chip(start) + ".looking")
-	if got := b.spoken(start); got != "10:00, someone is looking" {
+	if got := b.spoken(start); got != "10:00, someone is looking at this time" {
 		t.Errorf("the name of a selected time is %q", got)
 	}
 	if got := ask[string](b, `getComputedStyle(document.querySelector(`+quoted(chip(start)+" .face")+
@@ -74,9 +73,9 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	p.day(h.date)
 	start, other := h.at("10:00"), h.at("11:00")
 
-	// The page shows other clients' actions: a selection appears and expires, and a hold greys the time out. The
-	// other client renews its selection until the page shows it: a page that polls every five seconds may miss half
-	// of the selection's ten seconds on a busy machine.
+	// The page shows other clients' actions: a selection appears and expires, and a hold greys the time out. The other
+	// client renews its selection until the page shows it, because a selection lasts only ten seconds, and on a busy
+	// machine a page that polls every five seconds could miss it.
 	looking, stop := context.WithCancel(t.Context())
 	var stranger sync.WaitGroup
 	stranger.Go(func() {
@@ -106,7 +105,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	neighbour.when("&specialist=ada")
 	neighbour.there(chip(other) + ".looking")
 
-	// The stream works again: the page recovers without a reload, and stops polling.
+	// When the stream works again, the page uses it without a reload, and stops polling.
 	p.run(`window.sameDocument = true`)
 	p.streams(true)
 	p.there(".live[data-link=live]")
@@ -124,11 +123,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 // streams blocks only the event streams of a tab, or lets them through again.
 func (p *tab) streams(there bool) {
 	p.t.Helper()
-	p.do(command(network.EmulateNetworkConditionsByRule,
-		network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
-			{URLPattern: "http://" + p.host + "/v1/holds/stream", Offline: !there, DownloadThroughput: -1,
-				UploadThroughput: -1},
-		}}))
+	p.do(networkRule("http://"+p.host+"/v1/holds/stream", there))
 }
 
 // TestPointingSelectsTime: a mouse that rests on a time marks it for other visitors, as focus does, until it leaves.

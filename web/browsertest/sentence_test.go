@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// refusals are the codes of the server for which a page shows a sentence, the last two with a reason and without a
-// text.
+// refusals are the codes of the server for which a page shows a sentence. public_bookings is a reason of rate_limited,
+// and internal has no specific text.
 var refusals = []string{
 	"cooldown_active", "quota_exceeded", "storage_unavailable", "storage_full", "overloaded", "forbidden", "not_found",
 	"version_mismatch", "not_bookable", "validation_failed", "rate_limited", "public_bookings", "internal",
@@ -18,8 +18,8 @@ var refusals = []string{
 // blank matches a gap that a missing value leaves in a sentence.
 var blank = regexp.MustCompile(`[{}]|\s[.,:;]|\b(call|a|an|from|of|to)\s*[.,:;]|\b(undefined|null|NaN|Invalid Date)\b`)
 
-// TestSentencesHaveNoGaps: no sentence about a refusal has a gap, on any page and however little the server sent, in
-// a clinic without a phone number.
+// TestSentencesHaveNoGaps: no sentence about a refusal has a gap on any page, even if the server sent only a code and
+// the clinic has no phone number.
 func TestSentencesHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	silent := func(f *clinic.File) { f.Clinic.Phone = "" }
@@ -32,7 +32,7 @@ func TestSentencesHaveNoGaps(t *testing.T) {
 			window.fetch = (to, o) => {
 				if (!o || o.method === 'GET' || /select$/.test(to)) return real(to, o)
 				const said = window.refuse
-				setTimeout(() => { window.refused = said }, 100) // after the page has taken it
+				setTimeout(() => { window.refused = said }, 100) // after the page has processed it
 				const code = said === 'public_bookings' ? 'rate_limited' : said
 				return Promise.resolve(new Response(JSON.stringify({ code, status: 409, reason: said === 'public_bookings' ? said : undefined }), { status: 409 }))
 			}

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// days returns a start some days after the house's date.
+// days returns a start at this time of day, n days after the house's date.
 func (h *house) days(n int, clock string) string {
 	at, err := time.Parse(time.RFC3339, h.at(clock))
 	if err != nil {
@@ -19,8 +19,8 @@ func (h *house) days(n int, clock string) string {
 }
 
 // TestDeskBooksSeries: one form books six times, every week at nine, with either specialist. It shows conflicts next
-// to the time, with the nearest other times. One press books the chosen times, and two presses cancel or move them
-// from one appointment on.
+// to the time, with the nearest other times. One click books the chosen times, and two clicks cancel or move them from
+// one appointment on.
 func TestDeskBooksSeries(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -39,9 +39,13 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.set("#patient-phone", "030 1112233")
 	p.click("#series")
 	p.until(`document.querySelectorAll('.occurrences li').length === 6`)
-	// With Dr Brandt alone two times are not free.
+	// With Dr Brandt alone, two of the times are not free.
 	p.until(`document.querySelectorAll('.occurrences select').length === 2`)
 	p.until(`/^Book 4$/.test(document.querySelector('dialog [type=submit]').innerText)`)
+	if !ask[bool](p, `document.querySelector('.occurrences').getBoundingClientRect().top >
+		document.querySelector('.series .chips').getBoundingClientRect().top`) {
+		t.Error("the times of the series come before the fields that choose them")
+	}
 	p.accessible("a series with times that are not free")
 	p.run(`[...document.querySelectorAll('.series .chips label')].find(l => /Haddad/.test(l.innerText)).click()`)
 	p.until(`document.querySelectorAll('.occurrences select').length === 1 && /Book 5/.test(document.querySelector('dialog [type=submit]').innerText)`)
@@ -54,7 +58,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	}
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
 	p.closed()
-	p.toasted("Booked: lena vogt, 6 times from")
+	p.toasted("Booked: lena vogt, 6 appointments, starting")
 	p.cursor("09:00 lena vogt")
 	if n := len(h.bookings()); n != 7 { // the last two are later than the 30 days of bookings
 		t.Errorf("%d appointments within a month, want 7", n)
@@ -90,7 +94,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	if n := len(h.bookings()); n != 4 {
 		t.Errorf("%d appointments remain, want the first and three others", n)
 	}
-	// One press undoes all of it.
+	// One key press undoes all of these changes.
 	p.chord(ctrl, "z")
 	p.toasted("Undone")
 	if n := len(h.bookings()); n != 7 {

@@ -92,8 +92,8 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	}
 }
 
-// TestFirstAcceptWinsSession: two specialists accept the same request: one gets it, and the other sees who was first.
-// The reception reassigns it.
+// TestFirstAcceptWinsSession: if two specialists accept the same request, one of them gets it, and the other sees who
+// was first. The reception reassigns it.
 func TestFirstAcceptWinsSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
@@ -118,7 +118,7 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	p.until(`window.goOn`)
 	h.must(200, "POST", "/v1/sessions/"+id+"/accept", map[string]any{"specialistId": "karim"}, asAdmin)
 	p.run(`goOn()`)
-	p.says("Dr Karim Haddad has already taken it.")
+	p.says("Dr Karim Haddad has already taken this request.")
 	p.shot("sessions-3-first")
 
 	r := h.sessions(t, store.RoleReception)
@@ -130,7 +130,7 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	if x := h.session(id, "a-patient-at-home-1"); x["specialistId"] != "ada" || x["status"] != "active" {
 		t.Errorf("the session is %v, want ada as its specialist", x)
 	}
-	p.says("1/1 sessions") // the other page gets the event
+	p.says("1/1 sessions") // the other page receives the event
 
 	// The reception assigns a waiting patient to a free specialist, and sets specialists online and offline.
 	h.asks("a-patient-at-home-2")
@@ -142,8 +142,9 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	r.there(`[aria-label="Set online: Dr Karim Haddad"]`)
 }
 
-// TestPresencePageReconnects: a specialist whose heartbeats were missing is set online again by their own page, which
-// shows that, on any page of the console. A specialist whom a person set offline stays offline.
+// TestPresencePageReconnects: if a specialist went offline because heartbeats were missing, the specialist's own page
+// sets them online again, and shows a message. That works on any page of the console. A specialist whom a person set
+// offline stays offline.
 func TestPresencePageReconnects(t *testing.T) {
 	t.Parallel()
 	quick := engine.Options{Presence: presence.Options{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
@@ -157,7 +158,7 @@ func TestPresencePageReconnects(t *testing.T) {
 	p.click(`nav a[href="#day"]`)
 	p.until(`!document.body.innerText.includes('You were offline for a moment')`)
 	h.presence("ada", "auto_offline")
-	// as when a laptop wakes up: the heartbeat gets a 409
+	// this simulates a laptop that wakes up; the heartbeat gets a 409
 	p.run(`document.dispatchEvent(new Event('visibilitychange'))`)
 	p.says("You were offline for a moment. You are online again.")
 
@@ -196,7 +197,7 @@ func TestPresencePageShowsLastWeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.sessions(t, store.RoleReception)
-	p.click(`[aria-label="When online: Dr Ada Brandt"]`)
+	p.click(`[aria-label="Online times: Dr Ada Brandt"]`)
 	p.says("Online times")
 	p.there(".online .line")
 	p.click(`[aria-label="Previous week"]`)
@@ -216,8 +217,8 @@ func TestPresencePageShowsLastWeek(t *testing.T) {
 	p.says("8 h 35 min in total")
 	p.shot("sessions-5-online-times")
 	s := h.sessions(t, store.RoleSpecialist)
-	s.there(`[aria-label="When online: Dr Ada Brandt"]`)
-	s.until(`!document.querySelector('[aria-label="When online: Dr Karim Haddad"]')`) // a colleague's
+	s.there(`[aria-label="Online times: Dr Ada Brandt"]`)
+	s.until(`!document.querySelector('[aria-label="Online times: Dr Karim Haddad"]')`) // not a colleague's times
 }
 
 // presence waits until this is the last change of a specialist's presence.

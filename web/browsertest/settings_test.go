@@ -8,13 +8,14 @@ import (
 	"holdfast/store"
 )
 
-// previewed waits for a condition of the booking page in the preview of the settings, as "page".
+// previewed waits for a condition of the booking page in the preview of the settings. The condition can use that page's
+// document as page.
 func (p *tab) previewed(condition string) {
 	p.t.Helper()
 	p.until(`(page => page?.querySelector('.brand') && (` + condition + `))(document.querySelector('.page-frame iframe')?.contentDocument)`)
 }
 
-// TestSettingsHaveIndex: the index of the settings goes to a section.
+// TestSettingsHaveIndex: a click in the index of the settings moves to a section.
 func TestSettingsHaveIndex(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -84,7 +85,7 @@ func TestSettingsSaveTogether(t *testing.T) {
 	}
 	p.until(`!document.querySelector('.savebar').innerText.includes('Not saved')`)
 
-	// The clinic's colour is on its pages, in both themes, and a frame of another kind shows no page.
+	// The booking page has the clinic's colour, in both themes.
 	p.open("/?lang=en")
 	p.there(".card")
 	p.accessible("the booking page in the clinic's colour")

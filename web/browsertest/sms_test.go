@@ -13,8 +13,8 @@ import (
 	"holdfast/web"
 )
 
-// TestPatientAgreesToTextMessages: where an SMS gateway is set, the form has a tick, and the booking carries it. Without a
-// gateway there is no tick.
+// TestPatientAgreesToTextMessages: if an SMS gateway is set, the form has a checkbox for text messages, and the booking
+// contains the choice. Without a gateway, there is no checkbox.
 func TestPatientAgreesToTextMessages(t *testing.T) {
 	t.Parallel()
 	x, err := notice.NewTexter(notice.TexterOptions{Given: &notice.Gateway{Method: "POST", URL: "https://sms.example", Body: "to={to}&text={text}"}})
@@ -79,7 +79,7 @@ func TestOwnerSetsUpSMSGateway(t *testing.T) {
 	p.fill("#sms-secret", "hush")
 	p.set("#sms-headers", "X-Api-Key: {secret}")
 	p.click("#sms-try")
-	p.says("Enter the number that the test message goes to")
+	p.says("Enter the number to send the test message to")
 	p.fill("#sms-to", "+49 170 1234567")
 	g.Answer(func(noticetest.Text) (int, string) { return 400, "sender not allowed" })
 	p.click("#sms-try")
@@ -140,7 +140,8 @@ func TestOwnerEditsTextMessages(t *testing.T) {
 	}
 }
 
-// TestDeskAgreesToTextMessages: the desk ticks the consent of a patient on the phone, and can withdraw it later.
+// TestDeskAgreesToTextMessages: the desk checks the box for the consent of a patient on the phone, and can withdraw the
+// consent later.
 func TestDeskAgreesToTextMessages(t *testing.T) {
 	t.Parallel()
 	h := withGateway(t, noticetest.NewGateway(t).URL)

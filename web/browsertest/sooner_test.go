@@ -14,10 +14,12 @@ func (h *house) openedCard(t *testing.T, clock string) (p *tab, id string) {
 	id = p.appointment("Lena Vogt", "ada", clock)
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
 	p.there("dialog .attendance")
+	// the history and the changes load later, and move the buttons below them
+	p.until(`/No earlier appointments[^]*Booked by/.test(document.querySelector('dialog').innerText)`)
 	return p, id
 }
 
-// TestMoveFindsNextFreeTime: the move form lists the next free times, and one press chooses one.
+// TestMoveFindsNextFreeTime: the move form lists the next free times, and one click chooses one.
 func TestMoveFindsNextFreeTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -39,7 +41,7 @@ func TestMoveFindsNextFreeTime(t *testing.T) {
 	}
 }
 
-// TestCardWaitsForEarlierTime: two presses on a card put its appointment on the waiting list for an earlier time.
+// TestCardWaitsForEarlierTime: two clicks on a card put its appointment on the waiting list for an earlier time.
 func TestCardWaitsForEarlierTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -7,22 +7,23 @@ import (
 	"holdfast/store"
 )
 
-// TestOwnerAddsSpecialistInOneForm: a name, the ticks of the appointment types and one button make a specialist whom
-// patients can book, with the clinic's hours. The columns and the colours of the others stay.
+// TestOwnerAddsSpecialistInOneForm: an owner enters a name, checks appointment types and presses one button to create a
+// specialist whom patients can book, with the clinic's hours. The columns and colours of the other specialists do not
+// change.
 func TestOwnerAddsSpecialistInOneForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
 	p.size(1280, 720)
 	p.open("/staff?lang=en#specialists")
-	p.press("Add specialist") // 1
+	p.press("Add specialist") // click 1
 	p.there("dialog #name:focus")
 	p.write("Aaron Abel")
 	p.accessible("a new specialist")
-	p.press("Check-up")     // 2
-	p.press("Longer visit") // 3
+	p.press("Check-up")     // click 2
+	p.press("Longer visit") // click 3
 	p.shot("specialist-new")
-	p.saved() // 4
+	p.saved() // click 4
 	p.says("Aaron Abel has been saved.")
 	people, _ := h.must(200, "GET", "/v1/specialists", nil, asAdmin).get("specialists").([]any)
 	var order []string
@@ -46,7 +47,7 @@ func TestOwnerAddsSpecialistInOneForm(t *testing.T) {
 }
 
 // TestOwnerCopiesType: a copy of an appointment type opens as a new one, in everyday units, and is added at the end.
-// The colours of the others stay. Save is visible without scrolling.
+// The colours of the other types do not change. The Save button is visible without scrolling.
 func TestOwnerCopiesType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -70,14 +70,14 @@ func (p *tab) appointment(name, specialist, clock string) (id string) {
 
 func card(id string) string { return `.appt[data-id="` + id + `"]` }
 
-// appointmentOf returns the present state of an appointment from the API.
+// appointmentOf returns the current state of an appointment from the API.
 func (h *house) appointmentOf(id string) map[string]any {
 	h.t.Helper()
 	a, _ := h.must(200, "GET", "/v1/appointments/"+id, nil, asAdmin).get("appointment").(map[string]any)
 	return a
 }
 
-// set sets the value of a date or time field, like its picker.
+// set sets the value of a date or time field or a select, as its picker does.
 func (p *tab) set(selector, value string) {
 	p.t.Helper()
 	p.there(selector)
@@ -196,7 +196,7 @@ func TestDeskRefusesStaleChange(t *testing.T) {
 	p.there("dialog .ask")
 	h.must(200, "POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at("13:00")}, asAdmin)
 	p.click("dialog [type=submit]")
-	p.says("Someone else changed this a moment ago.")
+	p.says("Someone else changed this entry a moment ago.")
 	if a := h.appointmentOf(id); a["slotStartDate"] != h.at("13:00") {
 		t.Errorf("a stale change succeeded: %v", a)
 	}
@@ -250,7 +250,7 @@ func TestOverbookNeedsReason(t *testing.T) {
 	}
 }
 
-// TestBoardShowsHoldInProgress: a patient's hold is a ghost on the board until it ends, without a name.
+// TestBoardShowsHoldInProgress: the board shows a patient's hold as a ghost without a name, until the hold ends.
 func TestBoardShowsHoldInProgress(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -266,7 +266,7 @@ func TestBoardShowsHoldInProgress(t *testing.T) {
 
 	h.hold("a-stranger-00001", "ada", h.at("09:00"), 2)
 	p.there(".ghosted")
-	p.until(`!document.querySelector('.ghosted')`) // by itself, when it expires
+	p.until(`!document.querySelector('.ghosted')`) // without any action, when the hold expires
 
 	// The board shows an online booking immediately, and the desk's notes appear next to the patient's name.
 	h.stranger("10:00")
@@ -276,7 +276,7 @@ func TestBoardShowsHoldInProgress(t *testing.T) {
 	p.there(".cursor.on")
 	p.key("2")
 	p.there(".appt.arrived")
-	p.there(".toast") // it appears once the change is saved
+	p.there(".toast") // the toast appears once the change is saved
 	if a := h.one(t); a["attendance"] != "arrived" {
 		t.Errorf("the attendance in the database is %v", a["attendance"])
 	}

@@ -32,7 +32,7 @@ type tab struct {
 	mu         sync.Mutex
 	complaints []string
 	asked      []string // the requests of its pages, by method and path
-	received   float64  // bytes on the wire since then, of complete answers
+	received   float64  // bytes on the wire of the complete answers to these requests
 }
 
 // tab opens a tab with its own profile, in the browser under test.
@@ -53,8 +53,8 @@ func (h *house) tab(t testing.TB) *tab {
 	return p
 }
 
-// everyDocument runs a script before those of any page that the tab opens. It stays in the window, so no other test
-// gets that window.
+// everyDocument runs a script before the scripts of any page that the tab opens. The script stays in the window, so no
+// other test gets that window.
 func (p *tab) everyDocument(script string) {
 	p.t.Helper()
 	p.changed = true
@@ -71,8 +71,8 @@ func (h *house) newTab(t testing.TB) *tab {
 	return &tab{t: t, h: h, host: home.Host}
 }
 
-// watched reports forbidden behaviour of the page to the tab's test until the test ends. look ends the watch, and
-// done gets the tab after the test.
+// watched reports forbidden behaviour of the page to the tab's test until the test ends. look ends the watch, and done
+// is called after it.
 func (p *tab) watched(look, done func()) *tab {
 	p.t.Helper()
 	p.t.Cleanup(func() {
@@ -155,7 +155,7 @@ func (p *tab) step(do func(ctx context.Context) error) {
 	}
 }
 
-// nothing is the type of a script without a result.
+// nothing is the type of the result of a script that returns none.
 type nothing struct{}
 
 var errNothing = errors.New("the script comes to nothing")
@@ -179,7 +179,7 @@ func evaluate[T any](p *tab, script string) (answer T, err error) {
 	return answer, err
 }
 
-// ask is evaluate for tests.
+// ask does the same as evaluate, and fails the test if there is an error.
 func ask[T any](p *tab, script string) T {
 	p.t.Helper()
 	v, err := evaluate[T](p, script)
@@ -189,15 +189,15 @@ func ask[T any](p *tab, script string) T {
 	return v
 }
 
-// run is ask for a script without a result.
+// run does the same as ask, for a script without a result.
 func (p *tab) run(script string) {
 	p.t.Helper()
 	ask[nothing](p, script+"\n;void 0")
 }
 
-// until waits for a condition of the page. The page checks it itself, first every 25 ms, and less and less often during
-// a long wait: reading the text of a page costs its layout. If the page is left in the meantime, the next page checks
-// it.
+// until waits for a condition of the page. The page checks it itself, first every 25 ms, and less often during a long
+// wait, because reading the text of a page forces a layout. If the tab opens another page in the meantime, that page
+// checks the condition.
 func (p *tab) until(condition string) {
 	p.t.Helper()
 	script := `new Promise(done => {
@@ -236,7 +236,7 @@ func (p *tab) says(text string) {
 	p.until("document.body.innerText.replace(/\\s+/g, ' ').includes(" + quoted(text) + ")")
 }
 
-// text returns the visible text of an element, with single blanks.
+// text returns the visible text of an element, with single spaces.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return ask[string](p, "(document.querySelector("+quoted(selector)+
@@ -282,7 +282,7 @@ func (p *tab) shot(name string) {
 	p.theme("light")
 }
 
-// snap is shot with the present colours of the page.
+// snap does the same as shot, with the current colours of the page only.
 func (p *tab) snap(name string) {
 	p.t.Helper()
 	if folder := os.Getenv("HOLDFAST_SHOTS"); folder != "" {
@@ -293,7 +293,7 @@ func (p *tab) snap(name string) {
 	}
 }
 
-// look is shot on a phone and on a desk's screen.
+// look does the same as shot, on the screen of a phone and on that of a desk.
 func (p *tab) look(name string) {
 	p.t.Helper()
 	if os.Getenv("HOLDFAST_SHOTS") == "" {

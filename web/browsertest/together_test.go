@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// withRoom is a clinic with a room.
+// withRoom adds a room to the clinic.
 func withRoom(f *clinic.File) {
 	f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1",
 		Kind: "resource", Name: "Room One", Timezone: f.Clinic.Timezone, Active: true})
@@ -72,8 +72,8 @@ func TestRoomHasColumn(t *testing.T) {
 	}
 }
 
-// TestDeskBooksFromARoomColumn: the dialog opens with an appointment type that needs the room and a specialist for
-// it; a room is not offered as a specialist.
+// TestDeskBooksFromARoomColumn: the dialog opens with an appointment type that needs the room, and with a specialist
+// for that type. The dialog does not offer a room as a specialist.
 func TestDeskBooksFromARoomColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -93,7 +93,8 @@ func TestDeskBooksFromARoomColumn(t *testing.T) {
 	p.shot("together-book")
 }
 
-// TestWholeDayBlockKeepsItsWord: the reason is visible at the end of the day as at its beginning.
+// TestWholeDayBlockKeepsItsWord: the reason of a block of a whole day is visible at the beginning and at the end of the
+// day.
 func TestWholeDayBlockKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

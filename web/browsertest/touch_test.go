@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// finger turns touch input on. It stays enabled, and no other test gets the tab's window.
+// finger turns touch input on. Touch input stays enabled, so no other test gets the tab's window.
 func (p *tab) finger() {
 	p.t.Helper()
 	p.changed = true
@@ -51,11 +51,13 @@ func (p *tab) tap(selector string) {
 	p.touch(input.DispatchTouchEventTypeTouchEnd, x, y)
 }
 
-// tapUntilClick taps an element until the page receives the click. On a busy machine a tap can take so long that the
-// browser treats it as a long press, which causes no click.
+// tapUntilClick taps an element until the element receives the click. On a busy machine a tap can take so long that the
+// browser treats it as a long press, which causes no click, and the element can move away before the finger is lifted.
 func (p *tab) tapUntilClick(selector string) {
 	p.t.Helper()
-	p.run(`window.clicked = false, addEventListener('click', () => { window.clicked = true }, true)`)
+	p.run(`window.clicked = false, addEventListener('click', e => {
+		window.clicked ||= Boolean(document.querySelector(` + quoted(selector) + `)?.contains(e.target))
+	}, true)`)
 	for began := time.Now(); time.Since(began) < patience; {
 		p.tap(selector)
 		if ask[bool](p, `new Promise(done => {
@@ -91,7 +93,7 @@ func TestDeskByTouch(t *testing.T) {
 	p.finger()
 	dragged, moved := p.appointment("Lena Vogt", "ada", "10:00"), p.appointment("Per Lind", "ada", "11:00")
 
-	// On a busy machine the first move can come so late that the page takes the finger for one that rests.
+	// On a busy machine, the first move can come so late that the page treats the finger as one that rests.
 	for began := time.Now(); ; {
 		p.run(`document.querySelector('.board').scrollTop = 0`)
 		p.stroke(card(dragged), 0, -100)
@@ -129,7 +131,7 @@ func TestDeskByTouch(t *testing.T) {
 	if a := h.appointmentOf(dragged); a["specialistId"] != "ada" {
 		t.Errorf("a drop moved the appointment without asking: %v", a)
 	}
-	// the stroke may leave a pixel; an edge scrolls eight at a time
+	// the stroke may leave an offset of a pixel; an edge scrolls by eight pixels at a time
 	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 {
 		t.Errorf("dragging the card scrolled the board from %v to %v", rolled, got)
 	}
@@ -167,7 +169,7 @@ func TestDeskByTouch(t *testing.T) {
 // the language.
 func TestSwipeShowsNextColumn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.File) { // with two, the next column is also the one before
+	h := newHouse(t, func(f *clinic.File) { // with two columns, the next column is also the previous one
 		third := f.Specialists[1]
 		third.ID, third.Name = "mia", "Dr Mia Sand"
 		f.Specialists = append(f.Specialists, third)

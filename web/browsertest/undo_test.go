@@ -70,7 +70,7 @@ func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	}
 }
 
-// TestBoardUndoes: every change on the board can be undone within ten seconds, by keys or by the button.
+// TestBoardUndoes: every change on the board can be undone within ten seconds, with keys or with the button.
 func TestBoardUndoes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// These tests run the state machines of the pages alone: testdata/unit, in Node if it is installed and always in
-// Chromium.
+// These tests run the unit tests of the pages' state machines, which are in testdata/unit. They run them in Chromium,
+// and in Node if it is installed.
 
 // imports are the names that modules import, and the files that a browser loads for them.
 var imports = map[string]string{

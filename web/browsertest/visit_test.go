@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskBooksVisitOfThree: with "Add another person", a parent and two children are one form. They are held,
-// booked, cancelled and undone as one.
+// TestDeskBooksVisitOfThree: with "Add another person", one form contains a parent and two children. They are held,
+// booked and cancelled as one, and an undo restores all of them.
 func TestDeskBooksVisitOfThree(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -30,7 +30,7 @@ func TestDeskBooksVisitOfThree(t *testing.T) {
 	p.shot("staff-visit")
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
 	p.closed()
-	p.toasted("Booked: lena vogt and others, 3 people from")
+	p.toasted("Booked: lena vogt and others, 3 people, starting")
 	if n := len(h.bookings()); n != 3 {
 		t.Fatalf("%d appointments, want 3", n)
 	}
@@ -80,7 +80,7 @@ func TestVisitLinkCancelsVisit(t *testing.T) {
 	last := made.get("appointments").([]any)[1].(map[string]any)
 	p := h.tab(t)
 	p.open(last["manageUrl"].(string)[strings.Index(last["manageUrl"].(string), "/manage"):])
-	p.says("Your visit of 2 people")
+	p.says("Your visit for 2 people")
 	p.says("Lena Vogt")
 	p.says("Mia Vogt")
 	p.says("To change the time, or to cancel for one person only, please call")
@@ -90,7 +90,7 @@ func TestVisitLinkCancelsVisit(t *testing.T) {
 	p.accessible("the link of a visit")
 	p.look("visit-link")
 	p.click(".btn.danger")
-	p.says("Cancel the visit of 2 people?")
+	p.says("Cancel the visit for 2 people?")
 	p.accessible("cancelling a visit")
 	p.look("visit-link-cancel")
 	p.run(`document.querySelector('form').requestSubmit()`)
@@ -100,7 +100,7 @@ func TestVisitLinkCancelsVisit(t *testing.T) {
 	}
 }
 
-// family books a parent and two children at nine by the clinic's clock, and returns their ids.
+// family books a visit of a parent and two children at 9:00, and returns the ids of their appointments.
 func (h *house) family() (ids [3]string) {
 	h.t.Helper()
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
@@ -115,8 +115,8 @@ func (h *house) family() (ids [3]string) {
 	return ids
 }
 
-// TestVisitDialogNeedsPeople: a quick Enter does not cancel or move one child alone: the page sends nothing before it
-// has the list of the visit's people, and nothing if that list cannot be loaded.
+// TestVisitDialogNeedsPeople: a quick Enter does not cancel or move one child alone. The page sends nothing before it
+// has loaded the list of the visit's people, and nothing if it cannot load that list.
 func TestVisitDialogNeedsPeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -162,8 +162,9 @@ func TestVisitDialogNeedsPeople(t *testing.T) {
 	}
 }
 
-// TestVisitDialogExplainsRefusal: the dialog shows a conflict of any person of a visit before the move. If one person
-// has left a gap, the others close it, and the named person gets the time that the dialog shows.
+// TestVisitDialogExplainsRefusal: the dialog shows a conflict of any person of a visit before the move. If the
+// appointment of one person was cancelled, the others close the gap, and the named person gets the time that the
+// dialog shows.
 func TestVisitDialogExplainsRefusal(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -177,7 +178,7 @@ func TestVisitDialogExplainsRefusal(t *testing.T) {
 	p.downTo("10:00 Ben Vogt")
 	p.key("m")
 	p.there("dialog [name=scope]")
-	p.set("#when-time", "11:30") // the first person would be at eleven
+	p.set("#when-time", "11:30") // then the first person would come at 11:00
 	p.there("dialog .notice.danger")
 	p.there("dialog [type=submit][aria-disabled=true]")
 	p.set("#when-time", "12:15")

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// TestArrivedNeedsOneClick: one click on the card's sign marks a patient as arrived. The strip above the board then
+// TestArrivedNeedsOneClick: one click on the card's icon marks a patient as arrived. The strip above the board then
 // shows the patient with the time since the arrival.
 func TestArrivedNeedsOneClick(t *testing.T) {
 	t.Parallel()
@@ -52,8 +52,8 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 	}
 }
 
-// TestBoardMarksOnlineBooking: online bookings are counted until a user looks at them, also those made while the
-// board was closed.
+// TestBoardMarksOnlineBooking: the board counts online bookings until a user looks at them, including those made while
+// the board was closed.
 func TestBoardMarksOnlineBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -38,13 +38,13 @@ func (h *house) waiting() *waitlist.Waiting {
 }
 
 // TestVisitorAcceptsOffer: a visitor who finds no time joins the waiting list, confirms by email, and accepts a freed
-// time with one press.
+// time with one click.
 func TestVisitorAcceptsOffer(t *testing.T) {
 	t.Parallel()
 	h := mailing(t, func(f *clinic.File) { f.Specialists[0].WeeklyHours = nil })
 	p := h.tab(t)
 	p.open("/?lang=en&type=class")
-	p.says("No times online in the next 60 days.")
+	p.says("No times can be booked online in the next 60 days.")
 	p.accessible("no time, and a list to wait on")
 	p.click(".times .btn")
 	p.says("When a time for")
@@ -64,8 +64,8 @@ func TestVisitorAcceptsOffer(t *testing.T) {
 
 	mail := h.tab(t)
 	mail.open("/manage?lang=en#" + h.engine.Message.WaitlistToken(&x.WaitlistEntry, nil))
-	mail.says("Do you want to wait?")
-	mail.forgive() // the link opens no appointment and no request, and the page requests one first
+	mail.says("Do you want to join the waiting list?")
+	mail.forgive() // the page first requests an appointment, and there is none yet
 	mail.accessible("the link of an entry")
 	mail.shot("waitlist-2-confirm")
 	mail.click(".actions .primary")
@@ -113,7 +113,7 @@ func (h *house) offered() *store.WaitlistOffer {
 }
 
 // TestDeskManagesWaitingList: the desk adds a caller, offers a time by hand, books it for them, and removes an entry.
-// The page shows texts and names for all of it.
+// The page shows the result of each step.
 func TestDeskManagesWaitingList(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

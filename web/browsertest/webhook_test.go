@@ -16,7 +16,7 @@ import (
 )
 
 // TestOwnerSendsWebhookAgain: the settings show what a webhook's receiver answered, and the owner sends the message
-// again under its id.
+// again with the same id.
 func TestOwnerSendsWebhookAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouseWith(t, engine.Options{

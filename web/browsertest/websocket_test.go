@@ -19,7 +19,7 @@ type socket struct {
 	writing sync.Mutex
 }
 
-// The kinds of frames, and the first bit of one that ends its message.
+// These are the opcodes of frames. frameLast is the first bit of the last frame of a message.
 const (
 	frameMore, frameText, frameClose, framePing, framePong = 0x0, 0x1, 0x8, 0x9, 0xA
 
@@ -32,7 +32,7 @@ func dial(address string) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The nonce of RFC 6455 protects from caches, of which there are none on this connection.
+	// The nonce of RFC 6455 protects against caches. There are none on this connection, so a fixed nonce is sufficient.
 	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket",
 		"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "aG9sZGZhc3QgaG9sZGZhcw=="} {
 		ask.Header.Set(name, value)
@@ -49,7 +49,7 @@ func dial(address string) (*socket, error) {
 	return &socket{stream: stream, in: bufio.NewReader(stream)}, nil
 }
 
-// read waits for the next message. io.EOF: the browser has closed the socket.
+// read waits for the next message. It returns io.EOF if the browser has closed the socket.
 func (s *socket) read() ([]byte, error) {
 	var message []byte
 	for {
@@ -91,8 +91,8 @@ func (s *socket) read() ([]byte, error) {
 // write sends a message.
 func (s *socket) write(message []byte) error { return s.send(frameText, message) }
 
-// mask is applied to everything that a client sends. It protects proxies from scripts of strangers, so any value will
-// do here, but Firefox takes a mask of zeros for none.
+// mask is applied to everything that a client sends. It protects proxies from malicious scripts, so any fixed value is
+// sufficient here, except zeros: Firefox treats a mask of zeros as no mask.
 var mask = [4]byte{'h', 'o', 'l', 'd'}
 
 // send writes one frame.

@@ -96,7 +96,7 @@ func TestPagesNameForeignZone(t *testing.T) {
 	names := func(selector string) {
 		t.Helper()
 		if got := p.text(selector); !strings.Contains(got, "Coordinated Universal Time") {
-			t.Errorf("%s shows %q, without the name of the specialist", selector, got)
+			t.Errorf("%s shows %q, without the name of the time zone", selector, got)
 		}
 	}
 	p.when("&specialist=ada")

@@ -4,22 +4,22 @@
 // # How a domain is validated
 //
 // The directory connects to the domain. The server answers in the TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
-// or with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on one of
-// the two ports gets its certificate.
+// or with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on only one
+// of the two ports also gets its certificate.
 //
 // # Failures
 //
 // The server serves the stored certificate even if it is expired: a page with a browser warning is better than no
-// page. A handshake never calls the directory, since any client can make one. Only Run does, with pauses that respect
-// the limits of directories: five failed validations of a domain in an hour. Run renews a certificate when a third of
-// its time is left, so that several weeks remain for further attempts. Status reports the state of each domain and
-// its last error.
+// page. A handshake never calls the directory, because any client can start a handshake. Only Run calls the directory.
+// Its pauses respect the limit of Let's Encrypt: five failed validations of a domain in an hour. Run renews a
+// certificate when a third of its time is left, so that several weeks remain for further attempts. Status reports the
+// state of each domain and its last error.
 //
 // # Files
 //
-// The directory of the ACME server has one file for each domain (its key and its chain) and the key of the account.
-// It is named after the ACME server, so that a trial with a test directory leaves no files in that of the real one.
-// All files can be obtained again.
+// Options.Dir has a subdirectory for each ACME server, named after its host. A trial with a test server therefore
+// leaves no files among those of the production server. The subdirectory contains one file for each domain (its key and
+// its certificate chain) and the account key. If files are lost, Run obtains new ones.
 package certificate
 
 import (
@@ -45,7 +45,7 @@ import (
 // LetsEncrypt is the default ACME directory.
 const LetsEncrypt = acme.LetsEncryptURL
 
-// Options of New. Domains and Dir are required.
+// Options configure a Keeper. Domains and Dir are required.
 type Options struct {
 	// Domains each get a certificate. A client that names no domain gets the certificate of the first.
 	Domains []string
@@ -57,10 +57,10 @@ type Options struct {
 	Email string
 	// Roots verify the ACME directory itself. Nil means the authorities of the system.
 	Roots *x509.CertPool
-	// BaseURL is the target of the HTTP redirect if it is at one of the domains, for a port other than 443. Empty
-	// means the domain.
+	// BaseURL is the target of the HTTP redirect if its host is the requested domain. Set it if HTTPS uses a port other
+	// than 443. If it is empty, the redirect leads to port 443 of the domain.
 	BaseURL string
-	// Logger receives obtained certificates and failures. Nil means none.
+	// Logger logs obtained certificates and failures. Nil means no logging.
 	Logger *slog.Logger
 }
 
@@ -69,7 +69,7 @@ type Status struct {
 	Domain string
 	Until  time.Time // when its certificate expires; zero if there is none
 	Failed time.Time // the last attempt, if it failed; zero after a success
-	Why    string    // the reason of the failure, for the operator
+	Why    string    // the reason for the failure, for the operator
 }
 
 // Keeper manages the certificates. It is safe for concurrent use.
@@ -79,7 +79,7 @@ type Keeper struct {
 	log      *slog.Logger
 	ordering sync.Mutex // one order at a time
 	client   *acme.Client
-	pause    func(before int, counts bool, err error) time.Duration // after a failure
+	pause    func(before int, counts bool, err error) time.Duration // the wait after a failure
 
 	mu     sync.RWMutex
 	held   map[string]*tls.Certificate // by domain
@@ -100,7 +100,7 @@ func ParseDomain(s string) (string, error) {
 	case strings.ContainsAny(name, "/:"):
 		return "", fmt.Errorf("%q must be a host name only, such as book.example.org", s)
 	case strings.HasPrefix(name, "*."):
-		return "", fmt.Errorf("%q is a wildcard, which needs DNS validation; list each name", s)
+		return "", fmt.Errorf("%q is a wildcard, which would need DNS validation; list each name instead", s)
 	case strings.ContainsFunc(name, func(r rune) bool { return r > '~' }):
 		return "", fmt.Errorf("%q must be in ASCII (punycode): write each part with other letters as xn--…", s)
 	case net.ParseIP(name) != nil || len(labels) < 2 || len(name) > 253 || slices.ContainsFunc(labels, wrong):
@@ -138,7 +138,7 @@ func New(o Options) (*Keeper, error) {
 		case err == nil:
 			k.held[domain] = kept
 		case !errors.Is(err, os.ErrNotExist):
-			k.log.Warn("stored certificate unusable; requesting a new one", "domain", domain, "error", err)
+			k.log.Warn("stored certificate unusable; requesting a new certificate", "domain", domain, "error", err)
 		}
 	}
 	return k, nil
@@ -169,7 +169,7 @@ func (k *Keeper) TLS() *tls.Config {
 	}
 }
 
-// certificate answers a handshake from memory.
+// certificate returns the certificate for a handshake, from memory.
 func (k *Keeper) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	domain := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
 	if domain == "" {
@@ -189,8 +189,8 @@ func (k *Keeper) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 
 const challengePath = "/.well-known/acme-challenge/"
 
-// ServeHTTP answers plain HTTP: the ACME directory with the response to its challenge, and every other client with a
-// redirect to HTTPS. The client sends the method and the body of its request again there.
+// ServeHTTP answers plain HTTP requests. The ACME directory gets the response to its challenge. Every other client gets
+// a permanent redirect (308) to HTTPS, so it repeats its request there with the same method and body.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, challengePath) {
 		k.mu.RLock()
@@ -204,7 +204,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(token))
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store") // the domain may move to another server, and a stored redirect would remain
+	w.Header().Set("Cache-Control", "no-store") // a cached redirect would still apply after the domain has moved
 	http.Redirect(w, r, k.origin(r.Host)+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 
@@ -223,7 +223,7 @@ func (k *Keeper) origin(host string) string {
 	return "https://" + host
 }
 
-// Timeouts of a plain HTTP connection, which needs only one short answer.
+// Limits of a plain HTTP connection, which needs only one short response.
 const (
 	plainTime   = 5 * time.Second
 	plainHeader = 8 << 10

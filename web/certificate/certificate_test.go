@@ -22,7 +22,7 @@ import (
 
 const domain = "book.clinic.test"
 
-// serving is a Keeper with its two ports, and a directory that validates there.
+// serving is a Keeper with its two listeners, and an ACME directory that validates domains at these ports.
 type serving struct {
 	*Keeper
 	directory *acmetest.Directory
@@ -31,7 +31,8 @@ type serving struct {
 	stop      func()
 }
 
-// open serves until the test ends. If one of the ports is closed, requests to it are refused.
+// open starts a Keeper that serves until the test ends. withoutPort is the port that stays closed: "plain", "secure",
+// or empty for none.
 func open(t *testing.T, dir string, change func(*Options), how acmetest.Options, withoutPort string,
 	before ...func(*Keeper)) *serving {
 	t.Helper()
@@ -46,8 +47,8 @@ func open(t *testing.T, dir string, change func(*Options), how acmetest.Options,
 	if s.Keeper, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine, an attempt may fail without any planned cause: in the test, the next one is made
-	// immediately, instead of after minutes.
+	// On a busy machine, an attempt may fail for a reason that the test did not cause. The next attempt then follows
+	// after 100 ms instead of minutes.
 	s.pause = func(int, bool, error) time.Duration { return 100 * time.Millisecond }
 	for _, do := range before {
 		do(s.Keeper)
@@ -103,7 +104,7 @@ func (s *serving) eventually(t *testing.T, what string, so func(Status) bool) St
 func got(s Status) bool    { return !s.Until.IsZero() }
 func failed(s Status) bool { return !s.Failed.IsZero() }
 
-// presented returns the certificate that a browser sees, if the browser trusts it.
+// presented returns the certificate that the server sends for a name, or an error if a browser would not trust it.
 func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error) {
 	t.Helper()
 	c, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{ServerName: name, RootCAs: s.directory.Issuer(t)})
@@ -114,8 +115,8 @@ func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// TestCertificateIsObtained with either kind of proof, because a machine may be reachable on only one port, and is
-// stored.
+// TestCertificateIsObtained uses either challenge type, because a machine may be reachable on only one port. It also
+// checks that the certificate is stored.
 func TestCertificateIsObtained(t *testing.T) {
 	t.Parallel()
 	for _, without := range []string{"", "plain"} {
@@ -161,7 +162,7 @@ func expectPrivate(t *testing.T, dir string) {
 	}
 }
 
-// TestSecondChallengeIsTried: if port 443 is unreachable, the second attempt uses port 80, and soon.
+// TestSecondChallengeIsTried: if port 443 is unreachable, the second attempt uses port 80.
 func TestSecondChallengeIsTried(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), nil, acmetest.Options{}, "secure")
@@ -174,7 +175,7 @@ func TestSecondChallengeIsTried(t *testing.T) {
 	}
 }
 
-// TestCertificateIsRenewed when a third of its lifetime is left.
+// TestCertificateIsRenewed checks that a certificate is renewed when a third of its lifetime is left, and not before.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -206,7 +207,7 @@ func TestUnreachableDomain(t *testing.T) {
 	}
 }
 
-// TestStoredCertificateIsServed, even if it has expired.
+// TestStoredCertificateIsServed checks that the server uses a stored certificate, even an expired one.
 func TestStoredCertificateIsServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -244,7 +245,8 @@ func TestStoredCertificateIsServed(t *testing.T) {
 	}
 }
 
-// TestHTTPRedirectsToHTTPS: to the requested domain, or to the first one.
+// TestHTTPRedirectsToHTTPS checks that plain HTTP is redirected to the requested domain, or to the first one if the
+// requested domain is unknown.
 func TestHTTPRedirectsToHTTPS(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ base, host, path, want string }{
@@ -277,7 +279,7 @@ func TestHTTPRedirectsToHTTPS(t *testing.T) {
 	}
 }
 
-// answer is the response of a handler.
+// answer records the response of a handler.
 type answer struct {
 	header http.Header
 	status int

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// explain describes an error and what to do. counts reports whether the directory was reached and may count the
-// failure.
+// explain describes an error and what the operator can do. counts reports whether the directory was reached and may
+// count the failure.
 func explain(err error, domain, directory string) (why string, counts bool) {
 	var refused *acme.AuthorizationError
 	var order *acme.OrderError
@@ -29,7 +29,7 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 	case errors.As(err, &said):
 		return problem(said, domain), true
 	case errors.Is(err, errNoChallenge):
-		return "the directory offers no challenge type that this server supports; choose another with " +
+		return "the directory offers no challenge type that this server supports; choose another directory with " +
 			"--acme-directory", true
 	}
 	var dns *net.DNSError
@@ -56,23 +56,23 @@ func problem(p *acme.Error, domain string) string {
 			domain,
 		),
 		"unauthorized": fmt.Sprintf(
-			"another server answers at %s: point its address to this machine, and ports 80 and 443 to this server",
+			"a different server responds at %s: point this name to this machine, and ports 80 and 443 to this server",
 			domain,
 		),
 		"tls": fmt.Sprintf(
-			"another server answers at %s: point its address to this machine and port 443 to this server, with no "+
-				"TLS proxy in between",
+			"a different server responds at %s: point this name to this machine, and port 443 to this server without "+
+				"a TLS proxy in between",
 			domain,
 		),
 		"caa": fmt.Sprintf(
-			"the CAA record of %s allows only other directories: add this one to it, or name an allowed one with "+
-				"--acme-directory",
+			"the CAA record of %s allows only other directories: add this directory to the record, or choose an "+
+				"allowed directory with --acme-directory",
 			domain,
 		),
 		"rateLimited":        "the directory's rate limit is reached",
 		"rejectedIdentifier": fmt.Sprintf("the directory issues no certificate for %s", domain),
 		"externalAccountRequired": "the directory requires an external account, which this server does not support: " +
-			"choose another with --acme-directory",
+			"choose another directory with --acme-directory",
 		"invalidContact":     "the directory rejects the address of --acme-email",
 		"unsupportedContact": "the directory rejects the address of --acme-email",
 		"userActionRequired": "the directory has new terms that you have to accept: " + p.Instance,
@@ -81,5 +81,5 @@ func problem(p *acme.Error, domain string) string {
 	if does == "" {
 		does = "the directory refused"
 	}
-	return does + ". It said: " + p.Detail
+	return does + ". The directory responded: " + p.Detail
 }

@@ -13,11 +13,11 @@ import (
 	"path/filepath"
 )
 
-// accountFile has the key of the account with the directory. No domain has a file of that name: a domain contains a
-// dot and no capital letters.
+// accountFile contains the key of the account at the ACME directory. No domain's file can have this name, because a
+// domain contains a dot and no capital letters.
 const accountFile = "ACCOUNT.pem"
 
-// usable returns the certificate with its parsed leaf if it is for the domain.
+// usable parses the leaf of a certificate and checks that the certificate is for the domain.
 func usable(c *tls.Certificate, domain string) (*tls.Certificate, error) {
 	leaf, err := x509.ParseCertificate(c.Certificate[0])
 	if err != nil {
@@ -57,7 +57,7 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: b}), err
 }
 
-// accountKey returns the key of the account, which it creates if there is none.
+// accountKey returns the account key, and creates it if there is none.
 func (k *Keeper) accountKey() (crypto.Signer, error) {
 	text, err := os.ReadFile(filepath.Join(k.dir, accountFile))
 	if errors.Is(err, os.ErrNotExist) {

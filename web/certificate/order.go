@@ -20,13 +20,13 @@ const (
 	orderTime = 3 * time.Minute // for one order, including the proof
 	callTime  = 30 * time.Second
 
-	soonest   = time.Second     // after the first failure, which the other kind of proof may fix
+	soonest   = time.Second     // after the first failure; the other challenge type may succeed
 	pauseMin  = 5 * time.Minute // after that, doubled each time
 	pauseMax  = time.Hour
-	unreached = time.Minute // while the directory is unreachable, which counts towards no limit
+	unreached = time.Minute // while the directory is unreachable; such attempts count towards no limit
 )
 
-// kinds of proof, in the order in which they are tried.
+// kinds are the challenge types, in the order in which Run tries them.
 var kinds = [...]string{"tls-alpn-01", "http-01"}
 
 // Run obtains missing certificates and renews expiring ones until ctx ends.
@@ -78,8 +78,8 @@ func (k *Keeper) due(domain string) time.Duration {
 	return time.Until(renewal(held.Leaf))
 }
 
-// rest returns the minimum time that Run waits after it has obtained a domain's certificate. If the clock is
-// ahead, the certificate is due immediately, and Run would order again and again until the directory refuses.
+// rest returns the minimum time that Run waits after it has obtained a domain's certificate. If the clock is ahead, a
+// new certificate is due immediately. Without this wait, Run would order again and again until the directory refuses.
 func (k *Keeper) rest(domain string) time.Duration {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -115,7 +115,7 @@ func (k *Keeper) note(domain, why string) {
 	k.failed[domain] = Status{Failed: time.Now(), Why: why}
 }
 
-// obtain gets a certificate for a domain, with one kind of proof, and stores it.
+// obtain gets a certificate for a domain, with one challenge type, and stores it.
 func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	k.ordering.Lock()
 	defer k.ordering.Unlock()
@@ -160,7 +160,8 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 		return fmt.Errorf("the directory issued an unusable certificate: %w", err)
 	}
 	if err := k.write(domain, key, chain); err != nil {
-		k.log.Error("failed to store the certificate; the next start requests another", "domain", domain, "error", err)
+		k.log.Error("failed to store the certificate; the next start requests a new certificate",
+			"domain", domain, "error", err)
 	}
 	k.mu.Lock()
 	k.held[domain] = got
@@ -170,7 +171,7 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	return nil
 }
 
-// account returns the client with its account, which is created at the first order.
+// account returns the ACME client. The first order registers its account.
 func (k *Keeper) account(ctx context.Context) (*acme.Client, error) {
 	if k.client != nil {
 		return k.client, nil
@@ -200,8 +201,8 @@ func (k *Keeper) account(ctx context.Context) (*acme.Client, error) {
 	return client, nil
 }
 
-// backoff is the pause before a call to the directory is repeated, for an expired nonce or a short failure. If the
-// directory answers that there are too many requests, backoff stops repeating.
+// backoff returns the pause before the client retries a call to the directory, for example after an expired nonce. A
+// negative result stops the retries: after five of them, or if the directory answers 429 (too many requests).
 func backoff(n int, _ *http.Request, answer *http.Response) time.Duration {
 	if n > 5 || answer != nil && answer.StatusCode == http.StatusTooManyRequests {
 		return -1
@@ -209,7 +210,7 @@ func backoff(n int, _ *http.Request, answer *http.Response) time.Duration {
 	return time.Duration(n) * time.Second / 2
 }
 
-// prove shows the directory that the domain leads here.
+// prove proves to the directory that this server answers for the domain.
 func (k *Keeper) prove(ctx context.Context, client *acme.Client, address, domain, kind string) error {
 	authorization, err := client.GetAuthorization(ctx, address)
 	if err != nil || authorization.Status == acme.StatusValid {
@@ -238,7 +239,7 @@ func (k *Keeper) prove(ctx context.Context, client *acme.Client, address, domain
 
 var errNoChallenge = errors.New("the directory offers neither TLS-ALPN-01 nor HTTP-01")
 
-// offer keeps the answer to a challenge ready until take is called.
+// offer makes the response to a challenge available until take is called.
 func (k *Keeper) offer(client *acme.Client, c *acme.Challenge, domain string) (take func(), err error) {
 	if c.Type == "http-01" {
 		token, err := client.HTTP01ChallengeResponse(c.Token)

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// TestFailuresRespectRateLimits: the limit is that of Let's Encrypt, which refuses after five failed proofs of
-// a name in an hour.
+// TestFailuresRespectRateLimits uses the limit of Let's Encrypt, which refuses further attempts after five failed
+// validations of a name in an hour.
 func TestFailuresRespectRateLimits(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("no")
@@ -62,12 +62,12 @@ func TestFailureIsExplained(t *testing.T) {
 	}{
 		{&acme.AuthorizationError{Errors: []error{said("dns")}}, "create an A or AAAA record", true},
 		{&acme.AuthorizationError{Errors: []error{said("connection")}}, "open ports 80 and 443", true},
-		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "another server answers at book.clinic.org",
+		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "a different server responds at book.clinic.org",
 			true},
 		{&acme.AuthorizationError{}, "could not validate", true},
 		{&acme.OrderError{Problem: said("caa")}, "CAA record", true},
-		{said("rateLimited"), "rate limit is reached. It said: because", true},
-		{said("somethingNew"), "the directory refused. It said: because", true},
+		{said("rateLimited"), "rate limit is reached. The directory responded: because", true},
+		{said("somethingNew"), "the directory refused. The directory responded: because", true},
 		{errNoChallenge, "--acme-directory", true},
 		{&url.Error{Op: "Get", Err: errors.New("refused")}, "cannot be reached", false},
 		{&net.DNSError{Name: "acme.example"}, "cannot be reached", false},
@@ -79,7 +79,7 @@ func TestFailureIsExplained(t *testing.T) {
 	}
 }
 
-// TestDomainIsValidated in the form that the DNS and certificates use.
+// TestDomainIsValidated checks that ParseDomain accepts only the form that the DNS and certificates use.
 func TestDomainIsValidated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want, wrong string }{
@@ -106,8 +106,8 @@ func TestDomainIsValidated(t *testing.T) {
 	}
 }
 
-// TestOrdersAreSerialUnderClockSkew: under the skewed clock a new certificate is due immediately,
-// so it is used for a minimum time.
+// TestOrdersAreSerialUnderClockSkew: with a skewed clock, a new certificate is due for renewal immediately, so Run
+// waits for a minimum time before it orders another.
 func TestOrdersAreSerialUnderClockSkew(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

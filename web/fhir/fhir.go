@@ -1,6 +1,6 @@
-// Package fhir is the part of HL7 FHIR R4 (4.0.1) that the server speaks: the resources as they are written in JSON,
-// with the elements that are used here and no others. Elements keep the names of the standard, and optional ones are
-// left out, as the standard specifies.
+// Package fhir contains the part of HL7 FHIR R4 (4.0.1) that the server supports: the JSON resources with the elements
+// that the server uses. Elements keep the names of the standard. Optional elements without a value are omitted, as the
+// standard requires.
 package fhir
 
 import "strings"
@@ -8,27 +8,26 @@ import "strings"
 // ContentType is the media type of resources.
 const ContentType = "application/fhir+json"
 
-// Coding is a code of a system.
+// Coding is a code of a code system.
 type Coding struct {
 	System  string `json:"system,omitempty"`
 	Code    string `json:"code"`
 	Display string `json:"display,omitempty"`
 }
 
-// CodeableConcept is a code, and words for it.
+// CodeableConcept is a concept, as codes and as text.
 type CodeableConcept struct {
 	Coding []Coding `json:"coding,omitempty"`
 	Text   string   `json:"text,omitempty"`
 }
 
-// Identifier names something to others.
+// Identifier is a value that identifies something within a system.
 type Identifier struct {
 	System string `json:"system"`
 	Value  string `json:"value"`
 }
 
-// Reference names another resource: one that this server has by Reference, another by Type and
-// Identifier.
+// Reference refers to another resource: to a resource of this server by Reference, to any other by Type and Identifier.
 type Reference struct {
 	Reference  string      `json:"reference,omitempty"`
 	Type       string      `json:"type,omitempty"`
@@ -36,13 +35,13 @@ type Reference struct {
 	Display    string      `json:"display,omitempty"`
 }
 
-// Period is from an instant to another.
+// Period is the time between two instants.
 type Period struct {
 	Start string `json:"start"`
 	End   string `json:"end"`
 }
 
-// Meta has the version of a resource. Tag marks a resource of which a summary was requested.
+// Meta contains the version of a resource. Tag marks a resource that is only a summary.
 type Meta struct {
 	VersionID   string   `json:"versionId,omitempty"`
 	LastUpdated string   `json:"lastUpdated,omitempty"`
@@ -56,7 +55,7 @@ type Narrative struct {
 	Div    string `json:"div"`
 }
 
-// Extension is an element that the standard leaves to others.
+// Extension is an element that the standard does not define.
 type Extension struct {
 	URL          string `json:"url"`
 	ValueURL     string `json:"valueUrl,omitempty"`
@@ -64,7 +63,7 @@ type Extension struct {
 	ValueInteger int    `json:"valueInteger,omitempty"`
 }
 
-// ContactPoint is a telephone number or an address of mail.
+// ContactPoint is a telephone number, an email address or a URL.
 type ContactPoint struct {
 	System string `json:"system"` // phone, email, url
 	Value  string `json:"value"`
@@ -104,10 +103,10 @@ const (
 	Free        = "free"
 	Held        = "busy-tentative"   // a client holds it
 	Busy        = "busy"             // booked
-	Unavailable = "busy-unavailable" // it is not offered
+	Unavailable = "busy-unavailable" // not offered for booking
 )
 
-// Slot is one time that can be booked, or could.
+// Slot is one time of a schedule, free or not.
 type Slot struct {
 	ResourceType string            `json:"resourceType"`
 	ID           string            `json:"id"`
@@ -157,12 +156,12 @@ type Appointment struct {
 	ResourceType      string            `json:"resourceType"`
 	ID                string            `json:"id"`
 	Meta              *Meta             `json:"meta,omitempty"`
-	Language          string            `json:"language,omitempty"` // of a request: that of messages to the patient
+	Language          string            `json:"language,omitempty"` // in a request: language of the messages
 	Text              *Narrative        `json:"text,omitempty"`
 	Contained         []Patient         `json:"contained,omitempty"`
 	Identifier        []Identifier      `json:"identifier,omitempty"`
 	Status            string            `json:"status"`
-	CancelationReason *CodeableConcept  `json:"cancelationReason,omitempty"` // spelled so in R4
+	CancelationReason *CodeableConcept  `json:"cancelationReason,omitempty"` // R4 uses this spelling
 	ServiceType       []CodeableConcept `json:"serviceType,omitempty"`
 	Start             string            `json:"start"`
 	End               string            `json:"end"`
@@ -173,7 +172,7 @@ type Appointment struct {
 	Participant       []Participant     `json:"participant"`
 }
 
-// Link is a page of a Bundle: self or next.
+// Link is the address of this page of a Bundle (self) or of the next page (next).
 type Link struct {
 	Relation string `json:"relation"`
 	URL      string `json:"url"`
@@ -188,7 +187,7 @@ type Entry struct {
 	} `json:"search"`
 }
 
-// Bundle is the answer to a search.
+// Bundle is the response to a search.
 type Bundle struct {
 	ResourceType string  `json:"resourceType"`
 	Type         string  `json:"type"`
@@ -198,12 +197,12 @@ type Bundle struct {
 	Meta         *Meta   `json:"meta,omitempty"`
 }
 
-// Found starts the answer to a search.
+// Found returns a response to a search, without results. self is the URL of the search.
 func Found(self string) *Bundle {
 	return &Bundle{ResourceType: "Bundle", Type: "searchset", Link: []Link{{"self", self}}}
 }
 
-// Add adds a resource at its address.
+// Add adds a resource that has the address url.
 func (b *Bundle) Add(url string, resource any) {
 	e := Entry{FullURL: url, Resource: resource}
 	e.Search.Mode = "match"
@@ -219,13 +218,13 @@ type Issue struct {
 	Expression  []string        `json:"expression,omitempty"`
 }
 
-// OperationOutcome is the answer to a request that cannot be answered.
+// OperationOutcome is the response to a failed request.
 type OperationOutcome struct {
 	ResourceType string  `json:"resourceType"`
 	Issue        []Issue `json:"issue"`
 }
 
-// IssueCode is the standard's word for an error with this status of HTTP.
+// IssueCode returns the FHIR issue code for an HTTP status.
 func IssueCode(status int) string {
 	switch status {
 	case 400, 413, 415, 422:

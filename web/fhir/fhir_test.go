@@ -8,8 +8,8 @@ import (
 	"holdfast/web/fhir"
 )
 
-// TestBundleOmitsEmptyElements checks the JSON of a search result. FHIR forbids empty elements, so an element
-// without a value must not be there, and neither may an entry list without entries.
+// TestBundleOmitsEmptyElements checks the JSON of a search result. FHIR forbids empty elements, so the JSON must
+// contain no element without a value and no empty list of entries.
 func TestBundleOmitsEmptyElements(t *testing.T) {
 	t.Parallel()
 	b := fhir.Found("https://book.example.org/fhir/Slot?start=2026-11-23")
@@ -32,8 +32,8 @@ func TestBundleOmitsEmptyElements(t *testing.T) {
 		`"start":"2026-11-23T09:00:00Z","end":"2026-11-23T09:30:00Z"},"search":{"mode":"match"}}]}`)
 }
 
-// TestAppointmentKeepsRequiredElements checks that an empty appointment has the elements that R4 requires, and no
-// others.
+// TestAppointmentKeepsRequiredElements checks that the JSON of an appointment contains the elements that R4 requires
+// and those that are set, and no others.
 func TestAppointmentKeepsRequiredElements(t *testing.T) {
 	t.Parallel()
 	a := fhir.Appointment{
@@ -46,7 +46,7 @@ func TestAppointmentKeepsRequiredElements(t *testing.T) {
 		`"participant":[{"actor":{"reference":"#patient"},"status":"declined"}]}`)
 }
 
-// TestIssueCodeIsOfStandard checks that every error status has a code of the value set issue-type of R4.
+// TestIssueCodeIsOfStandard checks that IssueCode returns a code of R4's value set issue-type for every error status.
 func TestIssueCodeIsOfStandard(t *testing.T) {
 	t.Parallel()
 	issueType := []string{

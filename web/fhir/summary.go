@@ -12,8 +12,8 @@ const (
 // subsetted marks a resource with fewer elements than the server has.
 var subsetted = []Coding{{System: "http://terminology.hl7.org/CodeSystem/v3-ObservationValue", Code: "SUBSETTED"}}
 
-// Summary returns the elements of the appointment that the standard marks for a summary; for SummaryText, only the
-// required ones. The patient is contained in an appointment and would be left out, so the participant keeps the name.
+// Summary returns the elements of the appointment that the standard marks for a summary. For SummaryText, it returns
+// only the required elements. A summary omits the contained patient, so the participant keeps the patient's name.
 func (a Appointment) Summary(kind string) Appointment {
 	if kind != SummaryTrue && kind != SummaryText {
 		return a
@@ -30,8 +30,8 @@ func (a Appointment) Summary(kind string) Appointment {
 	return short
 }
 
-// Summary returns the elements of the slot that the standard marks for a summary; for SummaryText, only the required
-// ones.
+// Summary returns the elements of the slot that the standard marks for a summary. For SummaryText, it returns only the
+// required elements.
 func (s Slot) Summary(kind string) Slot {
 	switch kind {
 	case SummaryTrue:
@@ -42,8 +42,8 @@ func (s Slot) Summary(kind string) Slot {
 	return s
 }
 
-// Summary returns the schedule, all of whose elements the standard marks for a summary; for SummaryText, only the
-// required ones.
+// Summary returns the whole schedule, because the standard marks all its elements for a summary. For SummaryText, it
+// returns only the required elements.
 func (s Schedule) Summary(kind string) Schedule {
 	switch kind {
 	case SummaryTrue:

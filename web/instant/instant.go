@@ -1,11 +1,11 @@
-// Package instant writes instants as the API spells them: RFC 3339, always in UTC, with whole seconds, or with
-// milliseconds for the end of a hold. Each function appends to a buffer, as those of strconv do, so that a list of a
-// thousand slots or a frame of the live stream is written without a string in between.
+// Package instant formats instants for the API: RFC 3339, always in UTC, with whole seconds, or with milliseconds for
+// the end of a hold. Like the functions of strconv, each function appends to a buffer. A list of a thousand slots or a
+// frame of the live stream therefore needs no intermediate strings.
 //
 //	instant.Append(b, t)      // 2026-11-23T09:00:00Z
 //	instant.AppendMilli(b, t) // 2026-11-23T09:00:00.000Z
 //
-// Years have four digits, as in RFC 3339; every instant that the server reads has been checked for that.
+// Years must have four digits, as in RFC 3339. The server checks this for every instant that it reads.
 package instant
 
 import (
@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Append adds an instant as `2026-11-23T09:00:00Z`: whole seconds, fractions cut off. It is time.AppendFormat for this
-// one layout, several times as fast.
+// Append appends an instant as `2026-11-23T09:00:00Z`. It cuts off fractions of a second. It is several times as fast
+// as time.AppendFormat with this layout.
 func Append(b []byte, t time.Time) []byte {
 	return append(appendSeconds(b, t.Unix()), 'Z')
 }
 
-// AppendCopy appends t. b[at:] has an instant that was written before; if t is the same instant, which is the usual
-// case, AppendCopy copies its bytes.
+// AppendCopy appends t. b[at:] must begin with the text of the instant written, which was appended before. If t is the
+// same instant, which is the usual case, AppendCopy copies that text.
 func AppendCopy(b []byte, t, written time.Time, at int) []byte {
 	if t.Equal(written) {
 		same := [len("2026-11-23T09:00:00Z")]byte(b[at:])
@@ -29,7 +29,7 @@ func AppendCopy(b []byte, t, written time.Time, at int) []byte {
 	return Append(b, t)
 }
 
-// AppendMilli adds an instant with milliseconds: `2026-11-23T09:00:00.000Z`.
+// AppendMilli appends an instant with milliseconds: `2026-11-23T09:00:00.000Z`.
 func AppendMilli(b []byte, t time.Time) []byte {
 	b = append(appendSeconds(b, t.Unix()), '.')
 	rest := t.Nanosecond() / 1e6
@@ -45,7 +45,7 @@ func appendSeconds(b []byte, unix int64) []byte {
 		byte('0'+s%10))
 }
 
-// AppendClock adds a time of day, as `09:30`. Both numbers are from 0 to 99.
+// AppendClock appends a time of day, such as `09:30`. Both numbers are from 0 to 99.
 func AppendClock(b []byte, hour, minute int) []byte {
 	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10))
 }
@@ -64,8 +64,8 @@ type date struct {
 	text [len("2026-11-23T")]byte
 }
 
-// dates caches how days are written, by the lowest six bits of the day. Nearly all instants are of the next two months,
-// which fit in without displacing each other.
+// dates caches formatted dates, indexed by the lowest six bits of the day. Nearly all instants are in the next two
+// months, whose dates do not displace each other.
 var dates [64]atomic.Pointer[date]
 
 func dateOf(day int64) *[len("2026-11-23T")]byte {

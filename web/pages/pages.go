@@ -1,23 +1,23 @@
-// Package pages has the files of the browser pages in the form in which the server sends them.
+// Package pages contains the files of the browser pages in the form in which the server sends them.
 //
 // Their sources are in web/ui (small modules with comments) and their texts in engine/words. Before the build, the
 // program in join joins the modules that patients and the desk load, minifies scripts and style sheets, and compresses
 // the files that become smaller. Its results are in built; they are committed and embedded. So a fresh clone runs
-// without another step, the server only reads them at its start, and the bundler is not part of the server.
+// without a build step for the pages. The server only reads the files at startup and does not contain the bundler.
 //
 // # After a change of web/ui
 //
 //	make pages        (or: go generate ./web/pages)
 //
-// rewrites the changed files of built; commit them with the change. A test of join fails until built is current. If
-// two branches change the same page, git keeps one side of a compressed file and reports a conflict: merge web/ui,
-// run make pages, and add built.
+// This command rewrites the changed files of built. Commit them with the change. A test of join fails until built is
+// current. If two branches change the same page, git keeps one side of a compressed file and reports a conflict: merge
+// web/ui, run make pages, and add built.
 //
 // # Names
 //
-// A file has its name of web/ui, such as book/page.js. A compressed file in built also ends in .gz. Documents (.html)
-// are never compressed there, because the server fills them in. All files together have one hash, which is in the
-// address of each (Base): a page never mixes two versions, and a browser requests each file once.
+// A file has the same name as in web/ui, such as book/page.js. A compressed file in built also ends in .gz. Documents
+// (.html) are never compressed there, because the server fills them in. One hash of all files is part of the address of
+// each file (Base). So a page never mixes two versions, and a browser requests each file only once.
 package pages
 
 import (
@@ -46,14 +46,14 @@ type Files struct {
 	byName map[string]*File
 }
 
-// File is one of these files. Do not change any part of it.
+// File is one file of the pages. Callers must not change it.
 type File struct {
 	ContentType string
 	Gzip        []byte        // compressed; nil if that is not smaller
-	Plain       func() []byte // not compressed; unpacked from Gzip at the first request for it, which hardly any browser sends
+	Plain       func() []byte // not compressed; unpacked from Gzip at the first call
 }
 
-// Load reads the embedded files. An error means that the program was built of broken ones.
+// Load reads the embedded files. An error means that the program was built with broken files.
 func Load() (*Files, error) {
 	f := &Files{byName: make(map[string]*File)}
 	sum := sha256.New()
@@ -75,7 +75,7 @@ func Load() (*Files, error) {
 	return f, err
 }
 
-// File returns the file with a name, nil if there is none.
+// File returns the file with a name, or nil if there is none.
 func (f *Files) File(name string) *File { return f.byName[name] }
 
 func newFile(name string, body []byte, compressed bool) *File {
@@ -88,7 +88,7 @@ func newFile(name string, body []byte, compressed bool) *File {
 	x.Plain = sync.OnceValue(func() []byte {
 		plain, err := unzip(body)
 		if err != nil {
-			panic("pages: " + name + ": " + err.Error()) // a test reads them all
+			panic("pages: " + name + ": " + err.Error()) // a test unpacks every file
 		}
 		return plain
 	})

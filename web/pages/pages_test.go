@@ -16,7 +16,8 @@ func load(t *testing.T) *Files {
 	return f
 }
 
-// TestEveryEmbeddedFileIsServed: under its own name, compressed or not, and whole.
+// TestEveryEmbeddedFileIsServed checks that each embedded file is found under its name, and is compressed only if that
+// makes it smaller.
 func TestEveryEmbeddedFileIsServed(t *testing.T) {
 	f := load(t)
 	n := 0

@@ -26,7 +26,8 @@ var notWords = map[string]bool{
 // enumerated are the keys that end in a value of the API: the prefix of the keys, and the schema that lists the values.
 var enumerated = map[string]string{"live.storage.": "StorageMode"}
 
-// TestPagesUseOnlyKeysThatExist in every language: a key without a text would be shown to the reader.
+// TestPagesUseOnlyKeysThatExist checks that every text key that the pages use exists. A page shows a key without a text
+// as it is.
 func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 	pages := os.DirFS("../ui")
 	read := func(name string) string {
@@ -38,7 +39,7 @@ func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 	}
 	folders, err := words.LoadPages(os.DirFS("../../engine/words"), words.Registered())
 	if err != nil {
-		t.Fatal(err) // the test has compared the languages, so one of them is enough
+		t.Fatal(err) // LoadPages compares the languages, so the first one is enough
 	}
 	texts := make(map[string]bool)
 	spaces := make(map[string]bool)

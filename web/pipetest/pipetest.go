@@ -1,5 +1,5 @@
-// Package pipetest is a network in memory, for tests in which a whole server runs in the virtual time of a synctest
-// bubble. The clock of a bubble stops while any goroutine waits for a socket, and continues while it waits for a
+// Package pipetest provides an in-memory network for tests in which a whole server runs in the virtual time of a
+// synctest bubble. The clock of a bubble stops while any goroutine waits for a socket, but not while it waits for a
 // pipe.
 package pipetest
 
@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Listener is a net.Listener whose connections are net.Pipes. Each Dial is one Accept.
+// Listener is a net.Listener whose connections are net.Pipes. Each Dial is matched by one Accept.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -21,7 +21,7 @@ func NewListener() *Listener {
 	return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Accept waits for a Dial. After Close it is net.ErrClosed.
+// Accept waits for a Dial. After Close, it returns net.ErrClosed.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
@@ -31,16 +31,17 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends every waiting and every later Accept and Dial. Connections live on.
+// Close makes every pending and every later call of Accept and Dial fail. Existing connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr is an address of this machine, as for a nearby client.
+// Addr returns a loopback address.
 func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Dial connects, as http.Transport.DialContext: every address leads to the listener. After Close it is net.ErrClosed.
+// Dial connects to the listener, whatever the address is. Use it as http.Transport.DialContext. After Close, it returns
+// net.ErrClosed.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {

@@ -53,15 +53,15 @@ func (l *life) away(r *rand.Rand) (err error) {
 	return l.judgeAbsences()
 }
 
-// displaceable reports whether the desk finds a new time for an appointment. The others stay where they are, and the
-// desk calls their patients.
+// displaceable reports whether the desk looks for a new time for an appointment. Other appointments stay where they
+// are.
 func (l *life) displaceable(a *referee.Appointment) bool {
 	return !a.Overbook && !a.Erased && !l.inVisit[a.ID] && l.Types[a.Type].Capacity == 1 && a.Type != "cleaning" &&
 		a.Type != "scarce"
 }
 
-// recordAbsence plans an absence around an appointment and records it. Usually no message is sent yet when the desk
-// undoes it, sometimes it is too late.
+// recordAbsence plans an absence around an appointment and records it. In one of three cases, the desk undoes the
+// absence, usually before a message is sent, and sometimes too late.
 func (l *life) recordAbsence(r *rand.Rand) error {
 	a := l.standing(r, false)
 	if a == nil || !l.displaceable(a) {
@@ -128,7 +128,7 @@ func (l *life) recordAbsence(r *rand.Rand) error {
 		l.displacedBy[id] = x.id
 		before[id], links[id] = *l.Appointments[id], l.manage[id]
 		if result.By == "move" {
-			delete(l.manage, id) // the link is that of the earlier time
+			delete(l.manage, id) // the link belongs to the earlier time
 			moved := *l.Appointments[id]
 			moved.Span = chosen[i]
 			if err := l.Booked(moved); err != nil {
@@ -174,7 +174,8 @@ func (l *life) planAbsence(specialist string, away referee.Block, body map[strin
 	return said.Appointments, l.Planned(specialist, away, plan, time.Now())
 }
 
-// refusedChoice judges a choice that failed: its time was not free, or collided with that of an earlier choice.
+// refusedChoice judges a choice that failed: its time must not have been free, or must collide with that of an earlier
+// choice.
 func (l *life) refusedChoice(id string, s referee.Span, earlier []referee.Span, code, reason string,
 	certain bool) error {
 	held, sure := l.HeldByOther(s, "", time.Now())
@@ -201,7 +202,7 @@ type answersJSON struct {
 	}
 }
 
-// readAbsence reads an absence. gone: its block was deleted.
+// readAbsence reads an absence. gone means that its block was deleted.
 func (l *life) readAbsence(id string) (said answersJSON, gone bool, err error) {
 	reply, err := l.do(&request{method: "GET", path: "/v1/absences/" + id, admin: true})
 	if err != nil {
@@ -214,7 +215,8 @@ func (l *life) readAbsence(id string) (said answersJSON, gone bool, err error) {
 	return whole.Absence, reply.status == 404, nil
 }
 
-// adoptProposals passes the proposals of a new absence to the referee: each patient who is asked or called has one.
+// adoptProposals passes the proposals of a new absence to the referee. Each patient who is asked or called must have
+// one.
 func (l *life) adoptProposals(x *absence) error {
 	said, gone, err := l.readAbsence(x.id)
 	if err != nil || gone {
@@ -239,8 +241,8 @@ func (l *life) adoptProposals(x *absence) error {
 	return nil
 }
 
-// undoAbsence undoes an absence a few seconds later. In time, all is as before: the moved appointments are back, the
-// proposed times are free, and no patient was asked.
+// undoAbsence undoes an absence a few seconds later. If the undo is in time, everything is as before: the moved
+// appointments are back, the proposed times are free, and no patient was asked.
 func (l *life) undoAbsence(r *rand.Rand, x *absence, begun time.Time, before map[string]referee.Appointment,
 	links map[string]string) error {
 	recorded := time.Now()
@@ -274,7 +276,7 @@ func (l *life) undoAbsence(r *rand.Rand, x *absence, begun time.Time, before map
 		kept := slices.Contains(said.Kept, id)
 		switch {
 		case x.by[id] != "move":
-			l.EndProposal(id, time.Now())
+			l.UndoProposal(id, time.Now())
 		case kept && certain && len(l.FreeSeats(a.Span, id)) > 0:
 			return fmt.Errorf("absence %s was undone, and %s stays although its time is free", x.id, a)
 		case !kept:
@@ -306,8 +308,8 @@ func (l *life) openProposal(r *rand.Rand) (*referee.Appointment, *referee.Propos
 	return a, l.Proposals[a.ID]
 }
 
-// answerProposal answers a proposal as its patient, or as the desk that called the patient. No other client can hold
-// the proposed time.
+// answerProposal answers a proposal as its patient, or as the desk that called the patient. It also checks that no
+// other client can hold the proposed time.
 func (l *life) answerProposal(r *rand.Rand) error {
 	a, p := l.openProposal(r)
 	if a == nil {
@@ -380,7 +382,7 @@ func (l *life) declineProposal(r *rand.Rand, a *referee.Appointment) error {
 	q, reply, err := l.change(r, a, "proposal/decline", map[string]any{})
 	switch {
 	case err != nil || reply.status == 410:
-		return err // it expired during the repeats
+		return err // the proposal expired during the retries
 	case reply.status != 200:
 		return fmt.Errorf("declining the proposal of %s was answered %d %s", a, reply.status, reply.raw)
 	}
@@ -392,8 +394,7 @@ func (l *life) declineProposal(r *rand.Rand, a *referee.Appointment) error {
 	return l.again(q, reply)
 }
 
-// letExpire waits until a proposal has expired that its patient does not answer. It can no longer be accepted then,
-// and its time is free.
+// letExpire waits until an unanswered proposal has expired. The patient must not be able to accept it then.
 func (l *life) letExpire(r *rand.Rand) error {
 	a, p := l.openProposal(r)
 	if a == nil || time.Until(p.Expires) > 2*time.Hour {
@@ -403,7 +404,8 @@ func (l *life) letExpire(r *rand.Rand) error {
 	if l.faults.isOff() {
 		return nil
 	}
-	if known := l.Appointments[a.ID]; known.Span != p.From || known.Cancelled {
+	_, isAway := l.Specialists[p.From.Specialist].Blocks[l.displacedBy[a.ID]]
+	if known := l.Appointments[a.ID]; known.Span != p.From || known.Cancelled || !isAway {
 		return nil
 	}
 	_, reply, err := l.change(r, a, "proposal/accept", map[string]any{})
@@ -438,7 +440,7 @@ func (l *life) judgeAbsences() error {
 			known := l.Appointments[row.Appointment.ID]
 			from, isListed := x.from[row.Appointment.ID]
 			if !isListed || l.displacedBy[row.Appointment.ID] != id || known != nil && known.Erased {
-				continue // booked over the block since then, displaced again, or without its entry
+				continue // booked later over the block, displaced by another absence, or erased
 			}
 			if err := l.Absent(referee.Displaced{ID: row.Appointment.ID, By: x.by[row.Appointment.ID], From: from,
 				State: row.State, Open: row.Proposal != nil && row.Proposal.Status == "open"}, time.Now()); err != nil {

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/booking"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
 
-// wish is a booking whose answer told an agent's caller that it was booked or received.
+// wish is an agent's booking that the server acknowledged as booked or received.
 type wish struct {
 	patient string
 	start   time.Time
@@ -38,7 +39,7 @@ func decide(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 	return upstreamtest.Step{}
 }
 
-// agent simulates a phone call: it identifies the patient, lists the slots and books one.
+// agent simulates a phone call: the agent identifies the patient, lists the slots and books one.
 func (l *life) agent(r *rand.Rand) error {
 	n := r.IntN(100_000)
 	a, err := l.do(&request{method: "POST", path: "/v1/agent/patients", admin: true, body: map[string]any{
@@ -90,7 +91,7 @@ func (l *life) agent(r *rand.Rand) error {
 	return l.fenced(strings.ToLower(who.PatientGUID), slot.SlotStartDate)
 }
 
-// fenced finds the appointment that an agent's caller was answered as received.
+// fenced finds the appointment of an agent's acknowledged booking, and records it.
 func (l *life) fenced(patient string, start time.Time) error {
 	list, _, err := l.store.Appointments(context.Background(),
 		store.AppointmentFilter{From: start, To: start.Add(time.Minute), SpecialistID: "dora", Status: store.Confirmed})
@@ -108,11 +109,18 @@ func (l *life) fenced(patient string, start time.Time) error {
 	return fmt.Errorf("the agent's booking of %s was acknowledged, but it does not exist", stamp(start))
 }
 
-// settle waits until no outbound operation is pending.
+// settle waits until no outbound operation is pending. After an hour, the desk decides about the operations that need
+// review: later operations of the same appointment wait behind them.
 func (l *life) settle() error {
-	for range 12 * 60 {
+	var left []store.Operation
+	for minute := range 12 * 60 {
 		if l.faults.isOff() {
 			if err := l.revive(); err != nil {
+				return err
+			}
+		}
+		if minute > 0 && minute%60 == 0 {
+			if err := l.decideReviews(left); err != nil {
 				return err
 			}
 		}
@@ -129,22 +137,63 @@ func (l *life) settle() error {
 		if err != nil {
 			return err
 		}
-		open := len(waiting) + n.Processing // without the reminders of another day
+		left = waiting // excludes the reminders of another day
 		for _, op := range list {
 			if !op.Status.Final() && !op.Scheduled(time.Now()) {
-				open++
+				left = append(left, op)
 			}
 		}
-		if open == 0 {
+		if len(left)+n.Processing == 0 {
 			return nil
 		}
 		time.Sleep(time.Minute)
 	}
-	return fmt.Errorf("after 12 hours, an outbound call is still waiting")
+	return fmt.Errorf("after 12 hours, outbound calls are still waiting: %+v", left)
 }
 
-// checkOutside compares the bookings that agents were answered with the appointments at the upstream. Each exists
-// once there, at its current time, and the upstream has no others.
+// decideReviews looks in the practice-management system for the appointments of the operations that need review and
+// that others wait behind. The desk confirms the operation if the appointment is there, and otherwise gives it up.
+func (l *life) decideReviews(waiting []store.Operation) error {
+	for _, op := range waiting {
+		if op.AppointmentID == "" || booking.ChannelOf(op.Kind) != "upstream" {
+			continue
+		}
+		list, err := l.queue.Operations(context.Background(),
+			store.OperationFilter{Status: store.OperationFailed, AppointmentID: op.AppointmentID})
+		if err != nil {
+			return err
+		}
+		for _, earlier := range list {
+			if !earlier.NeedsReview || booking.ChannelOf(earlier.Kind) != "upstream" {
+				continue
+			}
+			row, err := l.store.Appointment(context.Background(), op.AppointmentID)
+			if err != nil {
+				return err
+			}
+			decision := "give_up"
+			for _, a := range l.outside.Appointments() {
+				if !a.Cancelled && strings.EqualFold(a.PatientGUID, row.UpstreamPatientID) &&
+					a.Start.Equal(earlier.StartTime) {
+					decision = "exists"
+				}
+			}
+			reply, err := l.atDesk(&request{method: "POST", path: "/v1/queue/" + earlier.ID + "/review",
+				body: map[string]any{"decision": decision}})
+			if err != nil {
+				return err
+			}
+			if reply.status != 200 && reply.status != 409 {
+				return fmt.Errorf("the decision %s about %s got %d %s", decision, earlier.ID, reply.status, reply.raw)
+			}
+			l.counts["operations reviewed: "+decision]++
+		}
+	}
+	return nil
+}
+
+// checkOutside compares the agents' acknowledged bookings with the appointments in the practice-management system. Each
+// must exist there once, at its current time. A cancelled one must not exist there.
 func (l *life) checkOutside() error {
 	type place struct {
 		patient string

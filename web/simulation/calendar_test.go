@@ -42,6 +42,11 @@ func (l *life) unblock(r *rand.Rand) error {
 		err = fmt.Errorf("removing a block got %d %s", a.status, a.raw)
 	}
 	delete(blocks, id)
+	for _, displaced := range sorted(l.displacedBy) {
+		if l.displacedBy[displaced] == id { // the appointment takes place as booked
+			l.EndProposal(displaced, time.Now())
+		}
+	}
 	return err
 }
 

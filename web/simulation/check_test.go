@@ -13,7 +13,8 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// check runs after every action. It checks the changed rows, the holds and the streams, and everything once a day.
+// check runs after every action. It checks the changed rows, the holds and the streams. Once a day, it checks
+// everything.
 func (l *life) check() error {
 	if l.fatal != nil {
 		return fmt.Errorf("the storage failed permanently: %w", l.fatal)
@@ -26,7 +27,7 @@ func (l *life) check() error {
 		return err
 	}
 	if l.faults.isOff() {
-		return nil // detected at the next action
+		return nil // the next action restarts the server
 	}
 	if err := l.checkAttempts(); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (l *life) checkRows(all bool) error {
 		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(),
 			status == "cancelled"
 		if source == "agent" && row.Cancelled && l.Appointments[row.ID] == nil {
-			continue // the fence of a booking that failed
+			continue // the row that kept the time for an agent's booking, which failed
 		}
 		found = append(found, row)
 	}
@@ -116,12 +117,12 @@ func (l *life) checkRows(all bool) error {
 	return l.Recorded(found, all)
 }
 
-// attemptEnds is the time after which the queue must have the outcome of an attempt: its longest calls, and the
-// repeated writes of its outcome while the disk is full.
+// attemptEnds is the time after which the queue must have the outcome of an attempt. It includes the longest calls of
+// an attempt, and the retries of the write of its outcome while the disk is full.
 const attemptEnds = 2 * time.Minute
 
-// checkAttempts checks that no operation stays in its attempt. After a restart, the time counts from the start of the
-// server: while the power was off, no attempt was running.
+// checkAttempts checks that no operation stays in the status processing. After a restart, the time counts from the
+// start of the server, because no attempt was running while the power was off.
 func (l *life) checkAttempts() error {
 	list, err := l.queue.Operations(context.Background(),
 		store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
@@ -169,7 +170,7 @@ func (l *life) loseRequest(*rand.Rand) error { l.wire.loseAsked.Store(1); return
 func (l *life) loseReply(*rand.Rand) error   { l.wire.loseReply.Store(1); return nil }
 
 func (l *life) fullDisk(r *rand.Rand) error {
-	l.shaken = time.Now().Add(5 * time.Minute) // until the last of these writes
+	l.shaken = time.Now().Add(5 * time.Minute) // by then, the last of these writes has failed
 	l.faults.setFull(1 + r.IntN(4))
 	return nil
 }
@@ -180,7 +181,7 @@ func (l *life) cutPower(r *rand.Rand) error {
 	return nil
 }
 
-// restart stops the server like SIGTERM, and starts it again.
+// restart stops the server as SIGTERM does, and starts it again.
 func (l *life) restart(*rand.Rand) error {
 	l.closeReaders()
 	l.stop()

@@ -8,13 +8,14 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// night is a change of the clocks: its zone, and the first of the days around it.
+// night is a clock change: its time zone and its date.
 type night struct {
 	zone string
 	near time.Time
 }
 
-// nights are some changes of the clocks, forward and back, by an hour and by half an hour, and zones without any.
+// nights are clock changes forward and back, by an hour and by half an hour, and one date in a zone without clock
+// changes.
 var nights = []night{
 	{"Europe/Berlin", date(2026, 3, 29)}, {"Europe/Berlin", date(2026, 10, 25)},
 	{"America/New_York", date(2027, 3, 14)}, {"America/New_York", date(2026, 11, 1)},
@@ -36,13 +37,13 @@ const north, south = "north", "south"
 
 var places = []any{map[string]any{"id": north, "name": "North"}, map[string]any{"id": south, "name": "South"}}
 
-// somePlace returns a place, or none. It draws nothing, so that the choices of the other actions stay as they are.
+// somePlace returns a place, or none. It uses no random number, so that the choices of a seed's actions stay the same.
 func (l *life) somePlace() string {
 	return [...]string{"", north, "", south, ""}[l.requests%5]
 }
 
-// begins returns the instant at which the life of a seed begins, a day and some hours before the clocks change, and
-// the zone.
+// begins returns the instant at which the simulation of a seed begins, one or two days before the clocks change, and
+// the time zone.
 func begins(seed uint64) (time.Time, string) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n := nights[r.IntN(len(nights))]
@@ -58,7 +59,7 @@ func newClinic(seed uint64) referee.Clinic {
 		panic(err)
 	}
 	other := zone
-	if r.IntN(3) == 0 { // one works in another country
+	if r.IntN(3) == 0 { // one specialist works in another country
 		if other, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
 			panic(err)
 		}
@@ -74,10 +75,10 @@ func newClinic(seed uint64) referee.Clinic {
 	}
 	specialist("ada", zone, referee.Window{From: 540, To: 720, Place: north},
 		referee.Window{From: 780, To: 1020, Place: south})
-	// from one place to the other without a break
+	// works at one place and then at the other, without a break
 	specialist("ben", zone, referee.Window{From: 480, To: 720, Place: south},
 		referee.Window{From: 720, To: 960, Place: north})
-	// they begin within the hour that is skipped or repeated
+	// begins within the hour that a clock change skips or repeats
 	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330, Place: north})
 	specialist("dora", zone, referee.Window{From: 540, To: 1020})
 	specialist("eli", other, referee.Window{From: 0, To: 1440})

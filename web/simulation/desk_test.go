@@ -36,7 +36,7 @@ func (l *life) standing(r *rand.Rand, agents bool) *referee.Appointment {
 	return oneOf(r, list)
 }
 
-// change sends a change of an appointment, by its patient's link or by the desk.
+// change sends a change of an appointment, through its patient's link or from the desk.
 func (l *life) change(r *rand.Rand, a *referee.Appointment, what string,
 	body map[string]any) (*request, *reply, error) {
 	q := &request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body, admin: true}
@@ -134,7 +134,7 @@ func (l *life) move(r *rand.Rand) error {
 	return nil
 }
 
-// deskBooks books at the desk, also a time that a client holds.
+// deskBooks books a time at the desk, even if a client holds it.
 func (l *life) deskBooks(r *rand.Rand) error {
 	kind := l.pickKind(r)
 	specialist, start := l.pick(r, kind)
@@ -185,8 +185,8 @@ func (l *life) deskBooks(r *rand.Rand) error {
 }
 
 // squeezed searches for a surgery that conflicts with a hold and also with the buffer of an appointment. The desk may
-// book over the hold and not over the buffer, and the failed attempt takes nothing from the holder. Without such a
-// surgery it returns its arguments.
+// book over the hold, but not over the buffer, and the failed attempt must not release the hold. If there is no such
+// surgery, squeezed returns its arguments.
 func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) (string, string, time.Time) {
 	for _, h := range l.mine() {
 		if _, serves := l.Types["surgery"].Priorities[h.Specialist]; !serves {
@@ -232,11 +232,22 @@ func (l *life) overbook(r *rand.Rand) error {
 	return err
 }
 
-// undo cancels or moves an appointment at the desk and undoes that, in time or too late.
+// undo cancels or moves an appointment at the desk and undoes the change, in time or too late.
 func (l *life) undo(r *rand.Rand) error {
 	a := l.standing(r, true)
+	for range r.IntN(4) { // prefer patients who get text messages
+		if a != nil && l.Number(a.ID) == "" {
+			a = l.standing(r, true)
+		}
+	}
 	if a == nil {
 		return nil
+	}
+	if l.Number(a.ID) != "" && r.IntN(4) > 0 {
+		if err := l.moveWithLateText(r, a); err != nil {
+			return err
+		}
+		a = l.Appointments[a.ID]
 	}
 	before, link := *a, l.manage[a.ID]
 	body, what := map[string]any{"undoable": true}, "cancel"
@@ -244,7 +255,7 @@ func (l *life) undo(r *rand.Rand) error {
 		specialist, start := l.pick(r, a.Type)
 		what, body["slotStartDate"], body["specialistId"] = "reschedule", stamp(start), specialist
 	}
-	begun := time.Now() // if the answer was lost, it was done before it was acknowledged
+	begun := time.Now() // if the first answer was lost, the change was made earlier than it was acknowledged
 	reply, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body})
 	if err != nil || reply.status == 409 {
 		return err
@@ -299,7 +310,8 @@ func (l *life) undo(r *rand.Rand) error {
 	return nil
 }
 
-// series books several days in a row, all or none. It cancels or moves the later ones and undoes that.
+// series books appointments on four days in a row, all or none. Then it cancels or moves the later ones, and undoes the
+// change.
 func (l *life) series(r *rand.Rand) error {
 	specialist, start := l.pick(r, "surgery")
 	zone := l.Specialists[specialist].Zone

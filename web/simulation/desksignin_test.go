@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// signedIn is the receptionist, with the end of her sign-in. Changes by an API key cannot be undone, since a key
-// belongs to no person at a desk.
+// signedIn is the sign-in of the receptionist. The simulation needs it because changes by an API key cannot be undone:
+// a key does not belong to a person at a desk.
 type signedIn struct {
 	isHired bool
 	cookie  string
@@ -18,7 +18,7 @@ const (
 	deskPassword = "eleven herons over the weir"
 )
 
-// atDesk sends a request as the receptionist, who signs in once a shift.
+// atDesk sends a request as the receptionist, who signs in again after six hours.
 func (l *life) atDesk(q *request) (*reply, error) {
 	if !l.lea.isHired {
 		a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true,

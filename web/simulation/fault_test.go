@@ -14,8 +14,9 @@ import (
 
 var errPower = errors.New("the power was cut")
 
-// faults injects failures into everything durable. Each commit, each change of the queue and each outbound call is a
-// step. The power can be cut before or after any step, after which nothing has any effect, and the disk can be full.
+// faults injects failures into durable storage and outbound calls. Each commit and each change of the queue is a step.
+// The power can be cut before or after any step, and no later step has any effect. The disk can be full, and external
+// systems can be unreachable.
 type faults struct {
 	mu      sync.Mutex
 	armed   bool
@@ -23,8 +24,8 @@ type faults struct {
 	left    int  // steps until the cut
 	off     bool
 	offAt   time.Time
-	full    int // the number of next writes that fail because the disk is full
-	unsaved int // the number of next outcomes that the queue cannot store because the disk is full
+	full    int // how many of the next writes fail because the disk is full
+	unsaved int // how many of the next outcomes the queue cannot store because the disk is full
 	failed  int // writes that failed so far
 	cut     time.Time
 	dead    time.Time // until then external systems accept calls and answer none
@@ -65,10 +66,10 @@ func (f *faults) setFull(writes int) {
 	f.full, f.unsaved = writes, writes
 }
 
-// isFull uses up one of the writes that fail because the disk is full, and reports whether there was one.
+// isFull reports whether the current write fails because the disk is full. It counts that write.
 func (f *faults) isFull() bool { return f.uses(&f.full) }
 
-// isQueueFull is isFull for the outcomes in the queue.
+// isQueueFull does the same for the outcomes in the queue.
 func (f *faults) isQueueFull() bool { return f.uses(&f.unsaved) }
 
 func (f *faults) uses(left *int) bool {
@@ -122,7 +123,7 @@ func (s faultyStore) Write(ctx context.Context, fn func(store.Tx) error) error {
 		return s.Store.Write(ctx, func(tx store.Tx) error {
 			err := fn(tx)
 			if err == nil && full {
-				return store.ErrFull // detected after everything was written, and undone with all of it
+				return store.ErrFull // at the end of the transaction, which is rolled back
 			}
 			return err
 		})
@@ -162,8 +163,8 @@ func (q faultyQueue) Change(ctx context.Context, op store.Operation, event, deta
 	})
 }
 
-// line is the connection to the practice-management system. It can be cut, so that nothing is sent, or dead, so that
-// no answer returns. A call that was sent before the power cut arrives anyway.
+// line is the connection to the practice-management system. If it is cut, nothing is sent. If it is dead, no answer
+// returns. A call that was sent before a power cut arrives anyway.
 type line struct {
 	to http.RoundTripper
 	*faults

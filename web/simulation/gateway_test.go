@@ -15,9 +15,9 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// gateway is the clinic's SMS gateway. It outlives the houses. It is slow, busy, limits the rate, fails before or after
-// it has accepted a message, closes the connection, and is unreachable for hours. It never declines a message so often
-// that the server may give it up.
+// gateway is the clinic's SMS gateway. It keeps running when the server restarts. It is sometimes slow or busy, limits
+// the rate, fails before or after it has accepted a message, closes the connection, and is unreachable for hours. It
+// never declines a message so often that the server may give up.
 type gateway struct {
 	listener *pipetest.Listener
 	server   *http.Server
@@ -31,7 +31,7 @@ type gateway struct {
 	texts    []referee.Text // not judged yet
 }
 
-// smsSettings complete the numbers without a country code.
+// smsSettings set the country code of numbers that have none.
 var smsSettings = map[string]any{"countryCode": "49"}
 
 func newGateway(seed uint64) *gateway {
@@ -53,7 +53,7 @@ func (g *gateway) isGone() bool {
 	return time.Now().Before(g.gone)
 }
 
-// answer accepts or fails one message, and keeps it for the referee.
+// answer accepts or fails one message, and records it for the referee.
 func (g *gateway) answer(m noticetest.Text) (status int, body string) {
 	t, status, delay := g.takes(m)
 	g.mu.Lock()
@@ -93,7 +93,7 @@ func (g *gateway) pending() []referee.Text {
 	return list
 }
 
-// agreed returns the number of a patient who agrees to text messages; empty for the others. Each second patient does.
+// agreed returns the number of a patient who agrees to text messages, or an empty string. Every second patient agrees.
 func agreed(who map[string]any) string {
 	name := who["name"].(string)
 	if name[len(name)-1]%2 == 1 {
@@ -102,12 +102,12 @@ func agreed(who map[string]any) string {
 	return international(who["phone"].(string))
 }
 
-// international returns a German number as the gateway gets it.
+// international returns a German number in the international format, in which the gateway gets it.
 func international(phone string) string {
 	return "+49" + strings.TrimPrefix(strings.ReplaceAll(phone, " ", ""), "0")
 }
 
-// agrees adds the agreement of a patient to a booking.
+// agrees adds to a booking whether its patient agrees to text messages.
 func agrees(body map[string]any) {
 	body["sms"] = agreed(body["patient"].(map[string]any)) != ""
 }
@@ -120,8 +120,8 @@ func (l *life) texted(id string, who map[string]any, since time.Time) {
 	}
 }
 
-// text makes the gateway unreachable for hours, withdraws or gives a patient's agreement, changes a number, or moves an
-// appointment away and back.
+// text makes the gateway unreachable for up to three hours, withdraws or gives a patient's agreement, changes a number,
+// or moves an appointment away and back.
 func (l *life) text(r *rand.Rand) error {
 	if l.faults.isArmed() {
 		return nil
@@ -172,35 +172,68 @@ func (l *life) text(r *rand.Rand) error {
 	return nil
 }
 
-// moveAndBack moves an appointment to another free time, and an hour later back, if its time is still free.
+// moveAndBack moves an appointment to another free time, and up to 90 s later back, if its time is still free.
 func (l *life) moveAndBack(r *rand.Rand, a *referee.Appointment) error {
-	before := a.Span
-	for _, start := range l.Starts(a.Type, a.Specialist, a.Start.Year(), a.Start.Month(), a.Start.Day()) {
-		to := l.SpanOf(a.Type, a.Specialist, start)
-		if start.Equal(a.Start) || !l.Offered(to, time.Now()) || len(l.FreeSeats(to, a.ID)) == 0 {
-			continue
+	before := a.Start
+	for _, at := range []time.Time{l.otherStart(a), before} {
+		if at.IsZero() || l.Appointments[a.ID].Cancelled || l.faults.isOff() {
+			return nil
 		}
-		for _, at := range []time.Time{start, before.Start} {
-			if current := l.Appointments[a.ID]; current.Cancelled || l.faults.isOff() {
-				return nil
-			}
-			reply, err := l.do(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/reschedule", admin: true,
-				body: map[string]any{"slotStartDate": stamp(at), "specialistId": a.Specialist, "displace": true}})
-			if err != nil || reply.status != 200 {
-				return err // it is held or near a change of the clocks
-			}
-			if err := l.took(reply, a); err != nil {
-				return err
-			}
-			l.ReviewTexts(time.Now())
-			if at.Equal(before.Start) {
-				l.counts["moved and back"]++
-				return nil
-			}
-			time.Sleep(time.Duration(1+r.IntN(90)) * time.Second)
+		if moved, err := l.moveTo(a, at); err != nil || !moved {
+			return err
 		}
+		if at.Equal(before) {
+			l.counts["moved and back"]++
+			return nil
+		}
+		time.Sleep(time.Duration(1+r.IntN(90)) * time.Second)
 	}
 	return nil
+}
+
+// otherStart returns a free start of the same type, specialist and day. It returns the zero time if there is none.
+func (l *life) otherStart(a *referee.Appointment) time.Time {
+	for _, start := range l.Starts(a.Type, a.Specialist, a.Start.Year(), a.Start.Month(), a.Start.Day()) {
+		to := l.SpanOf(a.Type, a.Specialist, start)
+		if !start.Equal(a.Start) && l.Offered(to, time.Now()) && len(l.FreeSeats(to, a.ID)) > 0 {
+			return start
+		}
+	}
+	return time.Time{}
+}
+
+// moveTo moves an appointment at the desk, and lets the referee count the move. It reports false if the start is held
+// or near a change of the clocks.
+func (l *life) moveTo(a *referee.Appointment, start time.Time) (moved bool, err error) {
+	reply, err := l.do(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/reschedule", admin: true,
+		body: map[string]any{"slotStartDate": stamp(start), "specialistId": a.Specialist, "displace": true}})
+	if err != nil || reply.status != 200 {
+		return false, err
+	}
+	err = l.took(reply, a)
+	l.ReviewTexts(time.Now())
+	return true, err
+}
+
+// moveWithLateText moves an appointment while the gateway is unreachable for some seconds, so that the message about
+// the move is sent while the next change can still be undone.
+func (l *life) moveWithLateText(r *rand.Rand, a *referee.Appointment) error {
+	start := l.otherStart(a)
+	if start.IsZero() || l.faults.isArmed() || l.faults.isOff() || a.Overbook || l.Proposals[a.ID] != nil {
+		return nil
+	}
+	l.gateway.mu.Lock()
+	if now := time.Now(); now.After(l.gateway.gone) {
+		l.gateway.gone = now.Add(4 * time.Second)
+		l.trouble = append(l.trouble, span{now, l.gateway.gone})
+	}
+	l.gateway.mu.Unlock()
+	moved, err := l.moveTo(a, start)
+	if moved {
+		l.counts["moves with a late text message"]++
+		time.Sleep(time.Duration(4+r.IntN(6)) * time.Second)
+	}
+	return err
 }
 
 // checkTexts passes the text messages since the last check to the referee, and opens the link of the last one.
@@ -245,7 +278,7 @@ func (l *life) health(from, until time.Time) (worked time.Duration) {
 	return worked
 }
 
-// checkTextsDue checks, when no message is pending, that every text message that was due arrived.
+// checkTextsDue checks, once no message is pending, that every text message that was due arrived.
 func (l *life) checkTextsDue() error {
 	if err := l.checkTexts(); err != nil {
 		return err

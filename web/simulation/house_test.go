@@ -42,7 +42,7 @@ type house struct {
 	http   *http.Client
 	wire   *careless
 	fatal  error
-	rows   *sql.DB   // of the referee
+	rows   *sql.DB   // the referee's connection to the database
 	opened time.Time // when the server started
 
 	stopServing, stopEngine context.CancelFunc
@@ -50,8 +50,8 @@ type house struct {
 	served                  error
 }
 
-// openHouse opens the files of a directory and serves them. The practice-management system, the receiver of webhooks,
-// the SMS gateway, the keys and the emails outlive it.
+// openHouse opens the files of a directory and starts the server with them. The practice-management system, the
+// receiver of webhooks, the SMS gateway, the keys and the emails outlive the server.
 func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, told *receiver,
 	texts *gateway) (*house, error) {
 	ctx := context.Background()

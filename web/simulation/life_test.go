@@ -36,10 +36,11 @@ type life struct {
 	clients  []string
 	manage   map[string]string // manage links, by appointment
 	readers  []*reader
-	wishes   []*wish           // bookings that agents were answered
+	wishes   []*wish           // agents' bookings that the server acknowledged
 	mailed   map[string]string // addresses that must get an email, by appointment
 	online   map[string]time.Time
-	// after a restart every specialist has a whole stale period, and after a full disk some could not be set offline
+	// the last restart, or the end of the last full disk; for some minutes after it, specialists without heartbeats may
+	// still be online
 	shaken  time.Time
 	checked time.Time // the last check of every row
 	mia     *colleague
@@ -164,7 +165,7 @@ func (l *life) act(a action) error {
 	return l.check()
 }
 
-// revive starts the server again after a power cut, on the files that the disk has.
+// revive starts the server again after a power cut, on the files as they were at the power cut.
 func (l *life) revive() error {
 	synctest.Wait()
 	l.closeReaders()
@@ -176,8 +177,8 @@ func (l *life) revive() error {
 	return l.reopen(into)
 }
 
-// reopen opens the files of a house that ended. Its holds, which were in memory, are lost, except those of proposals,
-// which the server holds again.
+// reopen starts the server on the files of a house that ended. The holds of that house were in memory and are lost,
+// except those of proposals, which the server creates again.
 func (l *life) reopen(dir string) (err error) {
 	l.closeReaders()
 	maps.DeleteFunc(l.Holds, func(_ string, h *referee.Hold) bool { return !h.IsProposal })
@@ -205,7 +206,7 @@ func (l *life) end() error {
 	return errors.Join(err, l.store.Check(context.Background()))
 }
 
-// leave closes everything open, so that the bubble can end.
+// leave closes everything that is open, so that the bubble can end.
 func (l *life) leave() {
 	defer l.receiver.close()
 	defer l.gateway.close()
@@ -217,8 +218,8 @@ func (l *life) leave() {
 	_ = l.close()
 }
 
-// do sends a request with one idempotency key until it gets a definite answer. It repeats it after a lost reply, a
-// full disk and a server that stopped in the meantime.
+// do sends a request with one idempotency key until it gets a definite answer. It retries after a lost reply, a full
+// disk, or a stop of the server.
 func (l *life) do(r *request) (*reply, error) {
 	l.requests++
 	if r.method == "POST" && r.key == "" {
@@ -228,7 +229,7 @@ func (l *life) do(r *request) (*reply, error) {
 		a, err := l.asks(r)
 		if err == nil && (a.status < 500 && a.code != "idempotency_in_flight" ||
 			strings.Contains(a.raw, `"llm_guidance"`) && !l.faults.isOff()) {
-			return a, nil // for an agent it is also definite that the practice-management system is unreachable
+			return a, nil // an answer to an agent that the practice-management system is unreachable is also definite
 		}
 		if err == nil && !l.faults.isOff() && a.status != 503 && a.status != 507 {
 			return nil, fmt.Errorf("%s %s: %d %s", r.method, r.path, a.status, a.raw)

@@ -73,8 +73,8 @@ func (l *life) pickKind(r *rand.Rand) string {
 	return oneOf(r, []string{"checkup", "checkup", "surgery", "class", "class", "cooling", "night", "scan"})
 }
 
-// patient draws a patient. One in four is a member of a few families, with their own name and email address and a
-// shared number.
+// patient draws a patient. One in four patients belongs to one of three families. The members of a family have
+// different names and email addresses and share a phone number.
 func patient(r *rand.Rand) map[string]any {
 	n := r.IntN(1_000_000)
 	if r.IntN(4) == 0 {
@@ -158,7 +158,7 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 	if err != nil {
 		return err
 	}
-	certain := time.Since(asked) < time.Second && l.house == house // otherwise the state changed between two attempts
+	certain := time.Since(asked) < time.Second && l.house == house // otherwise the state may have changed
 	switch {
 	case a.status == 201:
 		var h holdJSON
@@ -203,7 +203,7 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 	return fmt.Errorf("a hold of %s at %s got %d %s", kind, stamp(start), a.status, a.raw)
 }
 
-// mine lists the holds that clients certainly have, in the order of client and span.
+// mine lists the holds that clients certainly have, ordered by client and span.
 func (l *life) mine() (holds []*referee.Hold) {
 	for _, id := range sorted(l.Holds) {
 		if live, certain := l.Holds[id].Live(time.Now()); live && certain && !l.Holds[id].IsProposal {
@@ -254,9 +254,9 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	answer := l.answers(kind, body)
 	agrees(body)
 	want, turn := l.Expect(kind, specialist, place, client, start, time.Now())
-	if hold != "" { // the notice does not matter: it was held in time
+	if hold != "" { // the minimum notice does not matter, because the slot was held in time
 		want, turn = referee.Either, ""
-		// and the day has not been closed since
+		// granted if the slot is still offered: its day may have been closed since
 		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 {
 			want = referee.Granted
 		}
@@ -275,7 +275,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		if a.status != 422 || !strings.Contains(a.raw, "answers") {
 			return fmt.Errorf("%s without an answer to its question got %d %s", kind, a.status, a.raw)
 		}
-		return nil // a hold stays
+		return nil // the hold stays
 	}
 	if a.status != 201 {
 		if h := l.Holds[hold]; h != nil {
@@ -320,7 +320,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	l.texted(b.ID, who, asked)
 	l.Appointments[b.ID].Answer = answer
 	delete(l.Holds, hold)
-	l.Displaced(b.of("").Span) // the client's other holds
+	l.Displaced(b.of("").Span) // this may have released the client's other holds
 	if r.IntN(6) == 0 {
 		return l.again(q, a)
 	}
@@ -337,7 +337,7 @@ func (l *life) answers(kind string, body map[string]any) string {
 	return answer
 }
 
-// isAt checks that an acknowledged appointment is where its specialist works then.
+// isAt checks that an acknowledged appointment is at the place where its specialist works at that time.
 func (l *life) isAt(a *reply) error {
 	var said struct{ Appointment appointmentJSON }
 	if err := a.into(&said); err != nil {
@@ -358,7 +358,7 @@ func (l *life) booked(a *appointmentJSON, client string) error {
 	return l.Booked(a.of(client))
 }
 
-// named records the patient's name of an appointment.
+// named records the name of an appointment's patient.
 func (l *life) named(id string, who map[string]any) { l.Appointments[id].Name = who["name"].(string) }
 
 func (l *life) extend(r *rand.Rand) error {
@@ -413,13 +413,14 @@ func (l *life) release(r *rand.Rand) error {
 	return err
 }
 
-// race has several clients request the same slot concurrently: as many get it as there are seats.
+// race makes several clients request the same slot concurrently. The number of bookings must not exceed the number of
+// free seats.
 func (l *life) race(r *rand.Rand) error {
 	kind := l.pickKind(r)
 	specialist, start := l.pick(r, kind)
 	free := l.FreeSeats(l.SpanOf(kind, specialist, start), "")
 	if l.faults.isArmed() {
-		return nil // the scheduler would choose which reply the cut takes
+		return nil // the scheduler would choose which reply the power cut affects
 	}
 	requests, answers := make([]*request, 6), make([]*reply, 6)
 	for n := range requests {

@@ -10,7 +10,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// erase erases one person and no other: not the one with the same number.
+// erase erases one person, but not the other people with the same phone number.
 func (l *life) erase(r *rand.Rand) error {
 	var list []*referee.Appointment
 	for _, a := range l.Appointments {
@@ -33,7 +33,7 @@ func (l *life) erase(r *rand.Rand) error {
 	}
 	name := a.Name
 	for id, other := range l.Appointments {
-		if p := l.Proposals[id]; p != nil && other.Name == "" { // possibly the same person's
+		if p := l.Proposals[id]; p != nil && other.Name == "" { // possibly of the same person
 			p.Doubt()
 		}
 		if other.Name == name {
@@ -45,8 +45,8 @@ func (l *life) erase(r *rand.Rand) error {
 	return l.checkRows(true)
 }
 
-// changeAtOnce moves, cancels and marks the arrival of one appointment concurrently, so that several changes of it
-// are committed together. The server decides which is last. Its answers afterwards must agree everywhere.
+// changeAtOnce moves, cancels and marks the arrival of one appointment concurrently, so that the server commits several
+// changes together. The server decides their order. Afterwards, its memory must agree with the database.
 func (l *life) changeAtOnce(r *rand.Rand) error {
 	a := l.standing(r, false)
 	if a == nil || a.Overbook || l.faults.isArmed() {
@@ -69,7 +69,7 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	if l.faults.isOff() {
 		return nil
 	}
-	// The file shows the effect of a request whose reply was lost.
+	// The database also shows the effect of a request whose reply was lost.
 	var kind, specialist, status string
 	var start, end int64
 	var seat int
@@ -85,9 +85,9 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	if l.Displaced(moved.Span); status == "cancelled" && err == nil {
 		err = l.Cancelled(a.ID)
 	}
-	delete(l.manage, a.ID) // the link is that of the earlier time
+	delete(l.manage, a.ID) // the link belongs to the earlier time
 	l.Loosen(a.ID)
-	for _, h := range l.Holds { // the other moves displaced them before they were undone
+	for _, h := range l.Holds { // each of the moves may have released holds
 		h.Doubtful = true
 	}
 	if err != nil {
@@ -100,7 +100,8 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	return err
 }
 
-// giveUp books a hold on a full disk without retrying: the hold stays valid, and expires at its time.
+// giveUp tries to book a held time while the disk is full, and does not retry. The hold must stay valid, and expire at
+// its time.
 func (l *life) giveUp(r *rand.Rand) error {
 	h := oneOf(r, l.mine())
 	if h == nil || l.faults.isArmed() {
@@ -128,7 +129,7 @@ func (l *life) giveUp(r *rand.Rand) error {
 			delete(l.Holds, h.ID)
 			return l.booked(&said.Appointment, h.Client)
 		}
-		h.Doubtful = err == nil // refused, and the server releases a hold that its client cannot book
+		h.Doubtful = err == nil // the booking was refused, and the server releases a hold that its client cannot book
 		return nil
 	}
 	if err := l.check(); err != nil { // the hold exists
@@ -138,7 +139,7 @@ func (l *life) giveUp(r *rand.Rand) error {
 	return l.check() // the hold has expired
 }
 
-// comeBack has a client in its cooldown try again 30 s too early, and then in time.
+// comeBack makes a client request a hold 30 s before its cooldown ends, and again 10 s after the end.
 func (l *life) comeBack(r *rand.Rand) error {
 	var last *referee.Appointment
 	for _, a := range l.Appointments {

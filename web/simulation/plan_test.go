@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// action is one event of a plan. All its choices are drawn from its own number, among the possibilities at that time.
+// action is one event of a plan. All its random choices are drawn from dice, among the possibilities at that time.
 type action struct {
 	n     int // its place in the whole plan
 	pause time.Duration
@@ -15,7 +15,7 @@ type action struct {
 	dice  uint64
 }
 
-// kinds are the kinds of actions with their frequencies and functions.
+// kinds are the kinds of actions, with their relative frequencies and their functions.
 var kinds = []struct {
 	name  string
 	often int
@@ -56,7 +56,7 @@ var kinds = []struct {
 	{"no internet", 1, (*life).noInternet},
 	{"cut the power", 2, (*life).cutPower},
 	{"restart", 1, (*life).restart},
-	// Kinds that were added later come in addition, so that the other actions of a seed stay as they were.
+	// newPlan adds these newer kinds in addition, so that the other actions of a seed stay the same.
 	{"absence", 0, (*life).away},
 	{"text messages", 0, (*life).text},
 }
@@ -91,8 +91,8 @@ func newPlan(seed uint64, days float64) (plan []action) {
 	return plan
 }
 
-// pause draws the time without an action: mostly seconds, so that holds collide, and sometimes hours. An hour without
-// an action takes as long to run as a dozen actions, because the server checks for due work every second.
+// pause draws the time before an action: mostly seconds, so that holds collide, and sometimes hours. An hour without an
+// action takes as long to run as a dozen actions, because the server checks for due work every second.
 func pause(r *rand.Rand) time.Duration {
 	most := 2 * time.Second
 	switch n := r.IntN(100); {
@@ -106,8 +106,8 @@ func pause(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// only returns these actions of a plan. The pauses of the other actions remain, so that the returned actions happen
-// at their original times.
+// only returns the actions of a plan that have these numbers. The pauses of the other actions remain, so that the
+// returned actions happen at their original times.
 func only(plan []action, keep []int) (kept []action) {
 	var waited time.Duration
 	for _, a := range plan {
@@ -122,7 +122,7 @@ func only(plan []action, keep []int) (kept []action) {
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// oneOf draws an element; the zero value if there is none.
+// oneOf draws an element of a list. It returns the zero value if the list is empty.
 func oneOf[T any](r *rand.Rand, list []T) (one T) {
 	if len(list) == 0 {
 		return one

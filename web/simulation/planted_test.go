@@ -15,7 +15,7 @@ import (
 var planting = flag.String("planted", "",
 	"plant the bugs whose sentence matches this, each in a build of its own, and say which seed finds it")
 
-// plantedBug is a bug of the list, and its place in the code.
+// plantedBug is a bug of testdata/planted.txt, and its place in the code.
 type plantedBug struct {
 	what string
 	in   string // its declaration, as package planted names it
@@ -50,16 +50,16 @@ func readPlanted(t *testing.T) (list []plantedBug) {
 // root is the root of the module.
 const root = "../.."
 
-// TestPlantedBugsHaveTheirPlace fails if the code has changed and a bug of the list has lost its place.
+// TestPlantedBugsHaveTheirPlace fails if the code has changed and a bug of the list cannot be planted any more.
 func TestPlantedBugsHaveTheirPlace(t *testing.T) {
 	if len(readPlanted(t)) == 0 {
 		t.Error("testdata/planted.txt has no bug")
 	}
 }
 
-// TestPlantedBugsAreFound is `make planted`. It builds the bugs into a simulated clinic with go build -overlay, which
-// does not change the tree, and runs each bug until a seed finds it. The bugs that can be switched on at run time
-// share one build. It prints the rows of docs/proof.md.
+// TestPlantedBugsAreFound is `make planted`. It builds the bugs into a simulated clinic with go test -overlay, which
+// does not change the source files, and runs seeds with each bug until one finds it. The bugs that can be switched on
+// at run time share one build. It prints the rows of docs/proof.md.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if *planting == "" {
 		t.Skip("builds the program with bugs in it: make planted")
@@ -85,7 +85,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 
 var found = regexp.MustCompile(`seed (\d+): action (\d+), "([^"]*)", after ([0-9.]+) virtual days: (.*)`)
 
-// liveWith runs seed after seed with a bug.
+// liveWith runs one seed after another with a bug.
 func (p *plantedBug) liveWith(t *testing.T, binary string, n int) {
 	most := "20"
 	if *seeds > 0 {

@@ -38,8 +38,9 @@ var (
 	plantedConst = regexp.MustCompile(`^[A-Z]\w* += `)
 )
 
-// switched returns the line with its bug behind a switch. It is empty where there is no general way: a constant,
-// several fields in one line, a line of SQL. Such a bug needs its own build.
+// switched returns code that contains the line and its bug, with a switch between them. It returns an empty string if
+// there is no general way, as for a constant, several fields in one line, or a line of SQL. Such a bug needs its own
+// build.
 func (p *plantedBug) switched(n int) string {
 	right, wrong := strings.TrimSpace(p.Old), strings.TrimSpace(p.Wrong)
 	on := fmt.Sprintf("plantedBug == \"%d\"", n)
@@ -91,8 +92,8 @@ func (p *plantedBug) switched(n int) string {
 	return fmt.Sprintf("if %s {\n%s\n} else {\n%s\n}", on, wrong, right)
 }
 
-// switchable builds one simulated clinic with all the bugs that can be switched on. It builds none if there are too
-// few.
+// switchable builds one simulated clinic with all the bugs that can be switched on. It builds nothing if there are
+// none.
 func switchable(t *testing.T, all []plantedBug) (binary string) {
 	t.Helper()
 	var places []planted.Place

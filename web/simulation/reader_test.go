@@ -24,7 +24,7 @@ type reader struct {
 	err  error
 }
 
-// read opens a stream, or closes the oldest when there are several.
+// read opens a stream, or closes the oldest one if three are open.
 func (l *life) read(r *rand.Rand) error {
 	if len(l.readers) >= 3 {
 		l.readers[0].close()

@@ -17,9 +17,9 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// receiver is the clinic's program that receives webhooks. It outlives the houses. It is slow, answers 500, accepts a
-// message and closes the connection, and is unreachable for hours, but it never fails a message so often that the
-// server may give it up.
+// receiver is the clinic's program that receives webhooks. It keeps running when the server restarts. It is sometimes
+// slow, answers 500, accepts a message and closes the connection, or is unreachable for hours. It never fails a message
+// so often that the server may give up.
 type receiver struct {
 	listener *pipetest.Listener
 	server   *http.Server
@@ -33,8 +33,8 @@ type receiver struct {
 	broken   error
 }
 
-// mostFailures is less than the ten attempts after which the server gives a message up, since a kill during an
-// attempt may also cost attempts.
+// mostFailures is less than the ten attempts after which the server gives up on a message, because a kill during an
+// attempt may also use up attempts.
 const mostFailures = 4
 
 func newReceiver(seed uint64) *receiver {
@@ -48,7 +48,7 @@ func newReceiver(seed uint64) *receiver {
 func (v *receiver) close() {
 	_ = v.server.Close()
 	v.serving.Wait()
-	time.Sleep(time.Minute) // the slow handlers have ended
+	time.Sleep(time.Minute) // until the slow handlers have ended
 }
 
 func (v *receiver) isGone() bool {
@@ -142,7 +142,7 @@ func (v *receiver) judged() error {
 	return v.broken
 }
 
-// hooks makes the receiver unreachable for hours, or changes its secret.
+// hooks makes the receiver unreachable for up to three hours, or changes its secret.
 func (l *life) hooks(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		l.receiver.mu.Lock()
@@ -179,7 +179,7 @@ func (l *life) newSecret(r *rand.Rand) error {
 	return err
 }
 
-// checkHooks checks, when no webhook is pending, the messages that the receiver got.
+// checkHooks checks the messages that the receiver got, once no webhook is pending.
 func (l *life) checkHooks() error {
 	l.receiver.mu.Lock()
 	defer l.receiver.mu.Unlock()
@@ -187,7 +187,7 @@ func (l *life) checkHooks() error {
 	for _, id := range sorted(l.Appointments) {
 		a := l.Appointments[id]
 		if a.Type == "cleaning" {
-			continue // sent once the practice-management system has it, which may never happen
+			continue // its webhook is sent once the practice-management system has it, which may never happen
 		}
 		if err := l.receiver.judge.Told(a); err != nil {
 			return err

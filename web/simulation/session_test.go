@@ -19,9 +19,9 @@ func (s *sessionJSON) of(client string) referee.Session {
 	return referee.Session{ID: s.ID, Client: client, Status: s.Status, Specialist: s.SpecialistID, Expires: s.ExpiresAt}
 }
 
-// session simulates on-demand sessions. Callers request them, and several specialists try to accept each
-// concurrently, of whom one gets it. A session is ended, transferred, paid for, cancelled by its caller, or never
-// accepted. Then all open sessions are checked.
+// session simulates on-demand sessions. Callers request them, and several specialists try to accept each one
+// concurrently. Only one of them may get it. A session is ended, transferred, paid for, cancelled by its caller, or
+// never accepted. Then all open sessions are checked.
 func (l *life) session(r *rand.Rand) (err error) {
 	if l.faults.isArmed() || l.wire.loses() {
 		return nil // the outcome of each concurrent request must be certain
@@ -73,8 +73,9 @@ func (l *life) comes(specialist, what string) error {
 	return err
 }
 
-// scramble has a few callers request sessions, and a few specialists accept all of them concurrently. Each session
-// goes to one of them, no specialist has more than their limit, and one who has gone offline gets none.
+// scramble makes a few callers request sessions, and a few specialists accept all of them concurrently. Each session
+// must go to one specialist. No specialist may get more than their limit, and a specialist who has gone offline must
+// get none.
 func (l *life) scramble(r *rand.Rand) error {
 	everybody := sorted(l.Specialists)
 	r.Shuffle(len(everybody), func(i, j int) { everybody[i], everybody[j] = everybody[j], everybody[i] })
@@ -138,8 +139,8 @@ func (l *life) scramble(r *rand.Rand) error {
 	return nil
 }
 
-// unanswered has a caller request a session that no specialist accepts: the request expires after a minute, and
-// cannot be accepted then.
+// unanswered makes a caller request a session that no specialist accepts. The request must expire after a minute, and
+// no specialist may accept it then.
 func (l *life) unanswered(r *rand.Rand) error {
 	s, err := l.asksForOne("caller-whom-nobody-answers")
 	if err != nil {
@@ -169,7 +170,7 @@ func (l *life) unanswered(r *rand.Rand) error {
 	return err
 }
 
-// openSession draws a session that is certainly in progress, or with orWaits one that waits.
+// openSession draws a session that is certainly in progress. If orWaits is set, it can also be a waiting one.
 func (l *life) openSession(r *rand.Rand, orWaits bool) *referee.Session {
 	var list []*referee.Session
 	for _, s := range l.Sessions {
@@ -183,8 +184,8 @@ func (l *life) openSession(r *rand.Rand, orWaits bool) *referee.Session {
 	return oneOf(r, list)
 }
 
-// changeSession ends a session, sets it to pending payment or paid, or cancels it as its caller, which another client
-// cannot.
+// changeSession ends a session, sets it to pending payment or paid, or cancels it as its caller. Another client must
+// not be able to cancel it.
 func (l *life) changeSession(r *rand.Rand, what string) error {
 	s := l.openSession(r, what == "cancel")
 	if s == nil {
@@ -216,7 +217,7 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 	var said struct{ Session sessionJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
 		if s.Status == "requested" && time.Now().After(s.Expires) {
-			return nil // it expired during the repeats
+			return nil // the session expired during the retries
 		}
 		return fmt.Errorf("%s of session %s, which is %s, got %d %s", what, s.ID, s.Status, a.status, a.raw)
 	}
@@ -269,7 +270,7 @@ func (l *life) listSessions() (list []referee.Session, err error) {
 	return list, nil
 }
 
-// adoptSessions takes over the states of sessions whose answers were lost.
+// adoptSessions copies the server's states of sessions whose answers were lost.
 func (l *life) adoptSessions() error {
 	list, err := l.listSessions()
 	for _, s := range list {

@@ -10,8 +10,8 @@ import (
 // shrinkTime is the longest time that reducing a failure may take.
 const shrinkTime = 60 * time.Second
 
-// shrink searches for the fewest actions of a plan that still break a guarantee: it leaves out halves, quarters and
-// so on, then single actions, until shrinkTime is over. It returns their numbers.
+// shrink searches for the fewest actions of a plan that still break a guarantee, and returns their numbers. It leaves
+// out halves, quarters and so on, then single actions, until shrinkTime is over.
 func shrink(t *testing.T, seed uint64, plan []action, broken *failure) (numbers []string) {
 	keep := upTo(plan, broken.action.n)
 	end := time.Now().Add(shrinkTime)

@@ -19,7 +19,7 @@ var (
 	onlyThese = flag.String("only", "", "the numbers of the actions that happen, with commas; empty: all")
 )
 
-// An ordinary run starts no further clinic after this time.
+// An ordinary run starts no further clinic after the time ordinary.
 const (
 	ordinary = 8 * time.Second
 	forEver  = time.Duration(1<<63 - 1)

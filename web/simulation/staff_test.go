@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// colleague is a member of staff who signs in, with a one-time code.
+// colleague is a member of staff who signs in with a one-time code.
 type colleague struct {
 	id     string
 	secret []byte            // of the authenticator app
@@ -38,8 +38,8 @@ func oneTimeCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[at:])&0x7fffffff%1_000_000)
 }
 
-// staff signs in, deactivates the account during a sign-in, uses one code twice, guesses passwords, and checks
-// whether a sign-in is still open.
+// staff checks whether a sign-in is still open. Then it uses one code several times, guesses passwords, or deactivates
+// the account during a sign-in.
 func (l *life) staff(r *rand.Rand) error {
 	if l.faults.isArmed() {
 		return nil // the outcome of a sign-in with a lost answer is unknown
@@ -64,7 +64,7 @@ func (l *life) staff(r *rand.Rand) error {
 	}
 }
 
-// hire creates the account and turns its one-time codes on.
+// hire creates the account and turns on one-time codes for it.
 func (l *life) hire() error {
 	var user struct{ User struct{ ID string } }
 	a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true,
@@ -79,7 +79,7 @@ func (l *life) hire() error {
 	answer, err := l.signsIn(staffPassword, "")
 	if err != nil || answer.status != 200 {
 		l.mia.secret = nil
-		return nil // lost; the account has no codes
+		return nil // the answer was lost; the account has no codes
 	}
 	cookie := answer.cookie
 	begun, err := l.asks(&request{method: "POST", path: "/v1/auth/totp", cookie: cookie})
@@ -142,7 +142,7 @@ func count(answers []*reply, status int, reason string) (n int) {
 	return n
 }
 
-// sameCode signs in three times concurrently with one code, and once more after that: one of them succeeds.
+// sameCode signs in three times concurrently with one code, and once more after that. Only one sign-in may succeed.
 func (l *life) sameCode(*rand.Rand) error {
 	if l.mia.secret == nil {
 		return nil
@@ -209,8 +209,8 @@ func (l *life) switchedOff(r *rand.Rand) error {
 	return err
 }
 
-// guess tries many passwords concurrently, and then some more: the server checks five, and the others must wait. It
-// also limits how many it checks at the same moment, so the concurrent guesses alone do not prove the limit.
+// guess tries nine passwords concurrently, and then five more. The server may check only five of them. The server also
+// limits how many it checks at the same time, so the concurrent guesses alone do not prove the limit.
 func (l *life) guess() error {
 	guesses := 0
 	guess := func(int) (*reply, error) {
@@ -232,8 +232,9 @@ func (l *life) guess() error {
 	return nil
 }
 
-// stillOpen checks one sign-in: only eight hours without a request may have ended it. If a write failed during the
-// request, its activity may not be stored, and the end of the sign-in is unknown.
+// stillOpen checks one sign-in. The sign-in may have ended only after eight hours without a request, or seven days
+// after it began. If a write failed during the request, its activity may not be stored, and the end of the sign-in is
+// unknown.
 func (l *life) stillOpen(r *rand.Rand) error {
 	cookie := oneOf(r, sorted(l.mia.open))
 	if cookie == "" {

@@ -12,8 +12,8 @@ import (
 // may take.
 const lastUndo = 12 * time.Second
 
-// visit books several people one after the other, or changes their visit: all of them or none. A change is undone as
-// a whole, or not at all.
+// visit books a visit of several people one after the other, or changes one. The server must book or change all of the
+// appointments or none, and undo a change as a whole or not at all.
 func (l *life) visit(r *rand.Rand) error {
 	if ids := oneOf(r, l.visits); len(ids) > 0 && r.IntN(2) == 0 {
 		return l.changeVisit(r, ids)
@@ -21,7 +21,7 @@ func (l *life) visit(r *rand.Rand) error {
 	return l.bookVisit(r)
 }
 
-// rowOf places appointments one after the other, separated by the larger of the two adjacent buffers.
+// rowOf returns the times of appointments one after the other, separated by the larger of the two adjacent buffers.
 func (l *life) rowOf(kinds []string, specialist string, start time.Time) (spans []referee.Span) {
 	for i, kind := range kinds {
 		if i > 0 {
@@ -95,7 +95,7 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	return l.again(q, a)
 }
 
-// changeVisit cancels a whole visit, or one person of it, or moves it, and undoes that.
+// changeVisit cancels one person of a visit, or cancels or moves the whole visit and undoes the change.
 func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	var before []referee.Appointment
 	for _, id := range ids {
@@ -169,7 +169,7 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	late := asked.Sub(acknowledged)
 	a, err := l.atDesk(&request{method: "POST", path: undo})
 	if err != nil || a.status == 409 && !(can && time.Since(asked) < time.Second && l.house == house) {
-		return err // nothing was restored; the rows show that
+		return err // nothing was restored, as the check of the rows confirms
 	}
 	switch {
 	case a.status == 409:

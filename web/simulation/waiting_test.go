@@ -20,8 +20,8 @@ type entryJSON struct {
 	Offers     []offerJSON
 }
 
-// waiting simulates the one type that has fewer times than people. A person joins the list, a time is booked or
-// freed, and the person with an offer accepts it twice concurrently, or declines. Then the list is checked.
+// waiting simulates the waiting list of the type scarce, which has fewer times than people want. A person joins the
+// list, or a time is booked or freed, or a person accepts an offer twice or declines it. Then the list is checked.
 func (l *life) waiting(r *rand.Rand) (err error) {
 	if l.faults.isArmed() {
 		return nil
@@ -43,7 +43,7 @@ func (l *life) waiting(r *rand.Rand) (err error) {
 	return l.judgeList()
 }
 
-// join adds a new person to the list, for the next three days.
+// join adds a new person to the waiting list, for the next three days.
 func (l *life) join() error {
 	l.requests++
 	n := 2_000_000 + l.requests
@@ -80,7 +80,7 @@ func (l *life) scarceTimes() (free []time.Time) {
 	return free
 }
 
-// fill books at most most times at the desk, so that there is a reason to wait.
+// fill books up to most free times at the desk, so that people have a reason to wait.
 func (l *life) fill(r *rand.Rand, most int) error {
 	for range most {
 		start := oneOf(r, l.scarceTimes())
@@ -108,8 +108,8 @@ func (l *life) fill(r *rand.Rand, most int) error {
 	return nil
 }
 
-// freeUp cancels one of these appointments, usually when all times are booked and several people wait, so that their
-// order matters.
+// freeUp cancels one of the appointments of the type scarce. Before that, it usually books all times and adds people to
+// the list, so that their order matters.
 func (l *life) freeUp(r *rand.Rand) error {
 	if r.IntN(4) > 0 {
 		for range 2 {
@@ -158,7 +158,7 @@ func (l *life) theLine() (entries []entryJSON, err error) {
 	return said.Waiting, nil
 }
 
-// answerOffer accepts an offer with two concurrent clicks, or declines it. No other client can book an offered time.
+// answerOffer accepts an offer twice, or declines it. It also checks that no other client can hold the offered time.
 func (l *life) answerOffer(r *rand.Rand) error {
 	entries, err := l.theLine()
 	if err != nil {
@@ -201,7 +201,7 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return err
 	}
 	if first.status == 409 || first.status == 410 {
-		return nil // it expired, or its time was lost, during the repeats
+		return nil // the offer expired, or its time was lost, during the retries
 	}
 	if first.status >= 300 {
 		return fmt.Errorf("accepting an offer got %d %s", first.status, first.raw)

@@ -47,10 +47,10 @@ type request struct {
 	admin        bool
 	match        string // If-Match
 	cookie       string // of a sign-in
-	check        bool   // the referee asks: the network loses neither this request nor its reply
+	check        bool   // a check by the referee: the network loses neither this request nor its reply
 }
 
-// reply is an answer, read whole.
+// reply is an answer with its whole body.
 type reply struct {
 	status   int
 	raw      string

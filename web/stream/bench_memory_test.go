@@ -11,7 +11,8 @@ import (
 )
 
 // BenchmarkStreamMemory opens streams and reports the server's memory for each additional one, stacks included. The
-// clients' ends are in the same process and are measured first, over a server that only holds the connections.
+// clients' ends of the connections are in the same process. The benchmark measures them first, with a server that only
+// holds the connections open.
 func BenchmarkStreamMemory(b *testing.B) {
 	n := sized(5000)
 	for b.Loop() {
@@ -22,7 +23,7 @@ func BenchmarkStreamMemory(b *testing.B) {
 	}
 }
 
-// bareMemory is the memory of a connection that a server only holds open.
+// bareMemory returns the memory of a connection that a server only holds open.
 func bareMemory(b *testing.B, n int) float64 {
 	return memoryOf(b, n, func() (http.Handler, func() int) {
 		var mu sync.Mutex
@@ -45,7 +46,7 @@ func bareMemory(b *testing.B, n int) float64 {
 	})
 }
 
-// hubMemory is the memory of a live stream.
+// hubMemory returns the memory of a live stream.
 func hubMemory(b *testing.B, n int) float64 {
 	return memoryOf(b, n, func() (http.Handler, func() int) {
 		s := newStreams(b, Options{})
@@ -54,7 +55,7 @@ func hubMemory(b *testing.B, n int) float64 {
 	})
 }
 
-// memoryOf returns heap and stacks per connection, both ends together.
+// memoryOf returns the bytes of heap and stacks per connection, for both ends together.
 func memoryOf(b *testing.B, n int, open func() (http.Handler, func() int)) float64 {
 	handler, count := open()
 	server := httptest.NewServer(handler)

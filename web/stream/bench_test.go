@@ -22,12 +22,13 @@ import (
 	"holdfast/holds/memory"
 )
 
-// The figures of the live stream. Server, publisher and subscribers share this process and its processors, so only
-// the ratio of two fan-outs measured in one run is meaningful.
+// These benchmarks measure the live stream. Server, publisher and subscribers share this process and its processors, so
+// only the ratio of two fan-outs measured in one run is meaningful.
 //
 //	go test ./web/stream -run '^$' -bench 'Stream|Frames' -benchtime 1x
 //
-// HOLDFAST_BENCH_FULL=1 runs the sizes of the figures (1,000 subscribers, seconds of events); without it, a tenth.
+// HOLDFAST_BENCH_FULL=1 runs the benchmarks at full size, such as 1,000 subscribers. Without it, they use a tenth of
+// the size.
 
 func full() bool { return os.Getenv("HOLDFAST_BENCH_FULL") != "" }
 
@@ -69,8 +70,8 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 }
 
 // BenchmarkStream publishes events at a fixed rate to subscribers of one type, and reports how many were delivered
-// and how late. It does so once for the hub and once for the usual handler: a channel of 64 for each subscriber, and
-// a Flush.
+// and how late. It does so once for the hub and once for the usual handler, which has a channel of 64 frames for each
+// subscriber and calls Flush.
 func BenchmarkStream(b *testing.B) {
 	for _, load := range []struct{ subscribers, rate int }{{1000, 100}, {1000, 1000}} {
 		for _, kind := range []string{"hub", "idiomatic"} {
@@ -97,7 +98,7 @@ func (s *streams) hubHandler(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// idiomaticHandler fans out as most servers do.
+// idiomaticHandler sends events as most servers do: through a buffered channel for each subscriber.
 func (s *streams) idiomaticHandler() http.HandlerFunc {
 	var mu sync.Mutex
 	subscribers := make(map[chan []byte]struct{})
@@ -165,13 +166,13 @@ func (s *streams) idiomaticHandler() http.HandlerFunc {
 	}
 }
 
-// readBuffer is the buffer into which a subscriber reads.
+// readBuffer is the size of the buffer into which a subscriber reads.
 const readBuffer = 32 << 10
 
 // offer connects subscribers, publishes at the rate for the given time, and reports the results.
 func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate int, length time.Duration) {
 	total := rate * int(length/time.Second)
-	sent := make([]atomic.Int64, total+1) // when the nth event was published, ns
+	sent := make([]atomic.Int64, total+1) // when the nth event was published, in ns
 	began := time.Now()
 	var firstSeq atomic.Uint64
 	var connected, done sync.WaitGroup
@@ -217,7 +218,7 @@ func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate
 						}
 					}
 				}
-				kept = copy(buf, text[max(0, len(text)-64):]) // an id cut in two
+				kept = copy(buf, text[max(0, len(text)-64):]) // the start of an id whose rest has not been read yet
 			}
 		})
 	}

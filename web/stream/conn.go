@@ -23,7 +23,7 @@ type conn interface {
 // takenConn is a connection taken over from the HTTP server. It has no buffers.
 type takenConn struct {
 	conn net.Conn
-	// nil if the connection cannot be written to without waiting: then every write is finished by a goroutine
+	// nil if the connection has no non-blocking writes; then a goroutine finishes every write
 	raw  syscall.RawConn
 	once sync.Once
 	left func() // called once, when the connection is closed
@@ -48,7 +48,7 @@ func (c *takenConn) write(b []byte, within time.Duration) error {
 		return err
 	}
 	_, err := c.conn.Write(b)
-	// A deadline that remains set would refuse tryWrite when it has passed.
+	// If the deadline remained set, tryWrite would fail after it has passed.
 	return errors.Join(err, c.conn.SetWriteDeadline(time.Time{}))
 }
 
@@ -79,7 +79,7 @@ func newFlushConn() *flushConn {
 	return &flushConn{frames: make(chan []byte), errs: make(chan error), closed: make(chan struct{})}
 }
 
-// serve writes until the stream is closed or the request is abandoned.
+// serve writes until the stream is closed or the client cancels the request.
 func (c *flushConn) serve(w http.ResponseWriter, r *http.Request, within time.Duration) {
 	control := http.NewResponseController(w)
 	for {
@@ -90,7 +90,7 @@ func (c *flushConn) serve(w http.ResponseWriter, r *http.Request, within time.Du
 		case <-c.closed:
 			return
 		case b := <-c.frames:
-			// Where a server cannot set deadlines the stream lives by TCP's own.
+			// If the server does not support write deadlines, only the timeouts of TCP apply.
 			_ = control.SetWriteDeadline(time.Now().Add(within))
 			_, err := w.Write(b)
 			if err == nil {

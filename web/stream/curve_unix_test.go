@@ -15,9 +15,9 @@ import (
 var mostSubscribers = flag.Int("subscribers", 100,
 	"how many subscribers BenchmarkCurveOfSubscribers goes up to: 100, 1000, 3000, 9000, 20000")
 
-// BenchmarkCurveOfSubscribers publishes a hundred events a second to more and more subscribers of one type. It
-// reports how late they are, the processor time for each event and subscriber, clients included, and the memory of
-// one more open stream. Both ends of each connection are files of this process.
+// BenchmarkCurveOfSubscribers publishes a hundred events a second to an increasing number of subscribers of one type.
+// It reports how late the events arrive, the processor time for each event and subscriber, clients included, and the
+// memory of one more open stream. Both ends of each connection are open files of this process.
 func BenchmarkCurveOfSubscribers(b *testing.B) {
 	for _, n := range []int{100, 1000, 3000, 9000, 20_000} {
 		if n > max(*mostSubscribers, 100) {

@@ -45,8 +45,9 @@ func constants(t *testing.T, file, of string) (values []string) {
 	return values
 }
 
-// TestFramesAreDescribed: every frame that a stream can send, in the owner's form and in the others', is in the
-// description of the API, with exactly these fields. A new kind of event or reason fails here until it is described.
+// TestFramesAreDescribed checks every frame that a stream can send, in the owner's form and in the form for all other
+// readers. The description of the API must contain the frame with exactly these fields. The test fails for a new kind
+// of event or a new reason until it is described.
 func TestFramesAreDescribed(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/api/openapi.yaml")
 	if err != nil {
@@ -97,7 +98,7 @@ func TestFramesAreDescribed(t *testing.T) {
 	check("a live hold", appendHold(nil, &holds.Hold{ID: "hold-1", Span: span, ExpiresAt: at}, client))
 	check("a selection", appendLook(nil, &holds.Selection{Span: span}, ""))
 	for _, reason := range constants(t, "frame.go", "endReason") {
-		// the other side is gone: they are never sent
+		// never sent, because the client has disconnected
 		if reason != string(endClientAbort) && reason != string(endClientCancel) {
 			check("end", appendEnd(nil, endReason(reason), "connection-1"))
 		}

@@ -12,9 +12,9 @@ import (
 	"holdfast/holds"
 )
 
-// follow appends events to the rings and sweeps their subscribers, until ctx ends. After an interruption it watches
-// again first and then ends every stream that may have missed an event. While there are no events it ends the streams,
-// so that pages poll, and tries again until ctx ends.
+// follow appends events to the rings and sweeps their subscribers, until ctx ends. After an interruption, it first
+// watches the events again and then ends every stream that may have missed an event. If it cannot watch the events, it
+// ends all streams, so that pages poll, and retries until ctx ends.
 func (h *Hub) follow(ctx context.Context) {
 	reason, pause := endUnknown, retryLeast
 	for first := true; ctx.Err() == nil; {
@@ -48,16 +48,16 @@ func (h *Hub) follow(ctx context.Context) {
 			return
 		case errors.Is(err, holds.ErrSlow):
 			reason = endSendFailed
-			h.log.Error("events may be lost; live streams restart")
+			h.log.Error("events may have been lost; restarting live streams")
 		case ctx.Err() == nil:
 			reason = endUnknown
-			h.log.Error("event subscription interrupted; live streams restart", "error", err)
+			h.log.Error("event subscription interrupted; restarting live streams", "error", err)
 		}
 	}
 }
 
 const (
-	retryLeast = 100 * time.Millisecond // before events are watched again
+	retryLeast = 100 * time.Millisecond // the first pause before a retry
 	retryMost  = 2 * time.Second
 )
 
@@ -70,7 +70,7 @@ func (h *Hub) interrupt(ctx context.Context, err error) {
 	h.endAll(endUnknown)
 }
 
-// wait pauses, between half of the pause and all of it, and returns the next pause.
+// wait sleeps for a random time between half the pause and the whole pause, and returns the next pause.
 func (h *Hub) wait(ctx context.Context, pause time.Duration) time.Duration {
 	timer := time.NewTimer(pause/2 + rand.N(pause/2))
 	defer timer.Stop()
@@ -84,8 +84,8 @@ func (h *Hub) wait(ctx context.Context, pause time.Duration) time.Duration {
 // IsInterrupted reports whether streams are refused because no events are received.
 func (h *Hub) IsInterrupted() bool { return h.interrupted.Load() }
 
-// stopWithoutEvents ends every stream permanently, unless ctx has ended: then shutdown does so, and gives the
-// reason.
+// stopWithoutEvents ends every stream and refuses new ones permanently. If ctx has ended, it does nothing, because
+// shutdown ends the streams with another reason.
 func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		h.log.Error("event subscription ended; live streams closed", "error", err)
@@ -93,7 +93,7 @@ func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	}
 }
 
-// relay appends and sweeps what a watch reports, until it ends with an error.
+// relay appends the events of a watch to the rings and sweeps the subscribers, until the watch ends with an error.
 func (h *Hub) relay(ctx context.Context, watch holds.Watch) error {
 	epoch := h.source.Epoch()
 	var grown []*topic
@@ -103,7 +103,7 @@ func (h *Hub) relay(ctx context.Context, watch holds.Watch) error {
 		if events, err = watch.Next(ctx, events); err != nil {
 			return err
 		}
-		clear(grown) // or it would keep the rings that it names
+		clear(grown) // so that rings without subscribers can be freed
 		grown = grown[:0]
 		for i := range events {
 			frame, grown = h.append(&events[i], epoch, frame, grown)
@@ -114,7 +114,7 @@ func (h *Hub) relay(ctx context.Context, watch holds.Watch) error {
 	}
 }
 
-// append encodes one event and adds it to the rings of those it concerns.
+// append encodes one event and adds it to the rings of the topics that it concerns.
 func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic) ([]byte, []*topic) {
 	if ev.Kind == holds.EventStream {
 		h.heard(ev)
@@ -137,7 +137,7 @@ func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 		if len(frame) == 0 {
 			frame = appendEvent(frame, epoch, ev, "")
 		}
-		if owner != nil && owner.topic == t { // before the frame can be read
+		if owner != nil && owner.topic == t { // before another goroutine can read the frame
 			owner.patch(t.ring.tail(), ownForm(nil, frame, owner.client))
 		}
 		t.ring.append(frame, ev)
@@ -160,8 +160,8 @@ func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 	return frame, grown
 }
 
-// affect notifies the subscribers of types that share something with an event, so that they list again. The notice is
-// not an event and has no id.
+// affect notifies the subscribers of other types whose slots an event changes, so that they list the slots again. The
+// notice is not an event and has no id.
 func (h *Hub) affect(ev *holds.Event, grown []*topic) []*topic {
 	if h.source.Affects == nil || ev.Resources == "" {
 		return grown
@@ -180,7 +180,7 @@ func (h *Hub) affect(ev *holds.Event, grown []*topic) []*topic {
 	return grown
 }
 
-// owner is the subscriber of the client to whom the event belongs, nil if there is none.
+// owner returns the subscriber of the client that owns the event, or nil if there is none.
 func (h *Hub) owner(ev *holds.Event) *subscriber {
 	if ev.Owner.IsZero() {
 		return nil
@@ -190,14 +190,14 @@ func (h *Hub) owner(ev *holds.Event) *subscriber {
 	return h.byOwner[ev.Owner]
 }
 
-// topicOf is the topic of this name, nil if it has no subscribers.
+// topicOf returns the topic of this name, or nil if it has no subscribers.
 func (h *Hub) topicOf(name string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.topics[name]
 }
 
-// sweep writes to every subscriber the frames that it has not received. Several goroutines share a large sweep.
+// sweep writes the frames that each subscriber has not received yet. Several goroutines share a large sweep.
 func (h *Hub) sweep(list []*subscriber) {
 	const enough = 128
 	parts := min(runtime.GOMAXPROCS(0), 1+len(list)/enough)
@@ -238,7 +238,7 @@ func (h *Hub) flush(s *subscriber) {
 	}
 }
 
-// flushOnce writes until nothing is left, or until a write would block: then a separate goroutine continues.
+// flushOnce writes until nothing is left. If a write would block, a separate goroutine continues.
 func (h *Hub) flushOnce(s *subscriber) (blocked bool) {
 	for {
 		b := s.next()

@@ -12,7 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// interrupted is a watch of the real table that ends with its context, with the cause of that.
+// interrupted is a watch of the real table that ends when the context until does, with the context's cause as its
+// error.
 type interrupted struct {
 	holds.Watch
 	until context.Context
@@ -29,8 +30,8 @@ func (w interrupted) Next(ctx context.Context, buf []holds.Event) ([]holds.Event
 	return buf, err
 }
 
-// TestInterruptedEventsEndStreams: if a reader's events may have a gap, the stream tells it to reconnect, and gives
-// the reason if it is known.
+// TestInterruptedEventsEndStreams: if a stream may have missed an event, it ends, and the end frame gives the reason if
+// it is known. It also checks how the hub answers a new stream.
 func TestInterruptedEventsEndStreams(t *testing.T) {
 	lost := errors.New("the connection is lost")
 	for _, c := range []struct {
@@ -87,8 +88,8 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsReturnWithTheirEvents makes watching fail for a minute: new streams are refused during that time and
-// served afterwards.
+// TestStreamsReturnWithTheirEvents makes the watch of events fail for a minute. The hub must refuse new streams during
+// that time and accept them afterwards.
 func TestStreamsReturnWithTheirEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until, interrupt := context.WithCancelCause(context.Background())
@@ -109,7 +110,7 @@ func TestStreamsReturnWithTheirEvents(t *testing.T) {
 		away.Store(true)
 		interrupt(holds.ErrSlow)
 		r.upTo("end")
-		until = context.Background() // of later watches
+		until = context.Background() // for later watches
 		for range 60 {
 			time.Sleep(time.Second)
 			synctest.Wait()

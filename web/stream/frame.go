@@ -9,18 +9,18 @@ import (
 	"holdfast/web/instant"
 )
 
-// The frames of the live stream, written by hand into one buffer. An event is encoded once and the same bytes go to
-// every subscriber, so this is the hottest code of the server.
+// The functions of this file encode the frames of the live stream. They append the JSON text to a buffer directly,
+// because this code runs for every event. The same bytes go to every subscriber.
 //
-// Every frame is one `data:` line of JSON with a "type"; there are no `event:` names. Live events have a line `id:
-// <epoch>-<seq>` above it. A snapshot is not an event and has no id.
+// Every frame has one `data:` line with JSON that contains a "type". There are no `event:` lines. The frame of a live
+// event begins with a line `id: <epoch>-<seq>`. The frames of a snapshot are not events and have no id.
 
 const (
 	retryFrame = "retry: 5000\n\n"
 	pingFrame  = "data: {\"type\":\"ping\"}\n\n"
 )
 
-// endReason is the reason why the server ends a stream.
+// endReason is the reason for the end of a stream.
 type endReason string
 
 const (
@@ -29,9 +29,9 @@ const (
 	endInitFailed   endReason = "init-failed"
 	endShutdown     endReason = "server-shutdown"
 	endReplaced     endReason = "replaced" // the same client opened another stream
-	endUnknown      endReason = "unknown"  // no better reason: the events were interrupted
+	endUnknown      endReason = "unknown"  // for example, the events were interrupted or the credential was revoked
 
-	// Logged and never sent: the client has disconnected.
+	// These reasons are counted and logged, but never sent, because the client has disconnected.
 	endClientAbort  endReason = "client-abort"
 	endClientCancel endReason = "client-cancel"
 )
@@ -58,8 +58,8 @@ func appendConnected(b []byte, generation uint64) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// replacedID begins the id of the last frame of a replaced stream. A browser that reconnects by itself sends it back as
-// Last-Event-ID; see WasReplaced.
+// replacedID is the prefix of the id of the last frame of a replaced stream. A browser that reconnects automatically
+// sends that id back as Last-Event-ID. See WasReplaced.
 const replacedID = "replaced-"
 
 // appendEnd adds the last frame of a stream.
@@ -74,7 +74,7 @@ func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 	return append(b, "\"}\n\n"...)
 }
 
-// appendHold adds a live hold of the snapshot of a new stream. It is not an event and has no id.
+// appendHold adds a live hold to the snapshot of a new stream. The frame is not an event and has no id.
 func appendHold(b []byte, h *holds.Hold, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"hold"`...)
 	b = appendSlot(b, h.ID, &h.Span)
@@ -91,8 +91,8 @@ func appendLook(b []byte, x *holds.Selection, owner holds.ClientID) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendEvent adds one live event: in the form for its owner, which names the client, or in the form for all other
-// readers if owner is empty.
+// appendEvent adds one live event. The form for the event's owner contains the client id. If owner is empty, it adds
+// the form for all other readers.
 func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) []byte {
 	b = append(b, "id: "...)
 	b = append(b, epoch...)
@@ -196,11 +196,11 @@ func appendExpiry(b []byte, at time.Time) []byte {
 	return append(b, '"')
 }
 
-// notOwnEnd is the end of a frame in the form for all other readers.
+// notOwnEnd is the end of a frame that is not for the owner of its event.
 const notOwnEnd = `,"isOwnHold":false` + "}\n\n"
 
-// ownForm returns the owner's form of a frame that was encoded for all other readers. It returns a frame without an
-// owner unchanged.
+// ownForm appends the owner's form of a frame that was encoded for all other readers. It appends a frame without
+// isOwnHold unchanged.
 func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 	rest, found := bytes.CutSuffix(shared, []byte(notOwnEnd))
 	if !found {
@@ -210,8 +210,8 @@ func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 	return append(appendOwner(b, owner), "}\n\n"...)
 }
 
-// appendOwner adds isOwnHold: owner is the reader's client if the event is its own, and empty otherwise. The client
-// is a credential, so only its owner receives it.
+// appendOwner adds isOwnHold. owner is the reader's client id if the event is the reader's own, and otherwise empty. A
+// client id is a credential, so no other reader receives it.
 func appendOwner(b []byte, owner holds.ClientID) []byte {
 	if owner == "" {
 		return append(b, `,"isOwnHold":false`...)
@@ -220,7 +220,7 @@ func appendOwner(b []byte, owner holds.ClientID) []byte {
 	return appendQuoted(b, string(owner))
 }
 
-// appendQuoted adds a JSON string of printable ASCII, which is all that a client is made of.
+// appendQuoted adds a JSON string of printable ASCII. A client id contains no other characters.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// ErrRevoked means that the credential that a stream was opened with has ended.
+// ErrRevoked means that the credential with which a stream was opened is no longer valid.
 var ErrRevoked = errors.New("the credential of the stream has ended")
 
-// Guard is the credential that a stream was opened with. The stream ends with it.
+// Guard is the credential with which a stream was opened. The stream ends when the credential is no longer valid.
 type Guard struct {
-	// Name is the same for all streams of one credential. It is no secret.
+	// Name is the same for all streams of one credential. It is not secret.
 	Name string
-	// Stands returns when the credential expires if nothing else ends it; zero means never. It returns ErrRevoked if
-	// the credential has ended. After any other error the hub asks again.
+	// Stands returns when the credential expires, unless it is revoked earlier. Zero means that it never expires.
+	// Stands returns ErrRevoked if the credential is no longer valid. After any other error, the hub calls Stands
+	// again.
 	Stands func(context.Context) (until time.Time, err error)
 }
 
@@ -22,15 +23,15 @@ type Guard struct {
 func (h *Hub) Recheck() {
 	select {
 	case h.recheck <- struct{}{}:
-	default: // is about to be
+	default: // a check is already pending
 	}
 }
 
 // guardBound limits how long all guards together can take.
 const guardBound = 5 * time.Second
 
-// watchGuards ends the streams whose credential has ended. It checks each guard after its stream was opened (the
-// credential may have ended in the meantime), when the credential expires, and at every Recheck.
+// watchGuards ends the streams whose credential is no longer valid. It checks each guard after its stream was opened
+// (the credential may have been revoked in the meantime), when the credential expires, and at every Recheck.
 func (h *Hub) watchGuards(ctx context.Context) {
 	tick := time.NewTicker(h.options.Sweep)
 	defer tick.Stop()
@@ -46,7 +47,8 @@ func (h *Hub) watchGuards(ctx context.Context) {
 	}
 }
 
-// askGuards asks the guards of the streams that are due, each once.
+// askGuards checks the guards of the streams that are due. It checks each guard only once, even if it has several
+// streams.
 func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
 	byName := make(map[string][]*subscriber)
 	for _, s := range h.guardedStreams() {
@@ -55,7 +57,7 @@ func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
 		}
 	}
 	if len(byName) == 0 {
-		return // at nearly every sweep
+		return // the usual case
 	}
 	ctx, cancel := context.WithTimeout(ctx, guardBound)
 	defer cancel()

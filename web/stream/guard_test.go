@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// TestStreamEndsWithCredential: at a recheck, or when the credential expires, but not after an error of the check.
+// TestStreamEndsWithCredential: a stream ends at a recheck after its credential was revoked, or when the credential
+// expires. It does not end if the check itself fails.
 func TestStreamEndsWithCredential(t *testing.T) {
 	const after = 30 * time.Second
 	for name, c := range map[string]struct {
 		changes func(stands *atomic.Pointer[error], h *Hub)
-		until   time.Duration // when the credential would expire by itself; 0: never
-		ends    time.Duration // 0: with its lease
+		until   time.Duration // when the credential expires unless it is revoked; 0: never
+		ends    time.Duration // when the stream ends; 0: when its lease expires
 	}{
 		"revoked and rechecked":  {func(e *atomic.Pointer[error], h *Hub) { revoke(e); h.Recheck() }, 0, after},
 		"expired":                {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, time.Minute, time.Minute},
 		"seen again":             {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
 		"rechecked, not revoked": {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
 		"the database is away":   {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
-		// the function that revokes must notify
+		// the caller that revokes must call Recheck
 		"revoked behind its back": {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

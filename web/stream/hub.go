@@ -14,7 +14,7 @@ import (
 	"holdfast/holds"
 )
 
-// Hub hands events to the subscribers. It is safe for concurrent use.
+// Hub sends events to the subscribers. It is safe for concurrent use.
 type Hub struct {
 	source  Source
 	log     *slog.Logger
@@ -28,7 +28,7 @@ type Hub struct {
 	admitted  int // streams that are open or about to be
 	byAddress map[netip.Addr]int
 	stopping  bool
-	ended     map[endReason]uint64 // streams, by why
+	ended     map[endReason]uint64 // ended streams, by reason
 
 	interrupted atomic.Bool // no events are received
 
@@ -37,14 +37,14 @@ type Hub struct {
 	writers sync.WaitGroup // goroutines that finish a blocked write, and streams about to begin
 }
 
-// Options are the times and bounds of a hub; the zero value of each is its default.
+// Options are the durations and limits of a hub. The zero value of each means its default.
 type Options struct {
 	Ping         time.Duration // between pings; default 15 s
 	WriteTimeout time.Duration // for one write to a reader that does not read; default 5 s
 	Drain        time.Duration // for all readers together at a shutdown; default 2 s
-	Sweep        time.Duration // between two looks at pings, leases and lost connections; default 250 ms
+	Sweep        time.Duration // between two checks of pings, leases and lost connections; default 250 ms
 	Streams      int           // open at a time; default 20,000
-	PerAddress   int           // open at a time of one address; default: as many as Streams
+	PerAddress   int           // open at a time per address; default: as many as Streams
 }
 
 func (o Options) withDefaults() Options {
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// topic is what subscribers follow. Every change copies the list, so that a sweep needs no lock.
+// topic has a ring and its subscribers. Every change copies the list of subscribers, so that a sweep needs no lock.
 type topic struct {
 	name        string
 	ring        ring
@@ -91,7 +91,7 @@ func New(source Source, log *slog.Logger, o Options) *Hub {
 	}
 }
 
-// Run follows events until ctx ends, then ends every stream and waits for them, at most Options.Drain.
+// Run follows events until ctx ends. It then ends every stream and waits up to Options.Drain for their last frames.
 func (h *Hub) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { h.follow(ctx) })
@@ -104,7 +104,7 @@ func (h *Hub) Run(ctx context.Context) {
 // goneCheck is the interval at which the hub checks whether the peer of a silent connection has closed it.
 const goneCheck = 2 * time.Second
 
-// maintain sends pings, ends streams whose lease is over and drops those whose reader has left.
+// maintain sends pings, ends streams whose lease has expired, and drops streams whose reader has disconnected.
 func (h *Hub) maintain(ctx context.Context) {
 	timed.Every(ctx, h.options.Sweep, func(now time.Time) {
 		for _, s := range h.subscribers() {
@@ -154,7 +154,7 @@ func (h *Hub) Ended() map[string]uint64 {
 	return all
 }
 
-// subscribers lists all that have joined and have not ended.
+// subscribers lists all subscribers that have joined and whose stream has not ended.
 func (h *Hub) subscribers() []*subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,8 +182,8 @@ func (h *Hub) join(s *subscriber, topicName string) error {
 	s.topic = t
 	s.at = t.ring.tail()
 	s.writing.Store(true)
-	// Leases are shortened by up to a tenth, so that streams that were opened together do not all reconnect
-	// together.
+	// Each lease is shortened by a random amount of up to a tenth, so that streams that were opened at the same time do
+	// not all reconnect at the same time.
 	s.leaseEnds = s.pinged.Add(s.lease - time.Duration(rand.Int64N(int64(s.lease)/10+1)))
 	list := append(slices.Clone(t.list()), s)
 	t.subscribers.Store(&list)
@@ -204,14 +204,14 @@ func (h *Hub) join(s *subscriber, topicName string) error {
 	return nil
 }
 
-// start lets a subscriber that has its snapshot be written to.
+// start allows writes of live events to a subscriber that has received its snapshot.
 func (h *Hub) start(s *subscriber) {
 	s.writing.Store(false)
 	h.flush(s)
 }
 
 // remove removes a subscriber from every list, and its topic with the ring if it was the last one. It reports whether
-// this call did it.
+// this call removed the subscriber.
 func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -280,5 +280,5 @@ func (h *Hub) shutdown() {
 	for _, s := range h.subscribers() {
 		h.drop(s, endShutdown)
 	}
-	<-done // closed connections end their writes
+	<-done // writes to closed connections return immediately
 }

@@ -17,12 +17,11 @@ import (
 	"holdfast/holds"
 )
 
-// The live stream: order, uniqueness, completeness, and no reader waits for a slow one. The hub is the real one over
-// the real engine; connections are net.Pipe inside a bubble of virtual time, or sockets where the kernel's buffers
-// matter.
+// These tests check that the live stream sends every event exactly once, and that no reader waits for a slow one. They
+// use the real hub over the real engine. The connections are net.Pipes in the virtual time of a synctest bubble.
 
-// TestStreamIsCompleteAndUnique opens streams during a storm of claims and releases. Each must receive every hold
-// exactly once, in its snapshot or live, and must end with exactly the holds of the table.
+// TestStreamIsCompleteAndUnique opens streams during a storm of claims and releases. Each stream must receive every
+// hold exactly once, in its snapshot or live. At the end, it must have exactly the holds of the table.
 func TestStreamIsCompleteAndUnique(t *testing.T) {
 	synctest.Test(t, stormWithVisitors)
 }
@@ -38,9 +37,9 @@ func stormWithVisitors(t *testing.T) {
 			var kept []string
 			for i := 0; ; i++ {
 				if i%20 == 19 {
-					time.Sleep(time.Millisecond) // virtual: until all have caught up
+					time.Sleep(time.Millisecond) // virtual time: until all readers have caught up
 				}
-				if i%40 == 0 { // the quota
+				if i%40 == 0 { // stay below the quota
 					for _, id := range kept {
 						if _, err := s.engine.Booking.ReleaseHold(ctx, id, client); err != nil {
 							t.Error(err)
@@ -106,7 +105,7 @@ func stormWithVisitors(t *testing.T) {
 					live[f.HoldID], told[f.HoldID] = true, true
 				case "release":
 					delete(live, f.HoldID)
-				case "availability": // the mark at the end
+				case "availability": // published after the storm
 					last[i] = live
 					return
 				case "end":
@@ -142,7 +141,7 @@ func stormWithVisitors(t *testing.T) {
 	t.Logf("%d readers", visitors)
 }
 
-// TestStreamClientsAreSecret: an event names its client only to that client.
+// TestStreamClientsAreSecret: only the client itself receives its client id in an event.
 func TestStreamClientsAreSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
@@ -170,7 +169,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 		var slow []*reader
 		for range 50 {
 			r := s.listen("checkup", "", 0)
-			r.upTo("connected") // and not a byte more
+			r.upTo("connected") // and reads no further byte
 			slow = append(slow, r)
 		}
 		began := time.Now()
@@ -196,7 +195,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 	})
 }
 
-// TestReaderBehindRingIsEnded: a reader that has fallen off the ring gets a last frame that tells it to reconnect.
+// TestReaderBehindRingIsEnded: the last frame for a reader that has fallen off the ring is end with send-failed.
 func TestReaderBehindRingIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{WriteTimeout: time.Hour})

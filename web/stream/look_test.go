@@ -15,7 +15,8 @@ import (
 
 // TestStreamCountsSelections makes two visitors select a time and deselect it around each step of a stream's start:
 // before it joins, between that and its snapshot (twice), after the snapshot, and once it is live. In each of those
-// orders, its reader counts the selections correctly: none is counted twice, and none ends that had not begun.
+// orders, the reader must count the selections correctly. It must not count a selection twice, and no selection may end
+// before it has begun.
 func TestStreamCountsSelections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
@@ -39,7 +40,7 @@ func TestStreamCountsSelections(t *testing.T) {
 		order := make([]int, steps)
 		act := func(step int) {
 			acts[order[step]]()
-			synctest.Wait() // the hub has it
+			synctest.Wait() // until the hub has appended the events
 		}
 		for n := range int(math.Pow(float64(len(acts)), steps)) {
 			for step := range order {
@@ -97,7 +98,7 @@ func TestStreamCountsSelections(t *testing.T) {
 	})
 }
 
-// recorded is a connection that accepts everything.
+// recorded is a connection that accepts and records all writes.
 type recorded struct{ bytes.Buffer }
 
 func (r *recorded) tryWrite(b []byte) (int, error)        { return r.Write(b) }

@@ -23,7 +23,7 @@ const (
 	MaxLease     = time.Hour
 )
 
-// Topics that are no appointment type; no id has a space in it.
+// The topics other than appointment types. They contain spaces, so no id of an appointment type equals them.
 const (
 	AllTypes = "all types"   // every slot event, and the changes of appointments
 	Presence = "who is here" // specialists who go online and offline, and sessions
@@ -43,19 +43,19 @@ var (
 // Request is a checked request for a stream.
 type Request struct {
 	Topic   string         // an appointment type, AllTypes or Presence
-	Client  holds.ClientID // the reader, if it is known; it receives its own events in the owner's form
+	Client  holds.ClientID // the reader, empty if unknown; it receives its own events in the owner's form
 	Lease   time.Duration  // default DefaultLease; more than MaxLease counts as MaxLease
-	Guard   *Guard         // the credential that the stream ends with; if nil, it needs none
-	Address netip.Addr     // the owner of the stream, for Options.PerAddress
+	Guard   *Guard         // the credential of the stream; nil if it needs none
+	Address netip.Addr     // the address to count the stream for, see Options.PerAddress
 }
 
-// WasReplaced reports whether a browser reconnects by itself after another stream of the same client has replaced its
-// own. The answer 204 stops it.
+// WasReplaced reports whether a browser is reconnecting automatically although another stream of the same client has
+// replaced its stream. The response 204 stops the browser from reconnecting.
 func WasReplaced(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Last-Event-ID"), replacedID)
 }
 
-// admit counts a stream of an address, or refuses it.
+// admit counts a new stream of an address, or returns an error if the limit is reached or the hub accepts no streams.
 func (h *Hub) admit(address netip.Addr) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,8 @@ func (h *Hub) release(address netip.Addr) {
 	}
 }
 
-// takenHead is the head of an answer on a connection taken over: HTTP/1.1, not chunked, ended by closing.
+// takenHead is the head of the response on a connection that the hub has taken over: HTTP/1.1, not chunked. The
+// response ends when the connection is closed.
 const takenHead = "HTTP/1.1 200 OK\r\n" +
 	"Content-Type: " + ContentType + "\r\n" +
 	"Cache-Control: no-cache, no-transform\r\n" +
@@ -92,7 +93,7 @@ const takenHead = "HTTP/1.1 200 OK\r\n" +
 	"Referrer-Policy: no-referrer\r\n" +
 	"Connection: close\r\n"
 
-// headOf returns takenHead with the header of CORS that the caller has set, and the empty line that ends a head.
+// headOf returns takenHead with the CORS header, if the caller has set one, and with the empty line that ends a head.
 func headOf(set http.Header) []byte {
 	head := takenHead
 	if origin := set.Get("Access-Control-Allow-Origin"); origin != "" {
@@ -101,10 +102,10 @@ func headOf(set http.Header) []byte {
 	return []byte(head + "\r\n")
 }
 
-// Open answers a request with a live stream. If it can take over the connection, it returns immediately and the
-// hub writes the stream; otherwise, as with HTTP/2, it returns when the stream has ended. Errors: ErrStopping,
-// ErrInterrupted, ErrFull, ErrAddressFull, or the error of the request's context while the hub is not running yet.
-// After an error, nothing was written.
+// Open answers a request with a live stream. If it can take over the connection, it returns after the snapshot, and the
+// hub writes the rest of the stream. Otherwise, as with HTTP/2, it returns when the stream has ended. Errors:
+// ErrStopping, ErrInterrupted, ErrFull and ErrAddressFull. If the request is canceled before the hub runs, the error is
+// that of the request's context. If Open returns an error, it has written nothing.
 func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	if err := h.admit(q.Address); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
 			s.conn = newTakenConn(conn, left)
-			// The request's deadlines must not end the stream, and data from the peer are ignored.
+			// The request's deadlines must not end the stream. Data that the client sends is ignored.
 			_ = conn.SetDeadline(time.Time{})
 			_, _ = io.CopyN(io.Discard, buffered.Reader, int64(buffered.Reader.Buffered()))
 			if err := s.conn.write(headOf(w.Header()), h.options.WriteTimeout); err != nil {
@@ -197,7 +198,8 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 		b = appendHold(b, &now.Holds[i], s.tells(now.Holds[i].Owner))
 	}
 	b = appendConnected(b, now.Generation)
-	// A reader forgets all selections when it connects, so they follow. They are only hints, so the list is limited.
+	// A reader discards all selections when it receives the connected frame, so the selections follow that frame.
+	// Selections are only hints, so their number is limited.
 	for i := range now.Looking[:min(len(now.Looking), maxLooks)] {
 		x := &now.Looking[i]
 		s.known[lookName(x.Owner, &x.Span)] = struct{}{}
@@ -206,8 +208,8 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 	return b, nil
 }
 
-// presenceSnapshot is the snapshot of the topic Presence. It contains every event from before it, or a later state.
-// The empty name in known skips those frames.
+// presenceSnapshot appends the snapshot of the topic Presence. The snapshot contains the effect of every earlier event,
+// so the empty name in known makes the subscriber skip the frames of those events.
 func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]byte, error) {
 	s.known, s.knownEnd = map[string]struct{}{"": {}}, time.Now().Add(-1)
 	now, err := h.source.Presence(ctx)
@@ -223,7 +225,7 @@ func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]
 // maxLooks limits the selections in a snapshot: 200 are 50 KB.
 const maxLooks = 200
 
-// lookName names one owner's look at one slot.
+// lookName returns the name in known for the selection of one slot by one owner.
 func lookName(owner holds.Owner, s *holds.Span) string {
 	return owner.String() + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
 }

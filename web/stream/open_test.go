@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestLeasesAreBounded: a stream receives its lease and ends within it, at most a tenth earlier.
+// TestLeasesAreBounded: the init frame gives the lease, and the stream ends when the lease expires or at most a tenth
+// earlier.
 func TestLeasesAreBounded(t *testing.T) {
 	for _, c := range []struct{ asked, want time.Duration }{
 		{0, DefaultLease}, {time.Minute, time.Minute}, {MaxLease, MaxLease}, {MaxLease + time.Millisecond, MaxLease},

@@ -16,8 +16,8 @@ import (
 )
 
 // TestPresenceTranscript compares the whole presence stream with testdata/stream/presence.txt: the online specialists
-// and open requests at the start, then all specialists who go online and offline, and the outcomes of requests. It
-// names no client, and contains no slot events.
+// and open requests at the start, then all specialists who go online and offline, and the outcomes of requests. The
+// stream must contain no client id and no slot events.
 func TestPresenceTranscript(t *testing.T) {
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,8 +88,9 @@ func TestPresenceTranscript(t *testing.T) {
 	})
 }
 
-// An event that was published before the snapshot, but reaches the ring after the stream has joined, is already in
-// the snapshot. Sending it again would show a session in a state that it has left.
+// TestPresenceStreamStartsAtNow: an event that was published before the snapshot, but reaches the ring after the stream
+// has joined, is already in the snapshot. If the stream sent the event as well, a page would show a session in an
+// earlier state.
 func TestPresenceStreamStartsAtNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})

@@ -22,7 +22,7 @@ import (
 	"holdfast/store"
 )
 
-// Shared by the tests of streams: a hub over a real engine, and a reader that opens a stream of it.
+// The tests of streams share this code: a hub over a real engine, and a reader that opens a stream of the hub.
 
 type streams struct {
 	t      testing.TB
@@ -66,7 +66,7 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	return s
 }
 
-// sourceOf is the engine in the form in which web passes it to the hub.
+// sourceOf returns the Source that web would build from the engine.
 func sourceOf(e *engine.Engine) Source {
 	return Source{
 		Epoch: e.Booking.Epoch, Watch: e.Booking.Watch, Concerns: e.Clinic.Concerns,
@@ -161,7 +161,7 @@ type frame struct {
 	Generation                                           uint64
 }
 
-// next reads one frame. io.EOF when the server has closed the stream.
+// next reads one frame. It returns io.EOF when the server has closed the stream.
 func (r *reader) next() (frame, error) {
 	var f frame
 	for {

@@ -9,14 +9,15 @@ import (
 
 // # One stream per client, on all nodes
 //
-// A hub ends a client's stream when the client opens another. With several nodes, each stream that has joined is
-// announced to all of them, in one order. If a hub receives the announcement of another stream of the same client
-// after the one of its own, it ends its own. A stream that was announced earlier is the older one.
+// A hub ends a client's stream when the client opens another. With several nodes, each stream is announced to all nodes
+// after it has joined. All nodes receive the announcements in the same order, and of two streams of one client, the one
+// announced first is the older one. So a hub ends its own stream of a client if it receives the announcement of that
+// stream first, and then the announcement of another stream of the same client.
 
 // announceBound limits how long an announcement can take. A stream that could not be announced stays open.
 const announceBound = time.Second
 
-// announce sends the announcement of a subscriber that has joined to all nodes.
+// announce announces the stream of a subscriber that has joined to all nodes.
 func (h *Hub) announce(ctx context.Context, s *subscriber) {
 	if h.source.Announce == nil || s.owner.IsZero() {
 		return
@@ -24,7 +25,7 @@ func (h *Hub) announce(ctx context.Context, s *subscriber) {
 	ctx, cancel := context.WithTimeout(ctx, announceBound)
 	defer cancel()
 	if err := h.source.Announce(ctx, s.owner, s.id); err != nil {
-		h.log.Warn("failed to publish a replaced live stream; an older one may stay open", "connection", s.id,
+		h.log.Warn("failed to announce that a live stream was replaced; the older stream may stay open", "connection", s.id,
 			"error", err)
 	}
 }

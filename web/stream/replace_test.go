@@ -18,7 +18,7 @@ func announced(source *Source, s **streams) {
 	}
 }
 
-// twoHubs are the hubs of two nodes on one live state.
+// twoHubs returns the hubs of two nodes that share one live state.
 func twoHubs(t *testing.T) (a, b *streams) {
 	t.Helper()
 	a = newStreams(t, Options{}, func(source *Source) { announced(source, &a) })
@@ -37,7 +37,8 @@ func twoHubs(t *testing.T) (a, b *streams) {
 	return a, b
 }
 
-// TestStreamIsReplacedFromOtherNode, and the stream that replaced it stays open.
+// TestStreamIsReplacedFromOtherNode: a client's new stream at one node ends its stream at the other node, and the new
+// stream stays open.
 func TestStreamIsReplacedFromOtherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoHubs(t)
@@ -65,7 +66,8 @@ func TestStreamIsReplacedFromOtherNode(t *testing.T) {
 	})
 }
 
-// TestConcurrentStreamsLeaveOne, whichever node each was opened at.
+// TestConcurrentStreamsLeaveOne: if a client opens streams at two nodes at the same time, exactly one of them stays
+// open.
 func TestConcurrentStreamsLeaveOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoHubs(t)

@@ -11,11 +11,11 @@ import (
 )
 
 // A ring is a log of the recent frames of one topic: bytes in chunks, numbered by their position since the ring began.
-// Written bytes never change, so a subscriber is only a position, and all subscribers receive the same bytes without a
-// copy. A ring has at most ringChunks: then it drops the oldest chunk, and a subscriber with a position in that chunk
-// has fallen off.
+// Written bytes never change, so a subscriber needs only a position, and all subscribers receive the same bytes without
+// a copy. A ring has at most ringChunks chunks. Before it adds another, it drops the oldest one, and a subscriber whose
+// position is in that chunk has fallen off the ring.
 //
-// One goroutine appends; any number read. The zero ring is empty and takes no memory.
+// One goroutine appends, and any number of goroutines read. The zero ring is empty and has no chunk.
 type ring struct {
 	mu     sync.Mutex
 	chunks []*chunk // oldest first
@@ -24,7 +24,7 @@ type ring struct {
 
 const (
 	chunkBytes = 64 << 10
-	ringChunks = 24 // 1.5 MB: some 4,000 frames, seconds of a very busy clinic
+	ringChunks = 24 // 1.5 MB: about 4,000 frames, which is several seconds of events of a very busy clinic
 )
 
 type chunk struct {
@@ -33,15 +33,15 @@ type chunk struct {
 	frames []frameMark
 }
 
-// frameMark has the end of one frame and the data that subscriber.isKnown needs.
+// frameMark contains the end of one frame and the data that subscriber.isKnown needs.
 type frameMark struct {
 	end   uint64
 	at    time.Time
-	of    string // the hold that begins, or the look that begins or ends; empty for all others
-	ended bool   // the look ends
+	of    string // the hold that begins, or the selection that begins or ends; empty for other events
+	ended bool   // the selection ends
 }
 
-// errFellOff: the bytes at this position have been overwritten.
+// errFellOff means that the ring has dropped the bytes at this position.
 var errFellOff = errors.New("overwritten in the ring buffer")
 
 // append adds one frame.
@@ -69,7 +69,7 @@ func (r *ring) append(frame []byte, ev *holds.Event) {
 	c.frames = append(c.frames, mark)
 }
 
-// tail is the position after the last frame.
+// tail returns the position after the last frame.
 func (r *ring) tail() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *ring) tail() uint64 {
 }
 
 // read returns the bytes from one position to another, or to the end of the chunk if that comes first, and the marks of
-// their frames. Both positions are ends of frames. Neither result may be changed.
+// their frames. Both positions must be ends of frames. The caller must not change the results.
 func (r *ring) read(at, until uint64) ([]byte, []frameMark, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

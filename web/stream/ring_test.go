@@ -8,7 +8,8 @@ import (
 	"weak"
 )
 
-// TestRingIsFreedWithLastSubscriber: a ring takes up to 1.5 MB, and a clinic has as many as it has types.
+// TestRingIsFreedWithLastSubscriber checks that a ring is freed when its last subscriber leaves. A ring takes up to 1.5
+// MB, and a clinic can have one for each appointment type.
 func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
@@ -37,7 +38,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 			t.Errorf("got %v, want two streams of a type and one of all types", open)
 		}
 		leaves.conn.Close()
-		event(1, stays, desk) // the next write notices readers that have left
+		event(1, stays, desk) // the next write fails for readers that have disconnected
 		runtime.GC()
 		if n := s.hub.Count(); n != 2 || chunks[0].Value() == nil {
 			t.Errorf("%d streams are open and the ring exists: %t; want 2 and their ring", n,

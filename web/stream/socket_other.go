@@ -7,9 +7,10 @@ import (
 	"syscall"
 )
 
-// rawOf returns nil: on this system a socket has no non-blocking write, so a goroutine finishes every write.
+// rawOf returns nil, because sockets have no non-blocking write on this system. A goroutine finishes every write
+// instead.
 func rawOf(net.Conn) syscall.RawConn { return nil }
 
-// writeNow and isClosed are never called without a socket.
+// writeNow and isClosed are never called, because rawOf returns no socket.
 func writeNow(syscall.RawConn, []byte) (int, error) { return 0, nil }
 func isClosed(syscall.RawConn) bool                 { return false }

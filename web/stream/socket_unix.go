@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// rawOf is the socket of a connection, or nil if it has none.
+// rawOf returns the socket of a connection, or nil if it has none.
 func rawOf(conn net.Conn) syscall.RawConn {
 	if socket, ok := conn.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
@@ -34,7 +34,7 @@ func writeNow(raw syscall.RawConn, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// isClosed reports whether the other side of a socket has closed it.
+// isClosed reports whether the peer has closed a socket.
 func isClosed(raw syscall.RawConn) bool {
 	closed := false
 	err := raw.Read(func(fd uintptr) bool {

@@ -7,21 +7,21 @@
 //	holds.Watch ─► follow ─► append: one frame, into the ring of each topic it concerns
 //	                   └───► sweep:  each subscriber of those rings receives its missing frames
 //
-// A topic is what a page follows: one appointment type, AllTypes for the desk, or Presence. It has a ring and the
-// list of its subscribers. A ring is a log of bytes, and a subscriber is a position in it. So the hub encodes an
+// A topic is what a page subscribes to: one appointment type, AllTypes for the desk, or Presence. It has a ring and the
+// list of its subscribers. A ring is a log of bytes, and each subscriber has a position in it. So the hub encodes an
 // event once and sends the same bytes to all subscribers. The busier the server is, the more events each write
-// carries.
+// contains.
 //
 // A subscriber costs no goroutine, no timer and no buffer: the hub takes its connection over from the HTTP server
 // (Open) and writes to it without waiting. If a write would block, a goroutine finishes it under a deadline, and
-// sweeps skip that subscriber in the meantime. No other reader waits for a slow one. A reader that falls off its ring
-// is ended with send-failed.
+// sweeps skip that subscriber in the meantime. No other reader waits for a slow one. If a reader falls so far behind
+// that its ring has dropped frames that it needs, its stream ends with send-failed.
 //
-// # No event is lost or doubled
+// # No event is lost or sent twice
 //
-// Open joins the topic first, takes the snapshot second, and starts writing third. An event between joining and the
-// snapshot is in both. So the subscriber remembers the holds and selections of its snapshot (known) and skips their
-// frames until events are later than the snapshot.
+// Open first joins the topic, then takes the snapshot, and then starts to write. An event between joining and the
+// snapshot is in both the ring and the snapshot. So the subscriber remembers the holds and selections of its snapshot
+// (known) and skips their frames until events are later than the snapshot.
 //
 // # Ownership
 //
@@ -31,14 +31,14 @@
 //   - subscriber.mu guards data from other goroutines: frames for this subscriber, and how the stream is to end.
 //   - ring.mu guards the list of chunks. Bytes in a chunk never change, so they are written without a lock.
 //
-// A topic and its ring live as long as they have a subscriber.
+// The hub deletes a topic and its ring when the last subscriber leaves.
 //
 // # The end
 //
-// Unless the connection is lost, a stream ends with a frame that gives the reason (endReason). end writes the pending
-// frames first and then that frame. A stream that was opened with a credential ends with the credential (Guard). drop
-// closes a connection at once. When Run's context ends, Run ends all streams and waits for their last frames, at most
-// Options.Drain.
+// Unless the connection is lost, the last frame of a stream gives the reason for its end (endReason). end writes the
+// pending frames first and then that frame. A stream that was opened with a credential also ends when the credential is
+// revoked or expires (Guard). drop closes a connection at once. When Run's context ends, Run ends all streams and waits
+// up to Options.Drain for their last frames.
 package stream
 
 import (
@@ -53,17 +53,17 @@ type Source struct {
 	Epoch func() string
 	// Watch follows every event from now on.
 	Watch func(context.Context) (holds.Watch, error)
-	// Concerns lists the appointment types whose subscribers an event is for.
+	// Concerns lists the appointment types whose subscribers receive an event.
 	Concerns func(*holds.Event) []string
-	// Affects lists the other types whose slots an event changes because they share something with it, and their
-	// generation. Their subscribers list again. If nil, there are none.
+	// Affects lists the other types whose slots an event changes because they share a resource with it, and their
+	// generation. Their subscribers list the slots again. Nil means that there are no such types.
 	Affects func(*holds.Event) (appointmentTypeIDs []string, generation uint64)
 	// Slots returns the current state of one appointment type, or of all for the empty id.
 	Slots func(ctx context.Context, appointmentTypeID string) (Snapshot, error)
 	// Presence returns the online specialists and the open sessions.
 	Presence func(context.Context) (Snapshot, error)
-	// Announce publishes a holds.EventStream, so that the hub of another node ends the stream that the client had
-	// there. If nil, there is no other node.
+	// Announce publishes a holds.EventStream, so that the hub of another node ends the client's stream there. Nil means
+	// that there is only one node.
 	Announce func(ctx context.Context, owner holds.Owner, connectionID string) error
 }
 
@@ -72,5 +72,5 @@ type Snapshot struct {
 	Generation uint64 // of the slots, read before the rest
 	Holds      []holds.Hold
 	Looking    []holds.Selection
-	Presence   []holds.Event // EventPresence and EventSession, as if they had just happened
+	Presence   []holds.Event // EventPresence and EventSession, like live events
 }

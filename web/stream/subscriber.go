@@ -8,27 +8,27 @@ import (
 	"holdfast/holds"
 )
 
-// subscriber is one open stream: a connection, a position in the ring of its topic, and the few frames for this
-// subscriber alone.
+// subscriber is one open stream: a connection, a position in the ring of its topic, and the few frames that only this
+// subscriber receives.
 type subscriber struct {
 	id              string         // connection id
-	client          holds.ClientID // the client's secret, returned to that client alone
+	client          holds.ClientID // the client's secret, sent only to that client
 	owner           holds.Owner
 	lease           time.Duration
 	leaseEnds       time.Time
-	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
+	pinged, checked time.Time // used only by Hub.maintain once the subscriber has joined
 	conn            conn
 	guard           *Guard    // if nil, the stream is public
 	stands          bool      // the guard has confirmed the credential; this and until are used only by Hub.watchGuards
-	until           time.Time // when the guard is checked again; zero means at a Recheck
+	until           time.Time // when the guard is checked again; zero means only at a Recheck
 	topic           *topic
 	announced       bool // this hub has received its own announcement; guarded by Hub.mu
 
-	writing atomic.Bool // the goroutine that set it owns the writing side of conn, and the next three fields
+	writing atomic.Bool // the goroutine that set it owns the writing side of conn, at, known and knownEnd
 	asked   atomic.Bool // another goroutine requested a flush during a write
 
 	at       uint64              // position in the ring
-	known    map[string]struct{} // holds and looks in the snapshot; nil once events are later than it
+	known    map[string]struct{} // holds and selections in the snapshot; nil once events are later than it
 	knownEnd time.Time           // when the snapshot was complete
 
 	mu      sync.Mutex
@@ -38,7 +38,8 @@ type subscriber struct {
 	endSent bool
 }
 
-// tells returns the client that an event should name: the subscriber's own, or none.
+// tells returns the client id for an event of this owner: the subscriber's own, or empty if the owner is another
+// client.
 func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
 	if owner.Is(s.owner) {
 		return s.client
@@ -46,13 +47,13 @@ func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
 	return ""
 }
 
-// patch replaces one frame of the ring for the client to whom the event belongs.
+// patch replaces one frame of the ring for the client that owns the event.
 type patch struct {
 	at    uint64
 	frame []byte
 }
 
-// add queues a frame for this subscriber alone.
+// add queues a frame that only this subscriber receives.
 func (s *subscriber) add(frame []byte) {
 	s.mu.Lock()
 	if s.ending == "" {
@@ -61,14 +62,14 @@ func (s *subscriber) add(frame []byte) {
 	s.mu.Unlock()
 }
 
-// patch gives the subscriber its own form of the frame that is about to be added to its ring at a position.
+// patch stores the subscriber's own form of the frame that is about to be added to its ring at a position.
 func (s *subscriber) patch(at uint64, frame []byte) {
 	s.mu.Lock()
 	s.patches = append(s.patches, patch{at, frame})
 	s.mu.Unlock()
 }
 
-// setEnd decides how the stream ends. The first reason counts.
+// setEnd sets the reason for the end of the stream and reports whether it did. Only the first reason counts.
 func (s *subscriber) setEnd(reason endReason) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,21 +80,21 @@ func (s *subscriber) setEnd(reason endReason) bool {
 	return true
 }
 
-// ended reports whether next has handed out the end frame, and the reason in it.
+// ended returns the reason for the end of the stream and reports whether next has returned the end frame.
 func (s *subscriber) ended() (reason endReason, sent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ending, s.endSent
 }
 
-// next returns the next bytes to write and moves past them: new frames of the ring, then the subscriber's own frames,
-// then its end; nil if there are none. The bytes are valid until the next call. A subscriber that has fallen off its
-// ring gets its end instead. Only the owner of writing may call next.
+// next returns the next bytes to write and advances past them: new frames of the ring, then the subscriber's own
+// frames, then the end frame. It returns nil if there are none. The bytes are valid until the next call. A subscriber
+// that has fallen off its ring receives the end frame instead. Only the owner of writing may call next.
 func (s *subscriber) next() []byte {
 	if _, sent := s.ended(); sent {
 		return nil
 	}
-	until := s.topic.ring.tail() // patches of all that is before it are in place
+	until := s.topic.ring.tail() // all patches of frames before it are in place
 	for s.at < until {
 		b, err := s.nextOfRing(until)
 		if err != nil {
@@ -115,8 +116,8 @@ func (s *subscriber) next() []byte {
 	return b
 }
 
-// nextOfRing returns the rest of the current chunk before a position, in most cases the shared bytes themselves. It
-// is empty if every frame there was skipped.
+// nextOfRing returns the rest of the current chunk up to a position, in most cases the shared bytes themselves. The
+// result is empty if every frame there was skipped.
 func (s *subscriber) nextOfRing(until uint64) ([]byte, error) {
 	s.mu.Lock()
 	plain := s.known == nil && len(s.patches) == 0

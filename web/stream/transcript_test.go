@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// TestStreamTranscripts compares whole streams with testdata/stream: the frames that one visitor reads while others
-// act. Ids that differ in each run are replaced by their order of appearance.
+// TestStreamTranscripts compares whole streams with testdata/stream. Each is the frames that one visitor reads while
+// other clients act. Ids that differ in each run are replaced by numbers in their order of appearance.
 func TestStreamTranscripts(t *testing.T) {
 	ctx := context.Background()
 	scripts := map[string]func(*streams, *reader){

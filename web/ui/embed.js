@@ -1,12 +1,11 @@
 // Puts the booking page into another website, in one of two ways.
 //
-// Where the script tag is:
+// At the position of the script tag:
 //   <script src="https://book.example.org/embed.js" data-type="checkup" data-lang="de" data-theme="light" async></script>
-// The position of the element; attributes can change, and events notify the site:
+// At the position of the element. Its attributes can change, and its events notify the site:
 //   <script src="https://book.example.org/embed.js" data-element async></script>
 //   <holdfast-booking type="checkup" lang="de" theme="light"></holdfast-booking>
-// The element dispatches "height" (detail: pixels) and "booked" (no detail). The site receives no other
-// information.
+// The element dispatches "height" (detail: pixels) and "booked" (no detail). The site receives no other information.
 ;(function () {
   'use strict'
   /** @type {any} */

@@ -1,4 +1,5 @@
-// The Go client at work: it listens, holds the next free time, books it, and cancels it again.
+// Command example shows how to use the Go client. It reads a live stream, holds the next free time, books it, and
+// cancels the appointment.
 //
 //	HOLDFAST_URL=http://127.0.0.1:8788 HOLDFAST_KEY=hfk_… go run ./example checkup
 package main

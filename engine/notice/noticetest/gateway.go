@@ -18,8 +18,8 @@ type Text struct {
 	Body     string
 }
 
-// Gateway is an SMS gateway for tests. It accepts forms and JSON with the fields to and text, in any case; Twilio's
-// Body is the text. It sends nothing.
+// Gateway is an SMS gateway for tests. It accepts forms and JSON with the fields to and text, in upper or lower case.
+// Twilio's Body is the text. It does not send anything.
 type Gateway struct {
 	URL string
 
@@ -38,15 +38,15 @@ func NewGateway(t testing.TB) *Gateway {
 	return g
 }
 
-// Answer sets the answer to the following messages. With the status 0, the gateway closes the connection after it has
-// received the message.
+// Answer sets the response to the following messages. If the status is 0, the gateway closes the connection after it
+// has received the message.
 func (g *Gateway) Answer(answer func(Text) (status int, body string)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answer = answer
 }
 
-// Texts returns the messages so far, oldest first.
+// Texts returns the messages received so far, oldest first.
 func (g *Gateway) Texts() []Text {
 	g.mu.Lock()
 	defer g.mu.Unlock()

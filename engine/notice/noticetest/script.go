@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Script is a mail server for tests that can encrypt and require a password. The zero value takes every message,
+// Script is a mail server for tests that can encrypt and require a password. The zero value accepts every message,
 // unencrypted.
 type Script struct {
 	Address     string            // host:port; empty means a free port of 127.0.0.1
@@ -115,7 +115,7 @@ func (s *Script) talk(conn net.Conn) {
 	}
 }
 
-// reply returns the answer of a mail server to a command.
+// reply returns a mail server's response to a command.
 func (s *Script) reply(word string, lines *bufio.Scanner, encrypted, known *bool) string {
 	switch word {
 	case "EHLO":

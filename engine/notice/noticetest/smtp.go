@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// MailServer serves SMTP on loopback until the test ends, and returns its host:port. It answers each RCPT line with
+// MailServer serves SMTP on loopback until the test ends, and returns its host:port. It responds to each RCPT line with
 // the result of recipient, such as "250 ok", and accepts every other command.
 func MailServer(t testing.TB, recipient func(line string) string) string {
 	t.Helper()
 	return MailServerAt(t, "127.0.0.1:0", recipient)
 }
 
-// MailServerAt is MailServer at an address that the test has chosen.
+// MailServerAt is MailServer at an address chosen by the test.
 func MailServerAt(t testing.TB, address string, recipient func(line string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", address)

@@ -1,5 +1,5 @@
-// Package openidtest is an identity provider for tests. It implements OpenID Connect over TLS and signs with real
-// keys. The test chooses who is signed in, and can make the provider lie.
+// Package openidtest is an identity provider for tests. It implements OpenID Connect over TLS and signs with real keys.
+// The test chooses who is signed in, and can make the provider return false data.
 package openidtest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// Provider is an identity provider. Change its fields with Do while it serves.
+// Provider is an identity provider. While it is serving, change its fields only with Do.
 type Provider struct {
 	Issuer           string
 	Roots            *x509.CertPool
@@ -104,7 +104,7 @@ func (p *Provider) Do(change func(*Provider)) {
 // Rotate makes the provider sign with a new key from now on, and withdraws the previous keys.
 func (p *Provider) Rotate(k *Key) { p.Do(func(p *Provider) { p.keys = []*Key{k} }) }
 
-// Follow opens the address of a sign-in as a browser does, and returns the address to which it is redirected.
+// Follow opens a sign-in address the way a browser does, and returns the address to which it is redirected.
 func (p *Provider) Follow(t testing.TB, address string) *url.URL {
 	t.Helper()
 	calls := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Roots}}

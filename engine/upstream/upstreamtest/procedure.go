@@ -11,7 +11,7 @@ import (
 
 const defaultDelay = 30 * time.Second
 
-// reply is the answer to a request: records under Success, or an ErrorMessage under Error.
+// reply is the response to a request: records under Success, or an ErrorMessage under Error.
 type reply struct {
 	outcome Outcome
 	delay   time.Duration
@@ -243,8 +243,8 @@ func (s *Server) list(patient string) reply {
 	return out
 }
 
-// lookUp lists the patients of a name like "Last, First". Like the real systems it matches parts of names, and
-// returns neither telephone number nor email address.
+// lookUp lists the patients with a name like "Last, First". Like the real systems, it matches parts of names, and
+// returns neither a telephone number nor an email address.
 func (s *Server) lookUp(filter string) reply {
 	out := reply{records: [][]field{}}
 	last, first, _ := strings.Cut(strings.ToLower(filter), ",")
@@ -260,7 +260,7 @@ func (s *Server) lookUp(filter string) reply {
 	return out
 }
 
-// information returns all data of one patient.
+// information returns all data about one patient.
 func (s *Server) information(guid string) reply {
 	for _, p := range s.charts {
 		if p.GUID == guid {
@@ -322,7 +322,7 @@ func (c Column) length() int {
 	return c.Minutes
 }
 
-// starts returns the starts of the column's intervals in [from, to], in zone.
+// starts returns the start times of the column's intervals in [from, to], in zone.
 func (c Column) starts(from, to time.Time, zone *time.Location) []time.Time {
 	if c.FromHour == 0 && c.ToHour == 0 {
 		c.FromHour, c.ToHour = 9, 17

@@ -130,7 +130,7 @@ func TestOpenings(t *testing.T) {
 	if again := get(day); len(again) != 9 || again[0].Start.Equal(n.Start) {
 		t.Errorf("after the first was booked: got %d openings, want 9 without it", len(again))
 	}
-	// After a clock change, the hours are still wall-clock hours.
+	// After a clock change, the hours are still in local time.
 	summer := time.Date(2026, 3, 9, 0, 0, 0, 0, zone)
 	if got := get(upstream.Openings{From: summer, To: summer.AddDate(0, 0, 1)}); upstream.FormatTime(got[0].Start,
 		zone) != "03/09/2026 09:00 AM" {

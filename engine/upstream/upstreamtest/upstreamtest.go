@@ -1,7 +1,7 @@
 // Package upstreamtest is a fake practice-management system for tests. It serves the XML API of package upstream and
 // follows a script of outcomes: refusals, limits, replies that are lost before or after the write, late writes,
-// garbage. It counts, so that a test can find out which appointments were booked twice or not at all. `holdfast demo`
-// uses it too, limited to a few writes a minute.
+// garbage. It counts writes, so that a test can find out which appointments were booked twice or not at all. `holdfast
+// demo` uses it too, limited to a few writes a minute.
 //
 // A Server is an http.Handler, to serve on a port, and an http.RoundTripper, to call without a network, which works
 // inside a testing/synctest bubble. It starts no goroutines and reads the time with time.Now.
@@ -41,11 +41,11 @@ const (
 	ServerError    Outcome = "server_error"     // HTTP 500
 )
 
-// Step is one line of a script.
+// Step is one line in a script.
 type Step struct {
 	Procedure string // empty means SetAppointment
 	Outcome   Outcome
-	// Delay is the wait before the answer, or with Late before the write. Zero means 30 s for Slow and Late.
+	// Delay is the wait before the response or, with Late, before the write. Zero means 30 s for Slow and Late.
 	Delay time.Duration
 	// Applied: Half, Garbage, WrongRoot and ServerError write anyway.
 	Applied bool
@@ -55,18 +55,18 @@ type Step struct {
 type Options struct {
 	ClientID, User, Password string         // the required credentials; empty accepts any
 	Zone                     *time.Location // of the clinic; nil means UTC
-	// WritesPerMinute is the maximum number of SetAppointment calls in any 60 s. The Server answers the others with
-	// Too many requests, and they use no line of the script. Zero means no limit.
+	// WritesPerMinute is the maximum number of SetAppointment calls in any 60 s. The Server responds to the rest with
+	// Too many requests, and they use up no line of the script. Zero means no limit.
 	WritesPerMinute int
 	Patients        []string // GUIDs of the existing patients; nil means that every patient exists
-	// NoLookup: the vendor does not offer a look-up of patients.
+	// NoLookup: the vendor does not offer a patient look-up.
 	NoLookup bool
-	// RefuseTaken: an appointment that overlaps another one of its column is refused.
+	// RefuseTaken: an appointment that overlaps another one in its column is refused.
 	RefuseTaken bool
 	Columns     []Column
 	ExtraDays   int // how many days GetOnlineReservations lists before and after the requested dates
-	// Decide chooses the step of a call if the script has no line for it; nil means OK. Calls of Decide do not
-	// overlap, and it must not call the Server.
+	// Decide chooses the step of a call if the script has no line for it; nil means OK. Calls to Decide do not overlap,
+	// and it must not call the Server.
 	Decide func(Call) Step
 }
 
@@ -102,7 +102,7 @@ type Appointment struct {
 	Cancelled           bool
 }
 
-// Score has the counts that a test checks at its end.
+// Score holds the counts that a test checks when it finishes.
 type Score struct {
 	Writes       int           // SetAppointment calls that arrived, refused ones included
 	RateLimited  int           // those that were answered with "Too many requests"
@@ -150,7 +150,7 @@ func New(o Options) *Server {
 // Client returns an http.Client that calls the Server without a network.
 func (s *Server) Client() *http.Client { return &http.Client{Transport: s} }
 
-// Script appends lines. One call of its procedure uses up a line.
+// Script appends steps to the script. Each call of a step's procedure uses up one step.
 func (s *Server) Script(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *Server) Script(steps ...Step) {
 	}
 }
 
-// Outcomes is Script for SetAppointment calls that need only the outcome.
+// Outcomes is like Script, for SetAppointment calls that need only the outcome.
 func (s *Server) Outcomes(outcomes ...Outcome) {
 	for _, outcome := range outcomes {
 		s.Script(Step{Outcome: outcome})
@@ -282,8 +282,8 @@ func (s *Server) settle(now time.Time) {
 	})
 }
 
-// hold stores an appointment. The index spares a simulation of a hundred thousand appointments a search through all
-// of them.
+// hold stores an appointment. The index saves a simulation of a hundred thousand appointments from searching all of
+// them.
 func (s *Server) hold(a Appointment) {
 	for _, guid := range []string{a.GUID, a.PatientGUID, a.ScheduleColumnGUID} {
 		s.index[guid] = append(s.index[guid], len(s.appointments))
@@ -291,7 +291,7 @@ func (s *Server) hold(a Appointment) {
 	s.appointments = append(s.appointments, a)
 }
 
-// guid creates the next GUID, recognisable as one of this package.
+// guid creates the next GUID, recognisable as one from this package.
 func (s *Server) guid() string {
 	s.made++
 	return fmt.Sprintf("fa4e0000-0000-4000-8000-%012x", s.made)

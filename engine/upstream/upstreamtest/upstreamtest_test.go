@@ -43,7 +43,7 @@ func wanted(t *testing.T) upstream.NewAppointment {
 	}
 }
 
-// overNetwork and inProcess are the two ways to call one Server.
+// overNetwork and inProcess are the two ways to call a Server.
 func overNetwork(t *testing.T, s *upstreamtest.Server) *upstream.Client {
 	t.Helper()
 	server := httptest.NewUnstartedServer(s)
@@ -137,8 +137,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Inside a bubble: a timeout, an answer that arrives late, a write that arrives long after the
-// connection was cut.
+// Inside a bubble: a timeout, a response that arrives late, a write that arrives long after the connection was cut.
 func TestTimeInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Zone: newYork(t)})

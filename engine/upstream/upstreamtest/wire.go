@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// request is a GetDataRequest. Its XML is defined here a second time, so that the fake does not share an error of the
-// client.
+// request is a GetDataRequest. Its XML is defined here a second time, so that the fake does not share the client's
+// mistakes.
 type request struct {
 	XMLName    xml.Name `xml:"http://schemas.practica.ws/cloud9/partners/ GetDataRequest"`
 	ClientID   string
@@ -44,7 +44,7 @@ func (r request) value(names ...string) string {
 // guid returns a GUID parameter in canonical spelling.
 func (r request) guid(names ...string) string { return upstream.CanonicalGUID(r.value(names...)) }
 
-// wire is an answer in the form in which it is sent.
+// wire is a response in the form in which it is sent.
 type wire struct {
 	status int
 	kind   string // Content-Type
@@ -52,8 +52,8 @@ type wire struct {
 	cut    int // the connection is cut after this many bytes; -1 if not
 }
 
-// receive reads one request, executes it, and waits as long as the script requires. The error is that of the
-// context: the caller has left.
+// receive reads one request, executes it, and waits as long as the script requires. The error is the context's: the
+// caller has gone away.
 func (s *Server) receive(ctx context.Context, method, kind string, body io.Reader) (wire, error) {
 	if method != http.MethodPost || !strings.HasPrefix(kind, "application/xml") {
 		return wire{status: http.StatusMethodNotAllowed, kind: "text/html",
@@ -125,7 +125,7 @@ func (out reply) xml() []byte {
 	return b.Bytes()
 }
 
-// ServeHTTP answers over a network.
+// ServeHTTP responds over a network.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out, err := s.receive(r.Context(), r.Method, r.Header.Get("Content-Type"), r.Body)
 	if err != nil || out.cut == 0 {
@@ -142,7 +142,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.body)
 }
 
-// RoundTrip answers without a network, with the errors a network would give.
+// RoundTrip responds without a network, with the errors that a network would return.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer r.Body.Close()
 	if err := r.Context().Err(); err != nil {

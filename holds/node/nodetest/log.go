@@ -39,7 +39,7 @@ func (l *Log) Count(message string) int {
 	return strings.Count(l.text.String(), `msg="`+message)
 }
 
-// Await waits until a message was logged at least the given number of times, and fails after a minute.
+// Await waits until a message has been logged at least the given number of times. It fails after a minute.
 func (l *Log) Await(t testing.TB, message string, times int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -1,4 +1,4 @@
-// Package nodetest helps to test backends that use a socket: it loses requests and answers in transit.
+// Package nodetest helps to test backends that use a socket: it loses requests and responses in transit.
 package nodetest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Proxy connects clients to a server and loses the requests and answers that the test selects.
+// Proxy connects clients to a server and loses the requests and responses that the test selects.
 type Proxy struct {
 	listener net.Listener
 	server   string
@@ -53,8 +53,8 @@ func Start(t testing.TB, listen, server string) *Proxy {
 	return p
 }
 
-// LoseReplyTo loses the answer to the next request that contains text, and all later answers on that connection. The
-// server executes the request.
+// LoseReplyTo loses the response to the next request that contains text, and all later responses on that connection.
+// The server executes the request.
 func (p *Proxy) LoseReplyTo(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +91,8 @@ func (p *Proxy) Away(away bool) {
 	}
 }
 
-// Mute passes every request on and loses every answer, until Mute is called with false. That call breaks all
-// connections, because answers are missing on them.
+// Mute passes every request on and loses every response, until Mute is called with false. That call breaks all
+// connections, because responses are missing on them.
 func (p *Proxy) Mute(mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,21 +101,21 @@ func (p *Proxy) Mute(mute bool) {
 	}
 }
 
-// Delay delays every answer by late, in order. Zero ends the delay for answers that the proxy has not received yet.
+// Delay delays every response by late, in order. Zero ends the delay for responses that the proxy has not received yet.
 func (p *Proxy) Delay(late time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.late = late
 }
 
-// LoseEvery loses every nth answer and cuts its connection. Zero ends it.
+// LoseEvery loses every nth response and cuts its connection. Zero turns this off.
 func (p *Proxy) LoseEvery(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nth = n
 }
 
-// passes returns whether and when an answer passes, or whether the connection is cut instead.
+// passes returns whether and when a response passes, or whether the connection is cut instead.
 func (p *Proxy) passes() (ok, cut bool, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +213,7 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 }
 
-// answer is on its way to a client and arrives at the instant at.
+// answer is a response on its way to a client; it arrives at the instant at.
 type answer struct {
 	bytes []byte
 	at    time.Time

@@ -2,12 +2,10 @@ package nodetest
 
 import "time"
 
-// nap is the unit in which Took counts.
+// nap is the unit that Took counts in.
 const nap = 5 * time.Millisecond
 
-// Took runs a call and returns how long it took, measured in the time during which this process could run. Another
-// goroutine takes naps during the call, and Took counts each nap at its nominal length. A call that waits for a
-// missing answer waits through all naps. A process that a busy machine does not schedule takes none.
+// takes reports whether a request contains one of these texts. If so, it removes that text from the list.
 func Took(call func()) time.Duration {
 	over, naps := make(chan struct{}), make(chan int)
 	go func() {

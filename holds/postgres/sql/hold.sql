@@ -1,6 +1,7 @@
--- holds_booked reports whether a confirmed appointment conflicts with a span and a seat, under the predicate of the guarantee. It does
--- not count the appointments in moving. Until the store has made its tables, nothing is booked. It is VOLATILE, so that it sees every
--- appointment that was committed before it began: a booking ends its hold after its commit, so a claim finds one of the two.
+-- holds_booked reports whether a confirmed appointment conflicts with a span and a seat, under the predicate of the
+-- guarantee. It does not count the appointments in moving. It returns false until the store has created its tables. It
+-- is VOLATILE, so that it sees every appointment that was committed before the call. A booking ends its hold after its
+-- commit, so a claim finds either the hold or the appointment.
 CREATE OR REPLACE FUNCTION holds_booked(kind text, whom text, s bigint, e bigint, bs bigint, be bigint, chosen integer, moving text[])
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -18,21 +19,21 @@ BEGIN
         AND NOT (a.appointment_type_id = kind AND a.slot_start = s AND a.slot_end = e AND a.seat <> chosen));
 END $$;
 
--- holds_claim takes a span for one client, or says who is in the way: see holds.Table.Claim.
+-- holds_claim claims a span for one client, or returns the conflict: see holds.Table.Claim.
 --
 -- made      id of the hold, if there will be a new one; also names this call
 -- own       owner
 -- kind, whom  appointment type and specialist
 -- s, e, bs, be  slot and busy interval
--- ttl, longest  time to live and longest life, milliseconds
+-- ttl, longest  time to live and maximum lifetime, milliseconds
 -- quota     0 for none
--- displace  whether what is not pinned gives way
--- doubt     whether somebody can say if a pinned hold that lapsed was booked
--- seats     to try, in order
--- needs     groups of resources of which one each is taken, to try in order: a JSON list of lists
--- moving    ids of the appointments that the claim moves; their own time is not taken for it
+-- displace  true to displace unpinned holds
+-- doubt     whether a node can report if an expired pinned hold was booked
+-- seats     seats to try, in order
+-- needs     groups of resources, of which the claim takes one each, in the order to try: a JSON list of lists
+-- moving    ids of the appointments that the claim moves; their own time does not conflict with it
 --
--- word is 'ok' with the hold, 'held' with the latest deadline in the way, 'taken' or 'quota'.
+-- word is 'ok' with the hold, 'held' with the latest conflicting deadline, 'taken' or 'quota'.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
     longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, moving text[], OUT word text, OUT until bigint, OUT hold json)
 LANGUAGE plpgsql AS $$
@@ -52,7 +53,7 @@ BEGIN
     PERFORM holds_lock(1, own);
     PERFORM holds_lock_all(2, wanted || whom);
     at := holds_clock();
-    -- What has lapsed ends first, so that events come in the order of their effect.
+    -- End expired holds first, so that events have the order of their effect.
     FOR h IN
         WITH lapsed AS (DELETE FROM holds_live WHERE (specialist_id = whom OR resources <> '{}' AND resources && wanted) AND deadline <= at RETURNING *)
         SELECT * FROM lapsed ORDER BY deadline
@@ -67,12 +68,12 @@ BEGIN
         word := 'ok'; hold := holds_json(h);
         RETURN;
     END IF;
-    IF displace THEN -- a pin comes before this or after it
+    IF displace THEN -- lock these holds, so that none is pinned while this call displaces it
         PERFORM 1 FROM holds_live o WHERE (o.specialist_id = whom OR o.resources <> '{}' AND o.resources && wanted)
             AND o.busy_start < be AND bs < o.busy_end ORDER BY id FOR UPDATE;
     END IF;
     LOOP
-        -- A seat that nobody holds is taken before one that somebody has to give up.
+        -- Prefer a seat without a hold to a seat whose hold this claim would displace.
         SELECT u.seat INTO chosen FROM unnest(seats) WITH ORDINALITY AS u(seat, place)
             WHERE NOT EXISTS (SELECT 1 FROM holds_live o
                 WHERE o.specialist_id = whom AND o.deadline > at
@@ -93,12 +94,12 @@ BEGIN
             WHERE o.specialist_id = whom AND o.deadline > at AND (o.pinned_until > 0 OR NOT displace)
             AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
             AND (o.seat = ANY (seats) OR NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e));
-        IF until IS NOT NULL THEN -- or it ended between the two questions
+        IF until IS NOT NULL THEN -- otherwise the conflicting hold ended between the two queries: try again
             word := 'held';
             RETURN;
         END IF;
     END LOOP;
-    -- After the holds, not before: a booking that ends its hold in between has committed.
+    -- Check booked time after the holds: a booking that has ended its hold in between is committed.
     WHILE holds_booked(kind, whom, s, e, bs, be, chosen, moving) LOOP
         free := array_remove(free, chosen);
         chosen := NULL;
@@ -115,7 +116,7 @@ BEGIN
         END IF;
     END LOOP;
     FOR grp IN SELECT json_array_elements(needs) LOOP
-        -- A resource that nobody holds is taken before one that somebody has to give up, and none twice.
+        -- Prefer a resource without a hold to one whose hold this claim would displace. Take no resource twice.
         LOOP
             SELECT u.r INTO pick FROM json_array_elements_text(grp) WITH ORDINALITY AS u(r, place)
                 WHERE u.r <> ALL (taken) AND NOT EXISTS (SELECT 1 FROM holds_taking(u.r, s, e, bs, be, at)) ORDER BY u.place LIMIT 1;
@@ -171,7 +172,7 @@ BEGIN
     word := 'ok'; hold := holds_json(h);
 END $$;
 
--- For programs of version 8, whose claims name no appointments to move and have no word for booked time.
+-- For programs of version 8, whose claims have no appointments to move and no word for booked time.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
     longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, OUT word text, OUT until bigint, OUT hold json)
 LANGUAGE sql AS $$
@@ -186,8 +187,8 @@ LANGUAGE sql AS $$
     SELECT c.word, c.until, c.hold FROM holds_claim(made, own, kind, whom, s, e, bs, be, ttl, longest, quota, displace, doubt, seats, '[]'::json) AS c
 $$;
 
--- holds_find returns a live hold of an owner and keeps it as it is until the transaction ends; or says why not. at is the instant
--- at which it was found.
+-- holds_find returns a live hold of an owner and locks it until the transaction ends. Otherwise why is the reason. at is
+-- the time of the search.
 CREATE OR REPLACE FUNCTION holds_find(which text, own text, OUT why text, OUT at bigint, OUT h holds_live) LANGUAGE plpgsql AS $$
 BEGIN
     SELECT * INTO h FROM holds_live WHERE id = which FOR UPDATE;
@@ -199,7 +200,7 @@ BEGIN
     END IF;
 END $$;
 
--- holds_extend lets a hold live on: see holds.Table.Extend. word is 'ok' with the hold, 'not found', 'not owner' or 'restarts'.
+-- holds_extend extends a hold: see holds.Table.Extend. word is 'ok' with the hold, 'not found', 'not owner' or 'restarts'.
 CREATE OR REPLACE FUNCTION holds_extend(which text, own text, this text, ttl bigint, restart boolean, most integer, OUT word text, OUT hold json)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -226,8 +227,8 @@ BEGIN
     word := 'ok'; hold := holds_json(h);
 END $$;
 
--- holds_pin keeps a hold while its booking is written, or ends that: see holds.Table.Pin and Unpin. ms is how long to pin at least,
--- or the grace after it. word is 'ok' with the hold, 'not found' or 'not owner'.
+-- holds_pin pins a hold while its booking is written, or unpins it: see holds.Table.Pin and Unpin. ms is the minimum
+-- duration of the pin, or the grace after it. word is 'ok' with the hold, 'not found' or 'not owner'.
 CREATE OR REPLACE FUNCTION holds_pin(which text, own text, this text, pin boolean, ms bigint, OUT word text, OUT hold json)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -246,8 +247,8 @@ BEGIN
     word := 'ok'; hold := holds_json(h);
 END $$;
 
--- holds_finish ends a hold at the wish of its owner: see holds.Table.Confirm and Release. remember is for how long it is kept that
--- this call did it, milliseconds. word is 'ok', 'not found' or 'not owner'.
+-- holds_finish ends a hold for its owner: see holds.Table.Confirm and Release. remember is how long to remember this
+-- call, for repeats, in milliseconds. word is 'ok', 'not found' or 'not owner'.
 CREATE OR REPLACE FUNCTION holds_finish(which text, own text, this text, kind text, reason text, remember bigint, OUT word text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -265,7 +266,8 @@ BEGIN
     word := 'ok';
 END $$;
 
--- holds_transfer gives a hold to another owner: see holds.Table.Transfer. word is 'ok' with the hold, 'not found' or 'not owner'.
+-- holds_transfer assigns a hold to another owner: see holds.Table.Transfer. word is 'ok' with the hold, 'not found' or
+-- 'not owner'.
 CREATE OR REPLACE FUNCTION holds_transfer(which text, own text, this text, dest text, ttl bigint, longest bigint, OUT word text, OUT hold json)
 LANGUAGE plpgsql AS $$
 DECLARE

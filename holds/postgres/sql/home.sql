@@ -1,12 +1,12 @@
--- Where the live state of all nodes is: see holds.Decisions. The row outlives a crash, and the epoch never goes back.
+-- The home of the live state of all nodes: see holds.Decisions. The row survives a crash, and the epoch never decreases.
 CREATE TABLE IF NOT EXISTS holds_home (
     one    boolean NOT NULL PRIMARY KEY DEFAULT true CHECK (one),
     epoch  bigint  NOT NULL,
     home   text    NOT NULL,
     open   boolean NOT NULL,
     before bigint  NOT NULL,               -- the epoch under which the state was last open
-    source text    NOT NULL,               -- and its home then
-    sealed boolean NOT NULL DEFAULT false  -- what fills this home is all there was, and nothing is added to it
+    source text    NOT NULL,               -- the home under that epoch
+    sealed boolean NOT NULL DEFAULT false  -- the state for this home is complete, and nodes add nothing more
 );
 
 -- The epoch for which this server was opened as the home. A crash empties the table, like the tables of the live state.
@@ -20,7 +20,7 @@ BEGIN
     END IF;
 END $$;
 
--- The leases of the nodes. A crash empties the table; a node counts the others only a while after its own lease is new.
+-- The leases of the nodes. A crash empties the table, so a node with a new lease waits before it counts the others.
 CREATE UNLOGGED TABLE IF NOT EXISTS holds_nodes (
     node      text COLLATE "C" NOT NULL PRIMARY KEY,
     beat      bigint  NOT NULL,
@@ -28,10 +28,11 @@ CREATE UNLOGGED TABLE IF NOT EXISTS holds_nodes (
     reaches   boolean NOT NULL
 );
 
--- holds_under returns its argument in a transaction that runs under an epoch. Otherwise it fails with HF001. The home cannot change
--- before the transaction ends. It is given what the function that makes the change is called with, and so comes first.
+-- holds_under returns its argument in a transaction that runs under an epoch. Otherwise it fails with HF001. The home
+-- cannot change before the transaction ends. Callers wrap an argument of the function that makes the change in
+-- holds_under, so that holds_under runs first.
 --
--- how  0 for a change, 1 to fill the home with what was sealed, 2 with what a node remembers
+-- how  0 for a change, 1 to fill the home with the sealed state, 2 to fill it with the state that a node remembers
 CREATE OR REPLACE FUNCTION holds_under(under bigint, how integer, argument text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(1215261728 + 5, 0);
@@ -55,7 +56,7 @@ BEGIN
     SELECT h.epoch, h.home, h.open, h.before, h.source INTO epoch, home, open, before, source FROM holds_home h;
 END $$;
 
--- holds_move decides on a new home. State that never left PostgreSQL is opened there again at once.
+-- holds_move decides on a new home. If the state never left PostgreSQL, holds_move opens it there again immediately.
 CREATE OR REPLACE FUNCTION holds_move(from_ bigint, above bigint, to_ text,
     OUT epoch bigint, OUT home text, OUT open boolean, OUT before bigint, OUT source text)
 LANGUAGE plpgsql AS $$
@@ -87,7 +88,8 @@ BEGIN
     SELECT h.epoch, h.home, h.open, h.before, h.source INTO epoch, home, open, before, source FROM holds_home h;
 END $$;
 
--- holds_seal clears what nodes remembered of the home before, once all there was has been read from it. It does so once.
+-- holds_seal deletes the state that nodes remembered of the previous home, after the complete state has been read from
+-- that home. It does so only once per epoch, and reports whether it did.
 CREATE OR REPLACE FUNCTION holds_seal(under bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(1215261728 + 5, 0);

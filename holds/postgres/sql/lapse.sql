@@ -1,5 +1,5 @@
--- holds_lapse ends a hold whose deadline has come and whose row is gone. Whether a pinned one was booked only the store knows: if
--- doubt, it waits in holds_doubts for a node that asks. Its time is free at once all the same.
+-- holds_lapse ends an expired hold whose row has been deleted. Only the store can show whether a pinned hold was booked:
+-- if doubt is true, the hold waits in holds_doubts until a node resolves it. Its time is free immediately in either case.
 CREATE OR REPLACE FUNCTION holds_lapse(h holds_live, at bigint, doubt boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF doubt AND h.pinned_until > 0 THEN
@@ -9,13 +9,13 @@ BEGIN
     END IF;
 END $$;
 
--- holds_sweep ends what has lapsed, in the order of the deadlines, and takes what nobody knows the end of. One node sweeps at a
--- time; what somebody else changes at this moment is left for the next sweep.
+-- holds_sweep ends expired holds and selections, in the order of their deadlines, and returns doubts for this node to
+-- resolve. One node sweeps at a time. Rows that another transaction has locked are left for the next sweep.
 --
--- most    how many holds and selections to end at most
--- lease   for how long a doubt is this node's to resolve, milliseconds
--- doubtful how many doubts to take at most
--- doubt   whether somebody can say if a pinned hold that lapsed was booked
+-- most     maximum number of holds and of selections to end
+-- lease    how long this node has to resolve a doubt, milliseconds
+-- doubtful maximum number of doubts to return
+-- doubt    whether a node can report if an expired pinned hold was booked
 --
 -- Returns the milliseconds to the next deadline, or -1, and the doubts.
 CREATE OR REPLACE FUNCTION holds_sweep(most integer, lease bigint, doubtful integer, doubt boolean, OUT next bigint, OUT doubts text[])
@@ -27,7 +27,7 @@ DECLARE
 BEGIN
     doubts := ARRAY[]::text[];
     IF NOT pg_try_advisory_xact_lock(1215261728 + 4, 0) THEN
-        next := 5; -- whoever sweeps may not see what lapses now
+        next := 5; -- the node that sweeps might not see a hold that expires now
         RETURN;
     END IF;
     at := holds_clock();
@@ -55,7 +55,7 @@ BEGIN
     next := CASE WHEN next IS NULL THEN -1 ELSE GREATEST(0, next) END; -- GREATEST(0, NULL) is 0, which means now
 END $$;
 
--- holds_resolve publishes how a pinned hold that lapsed has ended, unless another node did.
+-- holds_resolve publishes the outcome of an expired pinned hold, unless another node has published it.
 CREATE OR REPLACE FUNCTION holds_resolve(doubted json, kind text, reason text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     d json;

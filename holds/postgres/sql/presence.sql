@@ -1,11 +1,12 @@
--- holds_attend changes the presence of one specialist: see holds.Presence. what is 'online', 'offline', 'deactivate', 'activate',
--- 'beat' or 'capacity'. It returns 1 if it changed anything, else 0; -1 if the specialist is deactivated, -2 if not online.
+-- holds_attend changes the presence of one specialist: see holds.Presence. what is 'online', 'offline', 'unheard'
+-- (offline because of a stale heartbeat), 'deactivate', 'activate', 'beat' or 'capacity'. It returns 1 if it changed
+-- anything, else 0; -1 if the specialist is deactivated, -2 if not online.
 CREATE OR REPLACE FUNCTION holds_attend(who text, what text, most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     p  holds_presence;
     at bigint;
 BEGIN
-    IF what IN ('online', 'deactivate') THEN -- who is unknown is known from here on
+    IF what IN ('online', 'deactivate') THEN -- create the row of an unknown specialist
         INSERT INTO holds_presence (specialist_id) VALUES (who) ON CONFLICT (specialist_id) DO NOTHING;
     END IF;
     SELECT * INTO p FROM holds_presence WHERE specialist_id = who FOR UPDATE;
@@ -21,7 +22,7 @@ BEGIN
     WHEN 'offline' THEN
         UPDATE holds_presence SET online = false WHERE specialist_id = who AND online;
         RETURN (p.online AND NOT p.deactivated)::integer;
-    WHEN 'unheard' THEN -- offline, if the heartbeat is so many milliseconds old
+    WHEN 'unheard' THEN -- set offline if the heartbeat is at least this many milliseconds old
         IF NOT p.online OR p.deactivated OR p.heartbeat_at > at - most THEN RETURN 0; END IF;
         UPDATE holds_presence SET online = false WHERE specialist_id = who;
         RETURN 1;
@@ -47,16 +48,16 @@ CREATE OR REPLACE FUNCTION holds_load(who text, delta integer) RETURNS integer L
     INSERT INTO holds_presence AS p (specialist_id, load) VALUES (who, GREATEST(0, delta))
         ON CONFLICT (specialist_id) DO UPDATE SET load = GREATEST(0, p.load + delta) RETURNING load $$;
 
--- holds_loads replaces all loads at once.
+-- holds_loads replaces all loads in one step.
 CREATE OR REPLACE FUNCTION holds_loads(ids text[], loads integer[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM 1 FROM holds_presence ORDER BY specialist_id FOR UPDATE; -- two at once wait for each other in one order
+    PERFORM 1 FROM holds_presence ORDER BY specialist_id FOR UPDATE; -- concurrent calls lock the rows in the same order
     UPDATE holds_presence SET load = 0 WHERE load <> 0 AND specialist_id <> ALL (ids);
     INSERT INTO holds_presence AS p (specialist_id, load) SELECT u.id, GREATEST(0, u.load) FROM unnest(ids, loads) AS u(id, load) ORDER BY u.id
         ON CONFLICT (specialist_id) DO UPDATE SET load = excluded.load;
 END $$;
 
--- holds_seed adds what the durable mirror remembers of one: see holds.Presence.Seed. What is known here wins.
+-- holds_seed adds the presence in the durable mirror: see holds.Presence.Seed. Existing rows take precedence.
 CREATE OR REPLACE FUNCTION holds_seed(ids text[], onlines boolean[], deactivateds boolean[], heartbeats bigint[], loads integer[], capacities integer[])
 RETURNS void LANGUAGE sql VOLATILE AS $$
     INSERT INTO holds_presence AS p (specialist_id, online, deactivated, heartbeat_at, load, capacity)
@@ -69,7 +70,7 @@ RETURNS void LANGUAGE sql VOLATILE AS $$
             deactivated  = p.deactivated OR (excluded.deactivated AND NOT p.online),
             capacity     = CASE WHEN p.online AND NOT p.deactivated THEN p.capacity ELSE excluded.capacity END $$;
 
--- holds_remember adds the presence that one node remembers of a lost home. Of several nodes, the latest heartbeat counts.
+-- holds_remember adds the presence that one node remembers of a lost home. The latest heartbeat of all nodes counts.
 CREATE OR REPLACE FUNCTION holds_remember(ids text[], onlines boolean[], deactivateds boolean[], heartbeats bigint[], loads integer[], capacities integer[])
 RETURNS void LANGUAGE sql VOLATILE AS $$
     INSERT INTO holds_presence AS p (specialist_id, online, deactivated, heartbeat_at, load, capacity)
@@ -81,7 +82,7 @@ RETURNS void LANGUAGE sql VOLATILE AS $$
                 (excluded.online, excluded.deactivated, excluded.heartbeat_at, excluded.load, excluded.capacity)
             WHERE excluded.heartbeat_at > p.heartbeat_at $$;
 
--- holds_present_again sets who is present as they were elsewhere: see holds.Restorer.RestorePresent.
+-- holds_present_again restores the presence of one specialist from another storage: see holds.Restorer.RestorePresent.
 CREATE OR REPLACE FUNCTION holds_present_again(who text, is_online boolean, is_deactivated boolean, heartbeat bigint, most integer)
 RETURNS void LANGUAGE sql VOLATILE AS $$
     INSERT INTO holds_presence AS p (specialist_id, online, deactivated, heartbeat_at, capacity)

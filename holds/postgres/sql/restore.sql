@@ -1,12 +1,14 @@
--- holds_restore takes over a hold from where it was kept meanwhile: see holds.Restorer.
+-- holds_restore restores a hold from another storage: see holds.Restorer.
 --
--- left_, pinned, maximum  milliseconds until it lapses without a pin, until its pin ends (0 without one), until its maximum
--- life                   longest life of its claim, milliseconds
--- this                   names this call
--- also                   its resources
--- doubt                  whether somebody can say if a pinned hold that lapsed was booked
+-- left_    milliseconds until the hold expires without a pin
+-- pinned   milliseconds until its pin ends, 0 without a pin
+-- maximum  milliseconds until the end of its maximum lifetime
+-- life_    maximum lifetime of its claim, milliseconds
+-- this     names this call
+-- also     its resources
+-- doubt    whether a node can report if an expired pinned hold was booked
 --
--- word is 'ok' with the hold, or 'held' with the latest deadline in the way.
+-- word is 'ok' with the hold, or 'held' with the latest conflicting deadline.
 CREATE OR REPLACE FUNCTION holds_restore(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, place integer,
     left_ bigint, pinned bigint, maximum bigint, life_ bigint, again integer, this text, doubt boolean, also text[],
     OUT word text, OUT until bigint, OUT hold json)
@@ -59,7 +61,7 @@ BEGIN
     word := 'ok'; hold := holds_json(h);
 END $$;
 
--- For programs that know of no resources.
+-- For programs without resources.
 CREATE OR REPLACE FUNCTION holds_restore(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, place integer,
     left_ bigint, pinned bigint, maximum bigint, life_ bigint, again integer, this text, doubt boolean,
     OUT word text, OUT until bigint, OUT hold json)
@@ -68,9 +70,9 @@ LANGUAGE sql AS $$
         doubt, '{}'::text[]) AS r
 $$;
 
--- holds_restore_all is holds_restore for many, one after another in the order of their n, in one transaction. It takes all locks
--- first, in one order and those of owners before those of specialists as every call does, so that nobody waits for each other. What
--- nothing can be in the way of goes in by one statement.
+-- holds_restore_all runs holds_restore for many holds in one transaction, in the order of their n. To prevent deadlocks,
+-- it first takes all locks in the order of all other calls: those of owners before those of specialists. It inserts all
+-- holds without a possible conflict with one statement.
 --
 -- batch  a list of objects with n and the arguments of holds_restore by their names
 CREATE OR REPLACE FUNCTION holds_restore_all(batch json, this text, doubt boolean)

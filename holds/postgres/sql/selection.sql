@@ -1,4 +1,4 @@
--- holds_selection_json is a selection in the form that package node reads.
+-- holds_selection_json returns a selection in the format that package node reads.
 CREATE OR REPLACE FUNCTION holds_selection_json(x holds_selections) RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object('owner', x.owner, 'appointmentTypeId', x.appointment_type_id, 'specialistId', x.specialist_id,
         'slotStart', x.slot_start, 'slotEnd', x.slot_end, 'busyStart', x.busy_start, 'busyEnd', x.busy_end) $$;
@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION holds_tell_selection(kind text, reason text, at bigin
         'appointmentTypeId', x.appointment_type_id, 'specialistId', x.specialist_id, 'slotStart', x.slot_start, 'slotEnd', x.slot_end,
         'busyStart', x.busy_start, 'busyEnd', x.busy_end)::text) $$;
 
--- holds_select marks a slot as looked at by one client: see holds.Selections.Select.
+-- holds_select records that a client has selected a slot: see holds.Selections.Select.
 CREATE OR REPLACE FUNCTION holds_select(own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
     OUT selection json, OUT until bigint)
 LANGUAGE plpgsql AS $$
@@ -34,7 +34,7 @@ BEGIN
     selection := holds_selection_json(x);
 END $$;
 
--- holds_deselect ends a client's selection and says whether there was one.
+-- holds_deselect ends a client's selection and reports whether there was one.
 CREATE OR REPLACE FUNCTION holds_deselect(own text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     at bigint;
@@ -50,7 +50,7 @@ BEGIN
     RETURN x.deadline > at;
 END $$;
 
--- holds_renew gives a client's selection its whole time again and says whether there was one.
+-- holds_renew restarts the time to live of a client's selection and reports whether there was one.
 CREATE OR REPLACE FUNCTION holds_renew(own text, ttl bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     at bigint;

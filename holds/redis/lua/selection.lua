@@ -15,7 +15,7 @@ local function saveSelection(x, at)
   local text = selectionText(x)
   redis.call('SET', 'client:' .. x.owner .. ':selection', text, 'PXAT', at)
   redis.call('ZADD', x.key, at, x.owner)
-  redis.call('PEXPIREAT', x.key, at) -- the last to look has looked last
+  redis.call('PEXPIREAT', x.key, at) -- the selection that was saved last also expires last
   redis.call('ZADD', 'specialist:' .. x.specialistId .. ':selections', at, text)
   redis.call('ZADD', 'selections:deadlines', at, text)
 end

@@ -13,7 +13,7 @@ for _, set in ipairs({redis.call('SMEMBERS', 'specialists:online'), redis.call('
     if not known[id] then
       known[id] = true
       local p = present(id)
-      p[2] = redis.call('SISMEMBER', 'specialists:online', id) -- also of who is deactivated
+      p[2] = redis.call('SISMEMBER', 'specialists:online', id) -- also for deactivated specialists
       everyone[#everyone + 1] = p
     end
   end

@@ -15,7 +15,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// Watched is a primary, its replica, and a Sentinel that promotes the replica when Promote asks for it.
+// Watched is a primary, its replica, and a Sentinel that promotes the replica when Promote is called.
 type Watched struct {
 	t        testing.TB
 	sentinel string // port
@@ -24,17 +24,16 @@ type Watched struct {
 }
 
 const (
-	// calm is how long the primary may be unreachable before Promote, in milliseconds. A busy machine stops servers
-	// for half a second: with a short time, the Sentinel promoted the replica of a primary that was alive.
+	// calm is how long the primary may be unreachable before Promote, in milliseconds. A busy machine can stall servers
+	// for half a second: with a shorter time, the Sentinel promoted the replica although the primary was alive.
 	calm = "600000"
-	// prompt is the same in Promote.
+	// prompt is the corresponding time within Promote.
 	prompt = "500"
-	// tilt is how long a Sentinel acts on nothing after its process was stopped for 2 s.
+	// tilt is how long a Sentinel does nothing after its process was stopped for 2 s.
 	tilt = 30 * time.Second
 )
 
-// StartWatched starts all three with a program of Programs, on loopback ports: a Sentinel does not support Unix
-// sockets.
+// StartWatched starts all three with one of the Programs, on loopback ports: a Sentinel does not support Unix sockets.
 func StartWatched(t testing.TB, program string) *Watched {
 	t.Helper()
 	w := &Watched{t: t}
@@ -63,7 +62,7 @@ func StartWatched(t testing.TB, program string) *Watched {
 // URL returns the Sentinel's URL for redis.Open.
 func (w *Watched) URL() string { return "redis://127.0.0.1:" + w.sentinel + "/0?master_name=clinic" }
 
-// Kill kills the primary. There is none until Promote.
+// Kill kills the primary. There is no primary until Promote.
 func (w *Watched) Kill() {
 	_ = w.servers[0].Process.Kill()
 	_ = w.servers[0].Wait()
@@ -92,7 +91,7 @@ func (w *Watched) await(what string, ok func() bool) {
 	}
 }
 
-// run starts a server on a port, without persistence. It ends with the test.
+// run starts a server on a port, without persistence. It stops at the end of the test.
 func run(t testing.TB, program, port string, args ...string) *exec.Cmd {
 	t.Helper()
 	return runCommand(t, port, exec.Command(program,
@@ -118,7 +117,7 @@ func runCommand(t testing.TB, port string, c *exec.Cmd) *exec.Cmd {
 	return c
 }
 
-// ask sends one command and returns the answer.
+// ask sends one command and returns the reply.
 func ask(port, command string) string {
 	c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package redistest starts Redis and Valkey servers for tests and simulates their failures: it kills, freezes and
-// disconnects them, and starts them empty. A server listens on a Unix socket in its own directory and ends with its
-// test.
+// disconnects them, and starts them empty. A server listens on a Unix socket in its own directory and stops at the end
+// of its test.
 package redistest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Programs lists the installed servers. If there are none, it skips the test.
+// Programs lists the installed server programs. If there are none, it skips the test.
 func Programs(t testing.TB) (found []string) {
 	t.Helper()
 	if testing.Short() {
@@ -41,7 +41,7 @@ type Server struct {
 	proxies atomic.Int64
 }
 
-// Start starts a program of Programs and waits until it answers.
+// Start starts one of the Programs and waits until it responds.
 func Start(t testing.TB, program string) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "holdfast-redis") // the path of a socket must be short
@@ -65,7 +65,7 @@ func (s *Server) Socket() string { return filepath.Join(s.dir, "socket") }
 // URL returns the server's URL for redis.Open.
 func (s *Server) URL() string { return "unix://" + s.Socket() }
 
-// Kill kills the server, as a crash does. Its data is lost.
+// Kill kills the server, as a crash would. Its data is lost.
 func (s *Server) Kill() {
 	if s.command != nil {
 		_ = s.command.Process.Kill()
@@ -74,7 +74,7 @@ func (s *Server) Kill() {
 	}
 }
 
-// Restart starts an empty server. It kills the server first if it still runs.
+// Restart starts an empty server. If the server is still running, it kills it first.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -97,7 +97,7 @@ func (s *Server) Restart() {
 
 func (s *Server) answers() bool { return s.ask("PING") == "+PONG\r\n" }
 
-// ask sends a command and returns the first line of the answer, or an empty string if there is none.
+// ask sends a command and returns the first line of the reply, or an empty string if there is none.
 func (s *Server) ask(command string) string {
 	c, err := net.Dial("unix", s.Socket())
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Server) Flush() {
 	}
 }
 
-// Freeze stops the server without ending it: connections stay open and no request is answered.
+// Freeze stops the server without ending it: connections stay open, but requests get no response.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // Thaw resumes a frozen server, which then handles the requests that arrived while it was frozen.

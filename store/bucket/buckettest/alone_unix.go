@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// waitAlone waits until no other process has locked the file, and locks it until it is closed.
+// waitAlone waits until no other process has locked the file, and then locks the file until it is closed.
 func waitAlone(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }

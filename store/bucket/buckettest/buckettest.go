@@ -39,7 +39,7 @@ type Service struct {
 // Name is the name of a Service's bucket.
 const Name = "clinic"
 
-// Access and Secret are the key of the user who owns everything.
+// Access and Secret are the access key and the secret key of the user with all rights.
 const (
 	Access = "owner-access-key"
 	Secret = "owner-secret-key-quite-long"
@@ -47,8 +47,8 @@ const (
 
 var building sync.Mutex
 
-// binaryFor returns the path of the gateway's program, which is built once for this user. It skips the test if the
-// gateway cannot be downloaded.
+// binaryFor returns the path of the gateway's binary. It builds the binary if this user's cache does not have it. It
+// skips the test if the gateway cannot be downloaded.
 func binaryFor(t testing.TB) string {
 	t.Helper()
 	clitest.Long(t, "the S3 server is compiled from source, in two to five minutes")
@@ -66,12 +66,12 @@ func binaryFor(t testing.TB) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The tests of other packages may build it at the same time, and a build takes minutes.
+	// The tests of another package may be building the gateway now. A build takes minutes, so wait for it.
 	alone, err := os.OpenFile(filepath.Join(dir, "building"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer alone.Close() // unlocks it for the next process
+	defer alone.Close() // this unlocks the file for the next process
 	if err := waitAlone(alone); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,8 @@ func Start(t testing.TB) *Service {
 	}
 	listen := free(t)
 	s.URL = "http://" + listen
-	// The gateway stores metadata in sidecar files, because a file system in memory may have no extended attributes.
+	// The gateway stores metadata in sidecar files, because a file system in memory may not support extended
+	// attributes.
 	run := exec.Command(s.program, "--access", Access, "--secret", Secret, "--port", listen, "--iam-dir",
 		filepath.Join(dir, "users"), "--quiet", "--keep-alive",
 		"posix", "--sidecar", filepath.Join(dir, "about"), filepath.Join(dir, "objects"))
@@ -187,8 +188,8 @@ func (s *Service) Allow(t testing.TB, may map[string][]string) {
 // free returns a free loopback address.
 func free(t testing.TB) string {
 	t.Helper()
-	// Another process could take the port before the gateway starts. At a random address of 127.0.0.0/8, no other
-	// process asks for a port. Some systems have only 127.0.0.1.
+	// Another process could take the port before the gateway starts. That is unlikely at a random address of
+	// 127.0.0.0/8. Some systems have only 127.0.0.1.
 	own := rand.Perm(250)
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", own[0]+1, own[1]+1, own[2]+1))
 	if err != nil {

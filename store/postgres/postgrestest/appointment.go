@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Appointments writes the columns of appointments that the live state reads, into a database without the tables of
-// the store.
+// Appointments writes appointments into a database that does not have the tables of the store. It writes only the
+// columns that the live state reads.
 type Appointments struct {
 	server   *Server
 	database string
@@ -39,8 +39,8 @@ func (s *Server) Appointments(databaseURL string) (*Appointments, error) {
 	return a, err
 }
 
-// Change commits one change: freed is cancelled or moved, and taken is booked. Either can be zero. Several nodes
-// follow the same change, which is committed once.
+// Change commits one change: freed is cancelled or moved, and taken is booked. Either can be zero. Several nodes may
+// call Change for the same change, and only the first call commits it.
 func (a *Appointments) Change(number int64, freed, taken Appointment) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

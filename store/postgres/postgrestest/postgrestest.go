@@ -1,5 +1,5 @@
-// Package postgrestest starts a real PostgreSQL for tests: a new cluster in a temporary directory, on a socket in it,
-// that ends with the test binary. If PostgreSQL is not installed, tests skip with a message.
+// Package postgrestest starts a real PostgreSQL for tests. It creates a new cluster with a socket in a temporary
+// directory. The cluster ends with the test binary. If PostgreSQL is not installed, tests skip with a message.
 package postgrestest
 
 import (
@@ -24,7 +24,7 @@ import (
 // Server is one running cluster. Its data is not needed after the tests, so by default it does not sync to disk.
 type Server struct {
 	bin     string
-	dir     string // holds the data and the socket
+	dir     string // has the data and the socket
 	args    []string
 	command *exec.Cmd
 	serial  atomic.Int64
@@ -33,7 +33,7 @@ type Server struct {
 	prepared error
 }
 
-// ErrAbsent: PostgreSQL is not installed, or cannot run.
+// ErrAbsent means that PostgreSQL is not installed, or cannot run.
 var ErrAbsent = errors.New("no PostgreSQL to test with; apt-get install postgresql")
 
 // Start creates a cluster and runs it. settings are lines of postgresql.conf, such as "fsync=on".
@@ -74,7 +74,7 @@ func (s *Server) begin(settings []string) error {
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off",
 		"full_page_writes=off", "max_connections=600", "logging_collector=off",
 		"autovacuum=off", // otherwise it would process hundreds of small databases all the time
-		"jit=off",        // it would compile statements of a few rows: without statistics, PostgreSQL expects many
+		"jit=off",        // without statistics, PostgreSQL expects many rows and would compile the statements
 		"log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
 		s.args = append(s.args, "-c", setting)
 	}
@@ -111,7 +111,8 @@ func (s *Server) Run() error {
 	return fmt.Errorf("PostgreSQL does not answer within 30 s\n%s", said.Bytes())
 }
 
-// Crash stops the server immediately, without notice to its clients. Uncommitted data is lost. Run starts it again.
+// Crash stops the server immediately, without notifying its clients. Uncommitted data is lost. Run starts the server
+// again.
 func (s *Server) Crash() {
 	_ = s.command.Process.Signal(syscall.SIGQUIT)
 	_ = s.command.Wait()
@@ -147,9 +148,9 @@ func (s *Server) Create(t testing.TB) string {
 // template is the database that CreatePrepared copies.
 const template = "prepared"
 
-// CreatePrepared creates a copy of the database that prepare set up and returns its URL. It calls prepare once in the
-// life of a server; prepare must close its connections. Migrating an empty database takes six times as long as
-// copying a migrated one.
+// CreatePrepared creates a copy of the database that prepare has set up, and returns its URL. It calls prepare once for
+// each server. prepare must close its connections. To migrate an empty database takes six times as long as to copy a
+// migrated one.
 func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) string {
 	t.Helper()
 	s.prepare.Do(func() {
@@ -174,7 +175,7 @@ func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) st
 	if version(filepath.Join(s.bin, "postgres")) < 15 {
 		return s.create(t, "-T", template)
 	}
-	return s.create(t, "-T", template, "--strategy=file_copy") // half the processor time of writing it to the log first
+	return s.create(t, "-T", template, "--strategy=file_copy") // half the processor time of a copy through the log
 }
 
 func (s *Server) create(t testing.TB, how ...string) string {
@@ -187,7 +188,7 @@ func (s *Server) create(t testing.TB, how ...string) string {
 	return s.URL(name)
 }
 
-// binaries returns the directory of the newest PostgreSQL that has a server.
+// binaries returns the directory with the programs of the newest installed PostgreSQL server.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
@@ -220,13 +221,13 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(uidErr, gidErr)
 }
 
-// exec returns a command of the server, to run as the server's user.
+// exec returns a command of the same PostgreSQL that runs as the server's user.
 func (s *Server) exec(name string, args ...string) *exec.Cmd {
 	c := s.Tool(name, args...)
 	c.Dir = s.dir
 	c.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {
-		c.SysProcAttr.Credential, _ = unprivileged() // looked up before
+		c.SysProcAttr.Credential, _ = unprivileged() // the first call has succeeded
 	}
 	endWithParent(c)
 	return c

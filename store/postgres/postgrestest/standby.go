@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Standby creates a copy of the running server that follows it. With sync, commits on the primary wait for it from
-// then on.
+// Standby creates a standby: a copy of the running server that follows it. If sync is true, commits on the primary wait
+// for the standby from then on.
 func (s *Server) Standby(sync bool) (_ *Server, err error) {
 	standby := &Server{bin: s.bin}
 	if standby.dir, err = os.MkdirTemp("", "holdfast-pg-"); err != nil {
@@ -63,7 +63,7 @@ func (s *Server) Promote() error {
 	return nil
 }
 
-// SQL runs one statement that is not part of the test, and returns its output.
+// SQL runs one statement with psql and returns its output.
 func (s *Server) SQL(database, statement string) (string, error) {
 	out, err := s.Tool("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", s.dir, "-U", "holdfast", "-d", database,
 		"-c", statement).CombinedOutput()
@@ -73,7 +73,7 @@ func (s *Server) SQL(database, statement string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Either returns the URL of a database on this server or on the other, whichever accepts writes.
+// Either returns the URL of a database on two servers. A connection uses the server that accepts writes.
 func (s *Server) Either(other *Server, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("holdfast"), Path: "/" + database,
 		RawQuery: url.Values{"host": {s.dir + "," + other.dir}, "sslmode": {"disable"},

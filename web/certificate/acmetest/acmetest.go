@@ -1,4 +1,4 @@
-// Package acmetest starts Pebble, the ACME server that Let's Encrypt uses to test clients, and a DNS for it, on
+// Package acmetest starts Pebble, Let's Encrypt's ACME server for tests of clients, and a DNS server for it, on
 // loopback.
 package acmetest
 
@@ -36,19 +36,20 @@ type Options struct {
 	Validity          time.Duration // of certificates; 0: 90 days
 }
 
-// Directory is a Pebble that runs until the test ends. Every name below .test resolves to this machine, and no other
-// name resolves.
+// Directory is a Pebble server that runs until the test ends. Every name below .test resolves to this machine, and no
+// other name resolves.
 type Directory struct {
 	URL    string
 	CAFile string         // the certificate authority of the directory itself
-	Roots  *x509.CertPool // the same
+	Roots  *x509.CertPool // the certificate in CAFile
 	http   *http.Client
 	manage string
 }
 
 var building sync.Mutex
 
-// binaryFor is Pebble, built once for this user; the test is skipped if it cannot be downloaded.
+// binaryFor returns the path of the Pebble binary, which is built once for each user. It skips the test if the build
+// fails.
 func binaryFor(t testing.TB) string {
 	t.Helper()
 	clitest.Long(t, "the ACME server is compiled from source")
@@ -140,7 +141,7 @@ func Start(t testing.TB, o Options) *Directory {
 	}
 }
 
-// Issuer is the certificate authority of the certificates that the directory issues.
+// Issuer returns the root certificate of the certificates that the directory issues.
 func (d *Directory) Issuer(t testing.TB) *x509.CertPool {
 	t.Helper()
 	answer, err := d.http.Get(d.manage + "/roots/0")
@@ -187,8 +188,8 @@ func identify(t testing.TB, dir string, d *Directory) {
 	}
 }
 
-// serveDNS answers queries for every name below .test with this machine, and for every other name that it does not
-// exist (RFC 1035, 4.1), over TCP, as Pebble requires.
+// serveDNS starts a DNS server (RFC 1035, 4.1) over TCP, as Pebble requires, and returns its address. Names below .test
+// resolve to this machine. No other name exists.
 func serveDNS(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -212,7 +213,7 @@ func serveDNS(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// converse answers the queries on one connection, until the other side or a pause ends it.
+// converse answers the queries on one connection, until the client closes it or sends nothing for 30 s.
 func converse(conn net.Conn) {
 	defer conn.Close()
 	for {
@@ -248,7 +249,7 @@ func resolve(question []byte) []byte {
 		return nil
 	}
 	answer := append([]byte{}, question[:at+5]...)
-	binary.BigEndian.PutUint16(answer[2:], 0x8180)         // an answer, recursion included
+	binary.BigEndian.PutUint16(answer[2:], 0x8180)         // a response, recursion available
 	copy(answer[4:head], []byte{0, 1, 0, 0, 0, 0, 0, 0})   // one question
 	kind := binary.BigEndian.Uint16(question[at+1 : at+3]) // the queried type
 	switch {

@@ -12,15 +12,16 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// module is a script of web/ui. The name of a module is its path from there, such as lib/html.js.
+// module is a script of web/ui. The name of a module is its path below web/ui, such as lib/html.js.
 type module struct {
 	code    string
 	imports []string // the modules that it imports statically
 	exports []string
 }
 
-// In the code that this program writes, an import names a module by its name, after asModule, or a path that the
-// browser resolves, after asExternal. esbuild drops an external import without used names if it follows asPure.
+// These prefixes mark the imports in generated code. asModule is followed by the name of a module, asExternal by a path
+// that the browser resolves. asPure is also followed by such a path, but esbuild drops the import if none of its names
+// is used.
 const (
 	asModule   = "module:"
 	asExternal = "external:"
@@ -83,7 +84,7 @@ func bundleOf(entry string, load func(name string) (code string, found bool)) (b
 	return files[0].Contents, external, nil
 }
 
-// minified returns a script or a style sheet, minified by itself. A script keeps its global names.
+// minified minifies a script or a style sheet without its imports. A script keeps its global names.
 func minified(name string, body []byte) ([]byte, error) {
 	loader := api.LoaderJS
 	if path.Ext(name) == ".css" {
@@ -125,7 +126,7 @@ func optionsFor(load func(name string) (code string, found bool)) api.BuildOptio
 	}
 }
 
-// resolve finds an imported module. Libraries have the names of the pages' import maps.
+// resolve finds an imported module. Modules import libraries by their names in the pages' import maps.
 func resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	local := func(name string) (api.OnResolveResult, error) {
 		return api.OnResolveResult{Path: name, Namespace: namespace}, nil

@@ -7,14 +7,14 @@ import (
 	"regexp"
 )
 
-// The desk's style sheets, in the order in which they apply. The browser gets them as one file. The pages of the set-up
-// also use some of them alone.
+// deskSheets are the desk's style sheets, in the order in which they apply. The browser gets them as one file,
+// deskSheet. The setup pages also load some of them separately.
 var (
 	deskSheets = []string{"holdfast.css", "desk.css", "staff.css", "owner.css"}
 	deskSheet  = "staff/page.css"
 )
 
-// gather adds the desk's one style sheet, and removes the style sheets that no document uses alone.
+// gather joins the desk's style sheets into one file, and removes the style sheets that no document loads separately.
 func gather(files map[string][]byte) error {
 	var sheet bytes.Buffer
 	for _, name := range deskSheets {

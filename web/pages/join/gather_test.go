@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestGatherJoinsDeskSheets also checks that sheets that no document uses alone are removed.
+// TestGatherJoinsDeskSheets checks that gather joins the desk's style sheets, and removes those that no document loads
+// separately.
 func TestGatherJoinsDeskSheets(t *testing.T) {
 	files := map[string][]byte{
 		"setup.html":   []byte(`<html data-strings="setup hours"><link rel="stylesheet" href="{{base}}/holdfast.css">`),

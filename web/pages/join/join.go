@@ -11,17 +11,16 @@ import (
 )
 
 // bundles are the files that patients and the desk load. Each is a module together with its imports that are not in
-// an earlier bundle of its group. Thirty small files are pleasant to read but slow to load, and each is compressed
-// separately. As bundles they are a quarter smaller, and the first times appear sooner. A page loads the bundles of
-// one group only, so modules that two groups share are in both.
+// an earlier bundle of its group. Many small modules are easy to read but slow to load, because each is requested and
+// compressed separately. The bundles are a quarter smaller, and the page shows the first free times sooner. A page
+// loads the bundles of only one group, so a module that two groups share is in both groups.
 //
-// esbuild can also divide modules by itself, but then each set of pages that share a module gets a file. Here the
-// order of the group decides: a module is in the first bundle that needs it. That bundle exports to the later ones
-// the names that they use.
+// esbuild can also split modules itself, but then it writes a file for each set of pages that share modules. Here, a
+// module is in the first bundle of its group that needs it. That bundle exports the names that later bundles use.
 //
-// There are two rules for modules. Name dynamic imports from the folder above (import('../lib/…')), because they run
-// from the folder of their bundle. A file that is fetched next to the bundles, such as texts or a worker, must import
-// nothing; otherwise it gets a second copy of the module.
+// There are two rules for modules. Write the path of a dynamic import from the parent folder (import('../lib/…')),
+// because the browser resolves it from the folder of the bundle. A file that is loaded separately from the bundles,
+// such as texts or a worker, must import nothing. Otherwise, the browser loads a second copy of the imported module.
 var bundles = [][]string{
 	{
 		"book/common.js", "book/page.js", "book/later.js", "book/choose.js", "book/asks.js", "book/request.js",
@@ -36,7 +35,7 @@ func isBundle(name string) bool {
 }
 
 // join replaces each module that a bundle is named after by the minified bundle. It removes the other modules of the
-// bundles unless a document loads them by themselves, and minifies those that stay.
+// bundles unless a document loads them separately, and minifies the modules that remain.
 func join(files map[string][]byte) error {
 	modules, err := readModules(files)
 	if err != nil {
@@ -104,7 +103,7 @@ type group struct {
 	modules map[string]*module
 	names   []string            // of the bundles
 	home    map[string]string   // by module: its bundle
-	aliases map[export]string   // what bundles export to later ones, and as what
+	aliases map[export]string   // the names that bundles export to later ones, and their aliases
 	imports map[string][]export // by bundle: what it imports from earlier ones
 }
 
@@ -121,7 +120,7 @@ func (g *group) join(made map[string][]byte) error {
 			return err
 		}
 	}
-	for _, bundle := range slices.Backward(g.names) { // what a bundle exports decides what it imports
+	for _, bundle := range slices.Backward(g.names) { // a bundle imports what its exports to later bundles need
 		if err := g.share(bundle); err != nil {
 			return err
 		}
@@ -154,8 +153,8 @@ func (g *group) collect(bundle, name string) error {
 	return nil
 }
 
-// share finds what a bundle imports from earlier ones. It builds the bundle with one external import for each name,
-// because esbuild drops unused ones.
+// share finds what a bundle imports from earlier ones. It builds the bundle with one external import for each name.
+// esbuild drops the unused imports, and the rest are the result.
 func (g *group) share(bundle string) error {
 	_, external, err := g.build(bundle, func(module string) (code string) {
 		for _, name := range g.modules[module].exports {
@@ -179,8 +178,7 @@ func (g *group) share(bundle string) error {
 	return nil
 }
 
-// alias returns the alias with a number. It starts with $, so that it cannot be a name that a module
-// exports.
+// alias returns the alias with number n. It starts with $, so it cannot equal a name that a module exports.
 func alias(n int) string {
 	const digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if n < len(digits) {
@@ -189,9 +187,9 @@ func alias(n int) string {
 	return alias(n/len(digits)-1) + digits[n%len(digits):n%len(digits)+1]
 }
 
-// These are the names of modules that build writes. entryName is the module from which a bundle starts. bundlePrefix
-// and the name of an earlier bundle name a module with the imports from that bundle, so that there is one statement
-// for it.
+// These are the names of modules that this program generates. entryName is the entry module of a bundle. bundlePrefix
+// followed by the name of an earlier bundle is a module with all imports from that bundle, so that there is only one
+// import statement for it.
 const (
 	entryName    = "entry"
 	bundlePrefix = "bundle:"
@@ -229,8 +227,8 @@ func (g *group) exportsOf(bundle string) (list []export) {
 	return list
 }
 
-// stub returns a function that writes the replacement of a module in an earlier bundle: imports from that
-// bundle.
+// stub returns a function that returns the code with which a bundle replaces a module of an earlier bundle: imports
+// from that earlier bundle.
 func (g *group) stub(bundle string) func(module string) string {
 	return func(module string) string {
 		if from, found := strings.CutPrefix(module, bundlePrefix); found {

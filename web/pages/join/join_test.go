@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// small returns the smallest set of files that can be joined, with one module that all bundles
-// share.
+// small returns a minimal set of files that can be joined, with one module that several bundles share.
 func small(more map[string]string) map[string][]byte {
 	files := map[string]string{
 		"lib/say.js":      "export const say = 1\nexport function shout() { return say }",
@@ -40,7 +39,8 @@ func small(more map[string]string) map[string][]byte {
 	return raw
 }
 
-// The browser tests prove that the joined pages work.
+// TestJoinPutsEachModuleIntoOneBundle checks the code of the bundles. The browser tests check that the joined pages
+// work.
 func TestJoinPutsEachModuleIntoOneBundle(t *testing.T) {
 	files := small(nil)
 	if err := join(files); err != nil {
@@ -52,10 +52,10 @@ func TestJoinPutsEachModuleIntoOneBundle(t *testing.T) {
 		"book/later.js":  `import{$b as o}from"../book/common.js";var r=()=>o;export{r as $a,r as form};`,
 		"manage/page.js": `import{$a as o}from"../book/later.js";o();`,
 		"staff/more.js":  `var o=24;export{o as days};`,
-		// A document without a bundle loads this module too.
+		// A document without a bundle also loads this module.
 		"staff/hours.js": `export const hours=24;`,
 		"setup/page.js":  `import{hours as o}from"../staff/hours.js";o;`,
-		// These are only in a bundle.
+		// These modules are only in a bundle.
 		"book/details.js": "",
 		"lib/say.js":      "",
 	} {
@@ -65,7 +65,8 @@ func TestJoinPutsEachModuleIntoOneBundle(t *testing.T) {
 	}
 }
 
-// TestJoinExportsOnlyUsedNames also gives equal names of two modules different aliases.
+// TestJoinExportsOnlyUsedNames checks that a bundle exports only the names that later bundles use, and that equal names
+// of two modules get different aliases.
 func TestJoinExportsOnlyUsedNames(t *testing.T) {
 	files := small(map[string]string{
 		"book/common.js": "export { form as one } from './one.js'\nexport { form as two } from './two.js'",
@@ -86,7 +87,8 @@ func TestJoinExportsOnlyUsedNames(t *testing.T) {
 	}
 }
 
-// TestJoinRefusesUnsupportedModules finds errors before the program is built, instead of in a patient's browser.
+// TestJoinRefusesUnsupportedModules checks that join reports errors that would otherwise first occur in a patient's
+// browser.
 func TestJoinRefusesUnsupportedModules(t *testing.T) {
 	for _, c := range []struct{ name, file, body, want string }{
 		{"a missing module", "book/page.js", "import { a } from '../lib/gone.js'", "lib/gone.js is missing"},

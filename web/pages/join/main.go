@@ -6,8 +6,8 @@
 // It writes the texts of each language as scripts (addWords), trims the templates of scripts (trimTemplates), joins the
 // modules that patients and the desk load into a few bundles (join), joins the desk's style sheets (gather), minifies
 // scripts and style sheets, and compresses the files that become smaller. If a module cannot be joined or minified, or
-// a language lacks a text, it returns an error and writes nothing. It does not write a file of built whose content is
-// the same. So another version of Go, which may compress differently, changes nothing.
+// a language lacks a text, it returns an error and writes nothing. It does not rewrite a file of built whose unpacked
+// content is the same. So another version of Go that compresses differently changes no file.
 package main
 
 import (
@@ -84,7 +84,7 @@ func build(source, texts fs.FS, languages []words.Registration) (map[string][]by
 	return files, nil
 }
 
-// packed returns a file in the form in which built stores it: compressed, with a name that shows this, if that
+// packed returns the name and the content of a file in built. The file is compressed, and its name ends in .gz, if that
 // makes it smaller. The server fills in documents, so they are not compressed.
 func packed(name string, body []byte) (string, []byte) {
 	if path.Ext(name) == ".html" {
@@ -93,9 +93,9 @@ func packed(name string, body []byte) (string, []byte) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		panic(err) // the level is one of the package's own
+		panic(err) // cannot happen, because the level is valid
 	}
-	_, _ = z.Write(body) // into memory, which does not fail
+	_, _ = z.Write(body) // a write into memory does not fail
 	_ = z.Close()
 	if b.Len() >= len(body) {
 		return name, body
@@ -103,7 +103,7 @@ func packed(name string, body []byte) (string, []byte) {
 	return name + ".gz", b.Bytes()
 }
 
-// unpacked is the content of a file of built.
+// unpacked returns the uncompressed content of a file of built.
 func unpacked(file string, body []byte) ([]byte, error) {
 	if path.Ext(file) != ".gz" {
 		return body, nil
@@ -115,7 +115,7 @@ func unpacked(file string, body []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// write makes a directory hold these files and no others.
+// write makes a directory contain exactly these files.
 func write(target string, files map[string][]byte) error {
 	wanted := make(map[string]bool)
 	for name, body := range files {

@@ -13,11 +13,11 @@ import (
 	"holdfast/engine/words"
 )
 
-// folder contains the texts.
+// folder is the directory of the texts.
 const folder = "../../../engine/words"
 
-// kept reads the files of a directory like built, by name and unpacked, and returns how each file is
-// stored.
+// kept reads a directory like built. It returns, by file name, the unpacked content and the name under which the file
+// is stored.
 func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]string) {
 	t.Helper()
 	content, file = make(map[string][]byte), make(map[string]string)

@@ -13,11 +13,12 @@ import (
 // trimTemplates removes from a script's html templates everything that htm ignores, so that the formatting of a
 // template does not change the served file. These are htm's rules:
 //
-// - In a text it ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the template.
-//   - In a tag all white space is equal, and a closing tag needs no name.
+//   - In a text, htm ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the
+//     template.
+//   - In a tag, all white space is equivalent, and a closing tag needs no name.
 //
-// Inside a text a line feed is equal to a space, as in HTML. A space next to a line feed that a reader must see is
-// written ${' '}, which becomes a plain space.
+// Inside a text, a line feed is equivalent to a space, as in HTML. To keep a visible space next to a line feed, write
+// ${' '}, which becomes a plain space.
 func trimTemplates(code []byte) ([]byte, error) {
 	ast, err := js.Parse(parse.NewInputBytes(code), js.Options{})
 	if err != nil {
@@ -44,7 +45,7 @@ func (t *trimmer) Enter(n js.INode) js.IVisitor {
 
 func (*trimmer) Exit(js.INode) {}
 
-// The states of htm's parser.
+// state is a state of htm's parser.
 type state int
 
 const (
@@ -64,7 +65,7 @@ type reader struct {
 	out   strings.Builder
 }
 
-// visible stands in a text for a space of the source's ${' '}.
+// visible marks a space in a text that the source writes as ${' '}.
 const visible = "\x00"
 
 var (

@@ -49,8 +49,8 @@ func TestTrimTemplatesRefusesUnreadableTemplate(t *testing.T) {
 	}
 }
 
-// TestPrinterKeepsCode compares what esbuild makes of each script with what it makes of the script that the parser of
-// the templates prints.
+// TestPrinterKeepsCode checks that parsing and printing a script, as trimTemplates does, does not change it: esbuild
+// must minify the printed script to the same code as the original.
 func TestPrinterKeepsCode(t *testing.T) {
 	built := func(code string) string {
 		r := api.Transform(code, api.TransformOptions{MinifyWhitespace: true, MinifySyntax: true,

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// Files of texts with a special use: the texts of all pages have no part in their name, and noscript has the sentences
-// that a document shows if the browser runs no scripts, by the name of the document.
+// Two files of texts are special. commonTexts has the texts of all pages, and the name of its script contains only the
+// language. noscriptTexts has, for each document, the sentence that it shows if the browser runs no scripts.
 const (
 	commonTexts   = "common"
 	noscriptTexts = "noscript"
@@ -22,13 +22,13 @@ const (
 // deskTexts are the texts of the desk, which the browser gets as one file, i18n/desk.<language>.js.
 var deskTexts = []string{commonTexts, "staff", "owner", "hours"}
 
-// The placeholders of the list of languages in the scripts: what the languages call themselves, and their tags.
+// These placeholders in the scripts stand for the languages: their own names, and their tags.
 const (
 	namesOfLanguages = "{/*names*/}"
 	tagsOfLanguages  = "{{languages}}"
 )
 
-// addWords adds the texts of the pages: for each language, one script per file of texts that a page asks for. It also
+// addWords adds the texts of the pages: for each language, one script per file of texts that a page loads. It also
 // fills in the list of languages and the sentences for browsers without scripts.
 func addWords(files map[string][]byte, dir fs.FS, languages []words.Registration) error {
 	all, err := words.LoadPages(dir, languages)
@@ -61,7 +61,7 @@ func addWords(files map[string][]byte, dir fs.FS, languages []words.Registration
 			case f.Name == commonTexts:
 				name = "i18n/" + l.Tag + ".js"
 			case slices.Contains(deskTexts, f.Name) && !inDocuments(files, `data-strings="[^"]*\b`+f.Name+`\b`):
-				continue // only the desk has them
+				continue // only the desk uses them
 			}
 			one := new(object)
 			one.addAll(f.Texts)
@@ -80,7 +80,7 @@ func addWords(files map[string][]byte, dir fs.FS, languages []words.Registration
 	return nil
 }
 
-// object is an object literal of JavaScript.
+// object is a JavaScript object literal.
 type object struct{ fields []string }
 
 func (o *object) add(key string, value any) {
@@ -106,6 +106,6 @@ func literal(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // strings into memory
+	_ = e.Encode(value) // encoding strings into memory does not fail
 	return strings.TrimSpace(b.String())
 }

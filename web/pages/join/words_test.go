@@ -18,8 +18,9 @@ var (
 	sentence = regexp.MustCompile(`(?s)<p class="noscript" lang="` + wordstest.Pseudo + `">(.*?)</p>`)
 )
 
-// TestNewLanguageReachesEveryPage adds an invented language, which is one folder and one registration, and reads the built pages: every
-// script of English texts exists in the language, without an English word in it; every document and every list of languages has it.
+// TestNewLanguageReachesEveryPage adds an invented language, which needs one folder and one registration, and reads the
+// built pages. Every script of English texts must exist in the language and contain no English word. Every document
+// must have a sentence of the language, and every list of languages must contain it.
 func TestNewLanguageReachesEveryPage(t *testing.T) {
 	built, err := build(os.DirFS("../../ui"), wordstest.Folders(t, os.DirFS(folder)), wordstest.Languages())
 	if err != nil {
@@ -62,7 +63,7 @@ func TestNewLanguageReachesEveryPage(t *testing.T) {
 	}
 }
 
-// keyLike are keys of texts, which contain no blank.
+// keyLike matches the keys of texts, which contain no spaces.
 var keyLike = regexp.MustCompile(`^["'][a-zA-Z][\w.-]*["']$`)
 
 func TestBuildRefusesMissingText(t *testing.T) {

@@ -12,10 +12,11 @@ type Proposal struct {
 	Taken   bool // the patient accepted it
 	hold    *Hold
 	stale   bool // the appointment was moved or cancelled: the server ends the proposal in its next round
+	before  *Proposal
 }
 
-// A proposed time stays held for up to afterExpiry once the proposal has expired. A proposal that ends earlier is
-// released within afterAnswer, which includes some rounds that find the disk full.
+// A proposed time stays held for up to afterExpiry once the proposal has expired. If a proposal ends earlier, its time
+// is released within afterAnswer, even if the disk is full during some of the server's rounds.
 const (
 	afterExpiry = 35 * time.Second
 	afterAnswer = 3 * time.Minute
@@ -30,7 +31,7 @@ func (r *Referee) Propose(id string, s Span, expires, now time.Time) error {
 		if err := r.Held(h, now); err != nil {
 			return err
 		}
-		r.Proposals[id] = &Proposal{From: a.Span, Expires: expires, hold: r.Holds[h.ID]}
+		r.Proposals[id] = &Proposal{From: a.Span, Expires: expires, hold: r.Holds[h.ID], before: r.Proposals[id]}
 		return nil
 	}
 	return fmt.Errorf("%s is proposed for %s, an appointment that does not exist", s, id)
@@ -51,7 +52,7 @@ func (p *Proposal) IsOpen(now time.Time) (open, certain bool) {
 // Doubt records that the server may have ended a proposal.
 func (p *Proposal) Doubt() { p.hold.Doubtful = true }
 
-// Accepted records that a patient accepted a proposal: its time is the appointment's.
+// Accepted records that a patient accepted a proposal, so that its time now belongs to the appointment.
 func (r *Referee) Accepted(id string) {
 	if p := r.Proposals[id]; p != nil {
 		p.Taken = true
@@ -68,8 +69,21 @@ func (r *Referee) EndProposal(id string, now time.Time) {
 	p.hold.Until, p.hold.Grace, p.hold.Doubtful = now, afterAnswer, false
 }
 
-// displacedTo updates the proposal for an appointment that has changed: it ends if the appointment is no longer where
-// the absence was. If an undo restores that time early enough, the proposal stays.
+// UndoProposal records that the absence of a proposal was undone at now. The proposal that it replaced may still be
+// open.
+func (r *Referee) UndoProposal(id string, now time.Time) {
+	r.EndProposal(id, now)
+	p := r.Proposals[id]
+	if p == nil || p.before == nil || p.before.Taken || p.before.stale {
+		return
+	}
+	r.Proposals[id] = p.before
+	p.before.hold.Until, p.before.hold.Grace, p.before.hold.Doubtful = p.before.Expires, afterExpiry, true
+}
+
+// displacedTo updates the proposal for an appointment that has changed. The proposal becomes stale if the appointment
+// no longer has the specialist and the time from which the absence displaced it. If an undo restores them early enough,
+// the proposal stays open.
 func (r *Referee) displacedTo(a *Appointment) {
 	p := r.Proposals[a.ID]
 	if p == nil || p.Taken {
@@ -82,8 +96,8 @@ func (r *Referee) displacedTo(a *Appointment) {
 	}
 }
 
-// ReviewProposals ends the proposals whose appointments have changed before now, and doubts those whose time is no
-// longer in the hours or is blocked: the server withdraws them.
+// ReviewProposals ends the proposals whose appointments have changed before now. It marks proposals as doubtful if
+// their time is no longer within the hours or is blocked, because the server withdraws them.
 func (r *Referee) ReviewProposals(now time.Time) {
 	for id, p := range r.Proposals {
 		switch {
@@ -96,7 +110,7 @@ func (r *Referee) ReviewProposals(now time.Time) {
 	}
 }
 
-// proposalAt returns the hold of a proposal of a time; a live one if there are several.
+// proposalAt returns the hold of a proposal for a time. If there are several, it prefers a live one.
 func (r *Referee) proposalAt(s Span, now time.Time) (found *Hold) {
 	for _, h := range r.Holds {
 		if h.IsProposal && h.Span == s && (found == nil || h.Until.After(now)) {
@@ -112,8 +126,9 @@ type NewTimes struct {
 	Times []Span
 }
 
-// Planned judges the plan of an absence: it lists each appointment of the specialist in that time once. Each new time
-// is free, in the hours and outside the absence. No two appointments have the same first time.
+// Planned judges the plan of an absence. The plan must list each appointment of the specialist in that time once. Each
+// new time must be free, within the hours and outside the absence. The first times of two appointments must not
+// collide.
 func (r *Referee) Planned(specialist string, away Block, plan []NewTimes, now time.Time) error {
 	listed := map[string]bool{}
 	var first []Span
@@ -165,8 +180,8 @@ type Displaced struct {
 	Open  bool // there is an open proposal
 }
 
-// Absent judges one line of a recorded absence: the state of a displaced appointment agrees with the appointment and
-// with its proposal.
+// Absent judges one line of a recorded absence: the state of a displaced appointment must agree with the appointment
+// and with its proposal.
 func (r *Referee) Absent(d Displaced, now time.Time) error {
 	a, p := r.Appointments[d.ID], r.Proposals[d.ID]
 	if a == nil {

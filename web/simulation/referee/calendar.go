@@ -5,7 +5,7 @@ import (
 )
 
 // Wall returns the instant of a local date and minute. A time that the clocks skip moves forward by the gap. A time
-// that occurs twice is the first.
+// that occurs twice means its first occurrence.
 func Wall(zone *time.Location, y int, m time.Month, d, minute int) time.Time {
 	asUTC := time.Date(y, m, d, 0, minute, 0, 0, time.UTC)
 	offset := func(at time.Time) time.Duration {
@@ -63,7 +63,7 @@ func (r *Referee) PlaceOf(s Span) (place string, within bool) {
 	return "", false
 }
 
-// blocked reports whether a block overlaps a slot or its buffers.
+// blocked reports whether any block of a slot's specialist overlaps the slot or its buffers.
 func (r *Referee) blocked(s Span) bool {
 	for _, b := range r.Specialists[s.Specialist].Blocks {
 		if r.overlaps(s, b) {
@@ -73,21 +73,21 @@ func (r *Referee) blocked(s Span) bool {
 	return false
 }
 
-// overlaps reports whether a block overlaps a slot or its buffers.
+// overlaps reports whether block b overlaps a slot or its buffers.
 func (r *Referee) overlaps(s Span, b Block) bool {
 	from := s.Start.Add(-time.Duration(r.Types[s.Type].Before) * time.Minute)
 	to := s.End.Add(time.Duration(r.Types[s.Type].After) * time.Minute)
 	return b.From.Before(to) && from.Before(b.To)
 }
 
-// Offered reports whether a patient could book a start if it is free: it is within the hours and the notice, and not
-// blocked.
+// Offered reports whether a patient could book a slot if it were free: the slot is within the hours, respects the
+// notice, and is not blocked.
 func (r *Referee) Offered(s Span, now time.Time) bool {
 	notice := time.Duration(r.Types[s.Type].Notice) * time.Minute
 	return !s.Start.Before(now.Add(notice)) && !s.Start.Before(now) && r.InHours(s)
 }
 
-// InHours reports whether a slot is a start of the hours that is not blocked.
+// InHours reports whether a slot begins at a start within the hours and is not blocked.
 func (r *Referee) InHours(s Span) bool {
 	if r.blocked(s) {
 		return false

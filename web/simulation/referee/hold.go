@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// About is the time around the end of a hold in which the referee expects it neither to exist nor to have expired.
+// About is the time before and after the end of a hold in which the referee accepts both that the hold exists and that
+// it has expired.
 const About = 200 * time.Millisecond
 
-// Live reports whether a hold counts at an instant, and whether that is certain.
+// Live reports whether a hold is in force at an instant, and whether that is certain.
 func (h *Hold) Live(now time.Time) (live, certain bool) {
 	left := h.Until.Sub(now)
 	return left > 0, !h.Doubtful && (left > About || left < -About-h.Grace)
@@ -34,7 +35,7 @@ func (r *Referee) Held(h Hold, now time.Time) error {
 	return nil
 }
 
-// Displaced records a booking that ignores holds: holds of that time may have been released.
+// Displaced records a booking that ignores holds. The server may have released the holds that conflict with it.
 func (r *Referee) Displaced(s Span) {
 	for _, h := range r.Holds {
 		if r.Collide(h.Span, s) {
@@ -43,8 +44,8 @@ func (r *Referee) Displaced(s Span) {
 	}
 }
 
-// Listed judges the server's list of holds: each is known, none is missing, and none conflicts with another hold or a
-// booking.
+// Listed judges the server's list of holds. Each must be known, none may be missing, and none may conflict with another
+// hold or a booking.
 func (r *Referee) Listed(list []Hold, now time.Time) error {
 	said := map[string]bool{}
 	for i, h := range list {
@@ -104,7 +105,7 @@ func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certa
 		}
 		live, sure := h.Live(now)
 		switch {
-		case live && h.Client == client: // the client's own: a repeat renews it, and another slot may be refused
+		case live && h.Client == client: // the client's own hold: a repeat renews it, and another slot may be refused
 			certain = certain && h.Type == s.Type && h.Start.Equal(s.Start)
 		case live && sure:
 			return true, true
@@ -144,7 +145,7 @@ func (r *Referee) Expect(kind, specialist, place, client string, start, now time
 		return answer, ""
 	}
 	if !sure || r.holds(client, now) {
-		return Granted, "" // a client that holds one of them gets that one
+		return Granted, "" // a client that already holds one of them gets the same one
 	}
 	return Granted, r.assigned(kind, start, candidates)
 }
@@ -158,8 +159,8 @@ func (r *Referee) holds(client string, now time.Time) bool {
 	return false
 }
 
-// assigned returns the specialist to assign: of those with the highest priority, in the order of their ids, the one
-// that the FNV-1a hash of type and start selects.
+// assigned returns the specialist to assign. The FNV-1a hash of type and start selects among the specialists with the
+// highest priority, ordered by id.
 func (r *Referee) assigned(kind string, start time.Time, candidates []string) string {
 	highest, best := 0, []string(nil)
 	for _, id := range candidates {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Hook is one webhook that arrived at a receiver, possibly a repeat.
+// Hook is one webhook message that arrived at a receiver, possibly a repeat.
 type Hook struct {
 	ID          string // of the message: the same in every repeat
 	Event       string
@@ -19,7 +19,7 @@ type Hook struct {
 	Version     int64 // of the appointment
 	Start       time.Time
 	Cancelled   bool
-	Taken       bool // the receiver has it, whether or not the sender got the answer
+	Taken       bool // the receiver accepted it, even if the sender got no answer
 }
 
 // Receiver is the clinic's program that receives webhooks. A Receiver is not safe for concurrent use.
@@ -28,14 +28,14 @@ type Receiver struct {
 	arrived map[string]map[string]Hook // the messages about each appointment, by id
 }
 
-// secret is a secret that messages are signed with from an instant onward.
+// secret is a key with which messages are signed from an instant onward.
 type secret struct {
 	key  []byte
 	from time.Time
 }
 
-// underWay is the longest time that a message may take to its receiver, and the largest difference of the sender's
-// clock.
+// underWay is the longest time that a message may take to reach its receiver, and the largest difference between the
+// clocks.
 const underWay = time.Minute
 
 // secretOverlap is the time for which messages are also signed with the previous secret.
@@ -44,7 +44,7 @@ const secretOverlap = 24 * time.Hour
 // NewReceiver returns a receiver without a secret and without messages.
 func NewReceiver() *Receiver { return &Receiver{arrived: map[string]map[string]Hook{}} }
 
-// Secret sets the secret, "whsec_" and base64, that messages are signed with from now on.
+// Secret sets the secret with which messages are signed from now on, as "whsec_" and base64.
 func (v *Receiver) Secret(text string, now time.Time) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	v.secrets = append(v.secrets, secret{key, now})
@@ -52,8 +52,8 @@ func (v *Receiver) Secret(text string, now time.Time) error {
 }
 
 // Signed judges the headers of a message by the rules of Standard Webhooks: the signature covers id, timestamp and
-// body. It uses the current secret and, for a day after a change, also the previous one, so that a receiver can
-// change over without losing a message.
+// body. It uses the current secret and, for a day after a change, also the previous one, so that a receiver can change
+// the secret without losing a message.
 func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now time.Time) error {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > underWay {
@@ -79,8 +79,8 @@ func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now tim
 	return nil
 }
 
-// Arrives records a message: messages about an appointment arrive in the order of the decisions, and none arrives
-// before the receiver has taken the one before it.
+// Arrives records a message. The messages about an appointment must arrive in the order of its versions: after the
+// receiver got a message, no older message may arrive that it has not accepted yet.
 func (v *Receiver) Arrives(h Hook) error {
 	known := v.arrived[h.Appointment]
 	if known == nil {
@@ -105,8 +105,8 @@ func (v *Receiver) Arrives(h Hook) error {
 	return nil
 }
 
-// Told judges, when no message is pending, the messages about an appointment: one reports its booking, and the last
-// one has its current time and status.
+// Told judges the messages about an appointment once none is pending. One message must report the booking, and the last
+// one must have the current time and status.
 func (v *Receiver) Told(a *Appointment) error {
 	var last Hook
 	created := false

@@ -12,11 +12,11 @@ type Row struct {
 	Overbook  bool
 	Cancelled bool
 	Name      string // of the patient
-	Answer    string // the patient's, to the type's question
+	Answer    string // to the type's question
 }
 
-// Recorded judges rows of the database: each equals the acknowledged appointment, and no two conflict. With all, rows
-// are all rows of the database, and no acknowledged appointment may be missing.
+// Recorded judges rows of the database: each must equal the acknowledged appointment, and no two may conflict. If all
+// is set, rows are all rows of the database, and no acknowledged appointment may be missing.
 func (r *Referee) Recorded(rows []Row, all bool) error {
 	seen := make(map[string]bool, len(rows))
 	for _, row := range rows {
@@ -53,7 +53,8 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			confirmed = append(confirmed, row)
 		}
 	}
-	// by specialist and room, those that may still conflict with a later one; rows are in the order of their starts
+	// last has, by specialist and room, the rows that may still conflict with a later row. The rows are ordered by
+	// start.
 	last := map[string][]Row{}
 	for _, row := range confirmed {
 		of := []string{row.Specialist}
@@ -85,7 +86,7 @@ type Slot struct {
 }
 
 // Offers judges the listing of one specialist's slots of a type, at one place or at any, for a number of days from a
-// local date onward: every slot listed as free can be booked, and every slot that can be booked is listed.
+// local date onward: every slot that is listed as free must be bookable, and every bookable slot must be listed.
 func (r *Referee) Offers(kind, specialist, place, client string, from time.Time, days int, list []Slot,
 	now time.Time) error {
 	said := map[int64]Slot{}
@@ -103,7 +104,7 @@ func (r *Referee) Offers(kind, specialist, place, client string, from time.Time,
 			delete(said, start.Unix())
 			if notice := start.Sub(now) - time.Duration(r.Types[kind].Notice)*time.Minute; notice > -2*time.Second &&
 				notice < 2*time.Second {
-				continue // it leaves the list at this moment
+				continue // the slot is just about to leave the list
 			}
 			free, certain := 0, true
 			if at, _ := r.PlaceOf(s); r.Offered(s, now) && (place == "" || at == place) {

@@ -1,12 +1,12 @@
-// Package referee judges a simulated clinic. It receives the requests and the answers, and returns an error where an
+// Package referee judges a simulated clinic. It receives the requests and the answers, and returns an error if an
 // answer breaks a guarantee.
 //
-// It imports nothing of this module, and the import diagram enforces that: it computes hours, slots, gaps,
-// assignment, cooldowns and holds a second time, in the plainest way, from the documentation. It is slow where the
-// server is fast. If the two differ, one of them is wrong.
+// It imports no other package of this module, and the import diagram enforces that. It computes hours, slots, gaps,
+// assignment, cooldowns and holds a second time, according to the documentation, in the most direct way, which is slow.
+// If its results and those of the server differ, one of the two is wrong.
 //
-// A Referee is not safe for concurrent use: a simulation passes it one answer after another. It passes the answers to
-// concurrent requests in any order, once all of them have arrived.
+// A Referee is not safe for concurrent use: a simulation passes it one answer after another. The simulation passes the
+// answers to concurrent requests in any order, once all of them have arrived.
 package referee
 
 import (
@@ -27,12 +27,12 @@ type Specialist struct {
 	ID        string
 	Zone      *time.Location
 	Weekly    map[time.Weekday][]Window
-	Overrides map[string][]Window // by local date; none: closed
+	Overrides map[string][]Window // by local date; no window: closed
 	Blocks    map[string]Block    // by id
 	Sessions  int                 // the maximum of concurrent on-demand sessions
 }
 
-// Window is a part of a local day, in minutes from midnight, at one place of the clinic; empty means at none.
+// Window is a part of a local day, in minutes from midnight, at one place of the clinic. An empty Place means no place.
 type Window struct {
 	From, To int
 	Place    string
@@ -50,7 +50,7 @@ type Type struct {
 	Notice        int // minutes
 	Capacity      int
 	Cooldown      int            // minutes
-	Room          string         // that each also needs, one at a time; empty means none
+	Room          string         // that each appointment also needs, one at a time; empty means none
 	Priorities    map[string]int // by specialist
 }
 
@@ -70,7 +70,7 @@ type Appointment struct {
 	Overbook  bool
 	Cancelled bool
 	Name      string // of the patient; empty means unknown to the referee
-	Answer    string // the patient's, to the type's question; empty means unknown to the referee
+	Answer    string // to the type's question; empty means unknown to the referee
 	Erased    bool   // the patient was erased, and the name is deleted
 }
 
@@ -79,10 +79,10 @@ type Hold struct {
 	Span
 	ID, Client string
 	Until      time.Time
-	// Doubtful holds may have been released, because the client booked over it or the server may have dropped it.
+	// Doubtful means that the server may have released the hold, for example because a booking ignored it.
 	Doubtful   bool
 	Grace      time.Duration // how long the hold may exist after Until
-	IsProposal bool          // for the patient of an absent specialist, and not a client's
+	IsProposal bool          // for the patient of an absent specialist, not for a client
 }
 
 // Referee records all acknowledged changes and judges the answers by them.
@@ -92,11 +92,11 @@ type Referee struct {
 	Holds        map[string]*Hold
 	Sessions     map[string]*Session
 	Proposals    map[string]*Proposal      // the last one for each displaced appointment, by appointment
-	lines        map[int64]string          // the open offers of the waiting list at the last check: the entry, by start
-	idle         map[string]bool           // the entries without an open offer then
+	lines        map[int64]string          // the waiting-list entries with an open offer at the last check, by start
+	idle         map[string]int            // how many offers each entry without an open one had then
 	byDay        map[string][]*Appointment // confirmed, by specialist or room, and UTC date
 	texts        map[string]*texting       // appointments whose patients get or got text messages
-	received     []Text                    // by the SMS gateway, judged
+	received     []Text                    // the judged messages that the SMS gateway received
 	reviewed     time.Time                 // the last review of texts
 }
 
@@ -129,7 +129,7 @@ func (r *Referee) Collide(a, b Span) bool {
 	return b.Start.Before(a.End.Add(gap))
 }
 
-// dayKeys returns the keys of byDay for a span: its specialist's day, and its room's.
+// dayKeys returns the keys of byDay for the specialist and the room of a span, on its day plus a number of days.
 func (r *Referee) dayKeys(s Span, days int) []string {
 	date := " " + s.Start.UTC().AddDate(0, 0, days).Format(time.DateOnly)
 	if room := r.Types[s.Type].Room; room != "" {

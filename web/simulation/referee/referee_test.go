@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A referee that reports no error proves nothing: each of these cases breaks one guarantee, and the referee must
-// report it.
+// These tests check that the referee finds errors. Each case breaks one guarantee, and the referee must report it.
 
 var monday = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
@@ -77,7 +76,7 @@ func TestRefereeFindsBrokenPromises(t *testing.T) {
 	}
 }
 
-// newBooked books at nine, and then one more appointment.
+// newBooked books an appointment at 9:00, and then another one.
 func newBooked(more Appointment) error {
 	r := newReferee()
 	if err := r.Booked(r.appointment("a", "checkup", at(9, 0))); err != nil {
@@ -130,7 +129,8 @@ func TestExpectationsFollowRules(t *testing.T) {
 	}
 }
 
-// TestWallIsTheRuleOfRFC5545: a skipped time moves forward by the gap, and a time that occurs twice is the first.
+// TestWallIsTheRuleOfRFC5545: a skipped time moves forward by the gap, and a time that occurs twice means its first
+// occurrence.
 func TestWallIsTheRuleOfRFC5545(t *testing.T) {
 	for _, c := range []struct {
 		zone    string

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Session is an on-demand session as acknowledged to its client and specialists.
+// Session is an on-demand session in the state that the server acknowledged to its client and the specialists.
 type Session struct {
 	ID, Client string
 	Status     string // requested, active, pending_payment, ended, cancelled or expired
@@ -17,10 +17,11 @@ type Session struct {
 const (
 	// quiet is the time without activity after which an accepted session expires.
 	quiet = 4 * time.Hour
-	// late is the longest delay with which the server may expire a session that no specialist accepts, since the disk
-	// is sometimes full.
+	// late is the longest delay with which the server may expire a session that no specialist accepts. The delay is
+	// necessary because the disk is sometimes full.
 	late = 20 * time.Second
-	// quietLate is the same for a session without activity: the server checks for those once a minute.
+	// quietLate is the longest such delay for a session without activity. The server checks for those sessions once a
+	// minute.
 	quietLate = 5 * time.Minute
 )
 
@@ -30,7 +31,8 @@ func (s *Session) inProgress() bool { return s.Status == "active" || s.Status ==
 // isOpen reports whether a session can still change.
 func (s *Session) isOpen() bool { return s.Status == "requested" || s.inProgress() }
 
-// Load returns the number of a specialist's sessions, and whether it is certain: one of them may just be expiring.
+// Load returns the number of a specialist's sessions in progress. The number is not certain if one of them may be
+// expiring now.
 func (r *Referee) Load(specialist string, now time.Time) (n int, certain bool) {
 	certain = true
 	for _, s := range r.Sessions {
@@ -92,8 +94,8 @@ func (r *Referee) Taken(id, specialist string, handedOn bool, now time.Time) err
 	return nil
 }
 
-// OpenSessions judges the server's list of all open sessions: each is in its acknowledged state, none has expired,
-// and no specialist has more than their limit.
+// OpenSessions judges the server's list of all open sessions. Each must be in its acknowledged state, none may have
+// expired, and no specialist may have more sessions than their limit.
 func (r *Referee) OpenSessions(list []Session, now time.Time) error {
 	there, load := map[string]bool{}, map[string]int{}
 	for _, s := range list {

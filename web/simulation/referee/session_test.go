@@ -107,12 +107,12 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 		hook("o", "cancelled", 3, 10, true)
 	lost := hook("m", "created", 1, 9, false)
 	sent := time.Unix(1795420800, 0)
-	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // its answer was lost, so it was sent again
+	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // a repeat after a lost answer
 	mustNot(t, told(moved, booked, later))
 	mustNot(t, told(gone, booked, later, cancelled))
 	mustNot(t, signed(byNewer+" "+byOlder, sent.Add(-time.Hour), sent))
 	mustNot(t, signed(byNewer, sent.Add(-25*time.Hour), sent))
-	mustNot(t, signed(byOlder, sent, sent)) // it was in transit during the change
+	mustNot(t, signed(byOlder, sent, sent)) // the message was in transit during the change
 	for what, err := range map[string]error{
 		"in version 1, arrived after": arrives(lost, later, booked),
 		"of version 2, but was": arrives(booked, Hook{ID: "m",

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Reader judges one live stream as a page reads it: the frames are in order, none arrives twice, and together they
-// give the right holds.
+// Reader judges one live stream, which it reads like a page. The frames must be in order, none may arrive twice, and
+// together they must result in the existing holds.
 type Reader struct {
-	Holds     map[string]bool // by id, those that exist according to the stream
+	Holds     map[string]bool // the ids of the holds that exist according to the stream
 	Connected bool
 	Ended     string // the reason, once it has ended
 
@@ -66,7 +66,7 @@ func (r *Reader) Line(line string) error {
 	return nil
 }
 
-// order checks the number of a live event: it is greater than all before it.
+// order checks that the number of a live event is greater than all earlier numbers.
 func (r *Reader) order(kind, id string) error {
 	if id == "" || kind == "end" {
 		return nil
@@ -86,7 +86,7 @@ func (r *Reader) order(kind, id string) error {
 	return nil
 }
 
-// Agrees compares the holds of the stream with the existing ones of the specialists whose holds reach the stream.
+// Agrees compares the holds of the stream with the existing holds of the specialists whose holds the stream contains.
 func (r *Reader) Agrees(list []Hold, all map[string]*Hold, specialists map[string]int, now time.Time) error {
 	if !r.Connected || r.Ended != "" {
 		return nil

@@ -13,19 +13,19 @@ import (
 type Text struct {
 	To, Body string
 	At       time.Time
-	Settled  bool // the server may not send it again: the gateway did not certainly decline it for now
+	Settled  bool // the server must not send it again, because the gateway did not decline it temporarily
 	Taken    bool // the gateway accepted it
 
 	about  *texting
 	kind   string
-	counts bool // for an expectation
+	counts bool // it was matched to an expected message
 }
 
-// texting has what the referee knows of one appointment whose patient can get text messages.
+// texting is the referee's record of one appointment whose patient can get text messages.
 type texting struct {
 	id      string
 	numbers []lasting[string]
-	times   []lasting[Span] // until zero or the end of the calendar: the current one
+	times   []lasting[Span] // the last one is current if its until is zero
 	created time.Time
 	// the changes that a message may report
 	moves, cancels int
@@ -34,15 +34,16 @@ type texting struct {
 	displaced      bool // an absence displaced it at some time
 }
 
-// lasting is a value and when it began to apply, with the time at which it certainly did, and when it ended.
+// lasting is a value that applied for some time. It may have applied from the instant from, certainly applied from
+// certain, and ended at until.
 type lasting[T any] struct {
 	value       T
-	from, until time.Time // until zero: it still applies
+	from, until time.Time // a zero until means that it still applies
 	certain     time.Time
 }
 
-// appliedAt reports whether a value may have applied at an instant. A message takes up to textUnderWay to the gateway,
-// and the referee learns of a change up to an action later.
+// appliedAt reports whether a value may have applied at an instant. A message takes up to textUnderWay to reach the
+// gateway, and the referee records a change up to one action later.
 func (l *lasting[T]) appliedAt(at time.Time) bool {
 	return !at.Before(l.from) && (l.until.IsZero() || !at.After(l.until.Add(textUnderWay)))
 }
@@ -50,7 +51,7 @@ func (l *lasting[T]) appliedAt(at time.Time) bool {
 const (
 	textUnderWay = 45 * time.Second
 	oneSegment   = 160 // characters of the GSM alphabet; the clinic's texts have no other characters
-	// A reminder that was sent at the last moment before the quiet hours may arrive later by the length of a request.
+	// A reminder that was sent at the last moment before the quiet hours may arrive later by the duration of a request.
 	quietBegins, quietEnds = 21*time.Hour + 16*time.Minute, 8 * time.Hour
 	// enoughHealth is the time without failures within which every message that is due must arrive.
 	enoughHealth = 30 * time.Minute
@@ -59,17 +60,17 @@ const (
 // reminderLeads are the times before the start at which the clinic sends reminders.
 var reminderLeads = []time.Duration{48 * time.Hour, 2 * time.Hour}
 
-// textForms are the texts of the program. The clinic's name may be shortened.
+// textForms match the text messages of the program. The clinic's name may be shortened.
 var textForms = map[string]*regexp.Regexp{
 	"confirmation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment is on ([^.]*)\.`),
 	"reschedule":   regexp.MustCompile(`^Harbour Cl[a-z]*: new time for your appointment: ([^.]*)\.`),
 	"cancellation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) was cancelled\.$`),
 	"reminder":     regexp.MustCompile(`^Harbour Cl[a-z]*: reminder of your appointment on ([^.]*)\.`),
 	"must_move":    regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) has to be moved\.`),
-	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: new time ([^?]*)\? Held until ([^.]*)\.`),
+	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: proposed new time: ([^.]*)\. Held until ([^.]*)\.`),
 }
 
-var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Answer): )?https://book\.clinic\.example/m#(\S+)$`)
+var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Reply): )?https://book\.clinic\.example/m#(\S+)$`)
 
 // Link returns the token of the link of a text message; empty means none.
 func (t *Text) Link() string {
@@ -87,8 +88,8 @@ func (t *Text) About() string {
 	return t.about.id
 }
 
-// Agrees records that the patient of an appointment gets text messages to a number since an instant; empty means
-// none. The agreement is acknowledged now.
+// Agrees records that the patient of an appointment gets text messages at a number since an instant. An empty number
+// means no text messages. The server has acknowledged this at now.
 func (r *Referee) Agrees(id, number string, since, now time.Time) {
 	x := r.texts[id]
 	if x == nil {
@@ -116,14 +117,14 @@ func (r *Referee) Number(id string) string {
 	return x.numbers[len(x.numbers)-1].value
 }
 
-// Loosen records that concurrent requests changed an appointment: the referee does not count its messages.
+// Loosen records that concurrent requests changed an appointment, so that the referee does not count its messages.
 func (r *Referee) Loosen(id string) {
 	if x := r.texts[id]; x != nil {
 		x.loose = true
 	}
 }
 
-// ReviewTexts compares the appointments whose patients get text messages with those at the last review.
+// ReviewTexts records how the appointments whose patients get text messages have changed since the last review.
 func (r *Referee) ReviewTexts(now time.Time) {
 	for id, x := range r.texts {
 		a := r.Appointments[id]
@@ -163,10 +164,10 @@ func (r *Referee) ReviewTexts(now time.Time) {
 
 func sameTime(a, b Span) bool { return a.Start.Equal(b.Start) && a.Specialist == b.Specialist }
 
-// Texted judges a message that the gateway received before the last review. Only patients who agreed get one, at
-// their own number; it is about a time that their appointment had then; it fits one segment and names neither a type,
-// a specialist nor a reason; and it arrives as often as the change or the reminder that it reports. No reminder arrives
-// at night.
+// Texted judges a message that the gateway received before the last review. Only patients who agreed may get one, at
+// their own number. The message must be about a time that their appointment had then. It must fit into one segment and
+// contain neither a type, a specialist nor a reason. It must not arrive more often than the change or the reminder that
+// it reports. No reminder may arrive at night.
 func (r *Referee) Texted(t Text) error {
 	what := fmt.Sprintf("the text message to %s at %s, %q,", t.To, t.At.In(r.Zone).Format(time.DateTime), t.Body)
 	known := slices.ContainsFunc(sortedKeys(r.texts), func(id string) bool {
@@ -228,8 +229,8 @@ func (r *Referee) Texted(t Text) error {
 	return r.onlyOnce(&t, what, when)
 }
 
-// onlyOnce judges whether the changes and the reminders of a number's appointments required as many messages of one
-// kind.
+// onlyOnce returns an error if a number has received more messages of one kind than the changes and the reminders of
+// its appointments required.
 func (r *Referee) onlyOnce(t *Text, what, when string) error {
 	got, required, isLoose := 0, 0, false
 	for i := range r.received {
@@ -277,7 +278,7 @@ func (x *texting) starts() map[int64]bool {
 	return starts
 }
 
-// isAbout reports whether a text names a start of an appointment.
+// isAbout reports whether a text contains this start, which the appointment has or had.
 func (r *Referee) isAbout(x *texting, start int64, when string) bool {
 	for i := range x.times {
 		if s := &x.times[i].value; s.Start.Unix() == start && r.names(s, when) {
@@ -287,8 +288,8 @@ func (r *Referee) isAbout(x *texting, start int64, when string) bool {
 	return false
 }
 
-// reminders returns when the reminders of a start are due, of an appointment that has this start from a time onward.
-// Those after until are left out.
+// reminders returns when the reminders are due for an appointment that has this start since the instant from. It omits
+// those that are due after until.
 func (r *Referee) reminders(start, from, until time.Time) (dues []time.Time) {
 	for _, lead := range reminderLeads {
 		due := start.Add(-lead).In(r.Zone)
@@ -306,7 +307,7 @@ func (r *Referee) reminders(start, from, until time.Time) (dues []time.Time) {
 	return dues
 }
 
-// hadTime reports whether a message names a time that its appointment may have had when the message arrived.
+// hadTime reports whether a message contains a time that its appointment may have had when the message arrived.
 func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
 	switch t.kind {
 	case "cancellation":
@@ -323,7 +324,7 @@ func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
 	return x.loose
 }
 
-// names reports whether a text has the time of a span, in the zone of its specialist.
+// names reports whether a text contains the time of a span, in the zone of its specialist.
 func (r *Referee) names(s *Span, when string) bool {
 	zone := r.Specialists[s.Specialist].Zone
 	rest, found := strings.CutPrefix(when, s.Start.In(zone).Format("Mon 2 Jan, 15:04"))
@@ -347,9 +348,9 @@ func (r *Referee) secrets() []string {
 	return words
 }
 
-// TextsDue judges, when no message is pending, that every message that was due arrived. health returns for how long,
-// between two instants, the gateway and the server worked. isUndecided reports whether the desk sees that a message of
-// a kind about an appointment may have been sent: then the server must not send it again.
+// TextsDue checks, once no message is pending, that every message that was due arrived. health returns for how long the
+// gateway and the server worked between two instants. isUndecided reports whether the desk must decide about a message
+// of a kind, because it may have been sent. The server must not send such a message again.
 func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) time.Duration,
 	isUndecided func(id, kind string) bool) error {
 	for _, id := range sortedKeys(r.texts) {
@@ -367,9 +368,10 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 			if x.displaced {
 				continue // a reminder of a time at which the specialist is away would be wrong
 			}
+			awake := func(from, until time.Time) time.Duration { return r.awake(from, until, health) }
 			for _, due := range r.reminders(at.value.Start, at.certain, earliest(at.until, at.value.Start, now)) {
 				if err := r.textDue(x, []string{"reminder"}, &at.value, due.Add(-time.Second), due,
-					earliest(at.until, at.value.Start, now), health, isUndecided); err != nil {
+					earliest(at.until, at.value.Start, now), awake, isUndecided); err != nil {
 					return err
 				}
 			}
@@ -385,7 +387,32 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 	return nil
 }
 
-// textDue judges one message, of one of these kinds, that was due between due and until.
+// awake returns for how long the gateway and the server worked outside the quiet hours, between two instants. In the
+// first 15 minutes of the quiet hours, the server still sends the reminders of the night. It needs less time for them,
+// so these minutes count twice.
+func (r *Referee) awake(from, until time.Time, health func(from, until time.Time) time.Duration) (d time.Duration) {
+	for from.Before(until) {
+		local := from.In(r.Zone)
+		night := Wall(r.Zone, local.Year(), local.Month(), local.Day(), 21*60)
+		ends := night.Add(15 * time.Minute)
+		morning := Wall(r.Zone, local.Year(), local.Month(), local.Day(), 8*60)
+		switch {
+		case from.Before(morning):
+			from = morning
+		case from.Before(night):
+			to := earliest(night, until)
+			d, from = d+health(from, to), to
+		case from.Before(ends):
+			to := earliest(ends, until)
+			d, from = d+2*health(from, to), to
+		default:
+			from = Wall(r.Zone, local.Year(), local.Month(), local.Day()+1, 8*60)
+		}
+	}
+	return d
+}
+
+// textDue checks that a message of one of these kinds, which was due between due and until, arrived.
 func (r *Referee) textDue(x *texting, kinds []string, s *Span, from, due, until time.Time,
 	health func(from, until time.Time) time.Duration, isUndecided func(id, kind string) bool) error {
 	number := ""
@@ -438,7 +465,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // TextCount returns the number of requests that the gateway received.
 func (r *Referee) TextCount() int { return len(r.received) }
 
-// LastText returns the last judged message about one appointment that has a link; nil means none.
+// LastText returns the last judged message that has a link and is about one appointment, or nil if there is none.
 func (r *Referee) LastText() *Text {
 	for i := len(r.received) - 1; i >= 0; i-- {
 		if t := &r.received[i]; t.Taken && t.about != nil && t.Link() != "" && t.kind != "proposal" {

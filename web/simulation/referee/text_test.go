@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// texts returns a referee that knows an appointment on Wednesday at 9:00, booked on Monday at 8:00, whose patient gets
-// text messages.
+// texts returns a referee with an appointment on Wednesday at 9:00, booked on Monday at 8:00, whose patient gets text
+// messages.
 func texts(t *testing.T) *Referee {
 	t.Helper()
 	r := newReferee()
@@ -69,7 +69,7 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 		"no link": {text: func() Text {
 			return message("your appointment is on Wed 25 Nov, 09:00.", at(8, 0))
 		}, want: "the wrong link"},
-		// two hours before the start is in the quiet hours, so both reminders are sent by 21:00
+		// two hours before the start is in the quiet hours, so that reminder is due at 21:00 on the day before
 		"a reminder":          {text: func() Text { return remind(at(24+21, 0)) }},
 		"a reminder at night": {text: func() Text { return remind(at(24+22, 0)) }, want: "at night"},
 		"a reminder too early": {text: func() Text { return remind(at(24+20, 0)) },
@@ -97,6 +97,16 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 func TestRefereeMissesTextsThatWereDue(t *testing.T) {
 	t.Parallel()
 	healthy := func(from, until time.Time) time.Duration { return until.Sub(from) }
+	// the gateway was unreachable on Tuesday evening, when the reminders of the night are sent
+	evening := func(from, until time.Time) (worked time.Duration) {
+		for ; from.Before(until); from = from.Add(time.Minute) {
+			if from.Before(at(24+20, 50)) || !from.Before(at(24+21, 30)) {
+				worked += time.Minute
+			}
+		}
+		return worked
+	}
+	booked := []Text{message(confirmed, at(8, 0))}
 	for name, c := range map[string]struct {
 		now       time.Time
 		arrived   []Text
@@ -111,7 +121,10 @@ func TestRefereeMissesTextsThatWereDue(t *testing.T) {
 		"the gateway was unreachable": {now: at(12, 0),
 			health: func(time.Time, time.Time) time.Duration { return 0 }},
 		"the desk decides": {now: at(12, 0), health: healthy, undecided: true},
-		"no reminder": {now: at(2*24, 0), health: healthy, arrived: []Text{message(confirmed, at(8, 0))},
+		"no reminder":      {now: at(2*24, 0), health: healthy, arrived: booked, want: "(reminder)"},
+		"no reminder, early in the morning after an evening without the gateway": {now: at(2*24+8, 20),
+			health: evening, arrived: booked},
+		"no reminder, half an hour after that night": {now: at(2*24+8, 31), health: evening, arrived: booked,
 			want: "(reminder)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,8 +29,8 @@ func (w *Waiting) open() *Offer {
 	return nil
 }
 
-// wants reports whether an entry has no open offer and would accept a time: the time suits, and was not offered to it
-// before.
+// wants reports whether an entry has no open offer and would accept a time: the time suits, and was not offered to the
+// entry before.
 func (r *Referee) wants(w *Waiting, start time.Time) bool {
 	return w.open() == nil && start.In(r.Zone).Format(time.DateOnly) <= w.Last &&
 		!slices.ContainsFunc(w.Offers, func(o Offer) bool { return o.Start.Equal(start) && !o.Withdrawn })
@@ -46,8 +46,9 @@ func (w *Waiting) times(start time.Time) (n int) {
 	return n
 }
 
-// Waits judges a waiting list some minutes after the last change. A time is offered to one entry at a time, in turn,
-// and not at all if it is booked. No entry has two open offers. A free time is offered if an entry wants it.
+// Waits judges a waiting list some minutes after the last change. A time may be offered to only one entry at once, in
+// turn, and not at all if it is booked. No entry may have two open offers. A free time must be offered if an entry
+// wants it.
 func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 	offered := map[int64]string{}
 	for i := range list {
@@ -90,18 +91,21 @@ func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 			}
 		}
 	}
-	r.lines, r.idle = offered, map[string]bool{}
+	r.lines, r.idle = offered, map[string]int{}
 	for i := range list {
-		r.idle[list[i].ID] = list[i].open() == nil
+		if w := &list[i]; w.open() == nil {
+			r.idle[w.ID] = len(w.Offers)
+		}
 	}
 	return nil
 }
 
-// inTurn judges an offer that is new since the last check: it passes over no earlier entry that had no offer then and
-// wants the time now.
+// inTurn judges an offer that is new since the last check. The offer must not skip an earlier entry that wants the time
+// now and has had no offer since the last check.
 func (r *Referee) inTurn(list []Waiting, to *Waiting, o Offer) error {
 	for i := range list {
-		if w := &list[i]; w.Place < to.Place && r.idle[w.ID] && r.wants(w, o.Start) {
+		w := &list[i]
+		if offers, idle := r.idle[w.ID]; idle && offers == len(w.Offers) && w.Place < to.Place && r.wants(w, o.Start) {
 			return fmt.Errorf("%s was offered to %s, but %s comes first", o.Span, to.ID, w.ID)
 		}
 	}

@@ -1,5 +1,5 @@
-// What the page of an appointment loads after it has shown the appointment: links that add it to a web calendar, and
-// the people of a group visit.
+// The parts that the page of an appointment loads after it has shown the appointment: links that add it to a web
+// calendar, and the people of a group visit.
 import { html } from '../lib/html.js'
 import { boot, nameOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
@@ -14,9 +14,9 @@ const Open = ({ at, params, name }) => html`
   <a class="textlink" href=${at + new URLSearchParams(params)} target="_blank" rel="noopener noreferrer">${name}</a>
 `
 
-// Calendars are plain links: the page loads nothing from these sites, and they receive the appointment only if the
-// patient opens the link. They contain neither the patient's data nor the link that changes the appointment, nor the
-// address of a video call.
+// Calendars shows plain links: the page loads nothing from these sites, and they receive the appointment only if the
+// patient opens the link. The links contain neither the patient's data nor the link that changes the appointment, nor
+// the address of a video call.
 export function Calendars({ a, address }) {
   const type = typeOf(a.appointmentTypeId),
     title = [type?.name, boot.clinic.name].filter(Boolean).join(', '),
@@ -56,7 +56,7 @@ export function Calendars({ a, address }) {
   `
 }
 
-// People lists everyone who comes, with the time of each.
+// People lists the people of a group visit, with the time of each.
 export const People = ({ visit }) => html`
   <section class="visit" aria-labelledby="visit">
     <h2 id="visit">${t('after.visit', { n: visit.length })}</h2>

@@ -10,8 +10,8 @@ import { lang, t } from '../lib/i18n.js'
 const language = { 'en-XA': 'en', 'ar-XB': 'en' }[lang] || lang
 const { consent, privacyUrl } = boot.settings
 
-// Group shows several answers as radios; the patient chooses one. The error summary links to the first radio, so that
-// one has the group's id.
+// Group shows the possible answers to a question as radios; the patient chooses one. The error summary links to the
+// first radio, so that radio has the group's id.
 function Group({ id, label, required, error, options, value, input }) {
   return html`
     <fieldset class=${'field ask' + (error ? ' bad' : '')} aria-describedby=${error ? id + '-error' : undefined}>

@@ -10,15 +10,15 @@ import { get, post, Problem, wait } from '../lib/api.js'
 import { empty, freeOn, nearest, reduce } from './slots.js'
 
 const span = 7
-// How many of the next days with times are shown, in addition to the chosen day.
+// more is the number of next days with times that are shown, in addition to the chosen day.
 const more = 4
 
 // isShown reports whether the times of a date are shown.
 export const isShown = (s, date) => s.day === date || s.next.includes(date)
 const shownUntil = s => [addDays(s.from, span), ...s.next.map(d => addDays(d, 1))].sort().pop()
 
-// type: the appointment type. specialistId: '' for any specialist. hear(event): receives every live event too.
-// reached(): called when the server is reachable again after an outage.
+// type: the appointment type. specialistId: '' for any specialist. hear(event) is also called for every live event.
+// reached() is called when the server is reachable again after an outage.
 export function createCalendar({ type, specialistId = '', place = '', hear = () => {}, reached = () => {} }) {
   const today = dateOf(serverNow())
   const store = createStore({
@@ -128,8 +128,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       store.set({ loading: false })
       await first
     })
-  // ahead also shows the next days with times from now on. If this week has too few of them, it fetches the
-  // following week.
+  // ahead also shows the next days with times, after the chosen day. If this week has too few of them, it fetches the
+  // following week. From then on, a change of the day updates these days too.
   let comparing = false
   async function ahead() {
     const { day, from, until } = store.get()
@@ -180,8 +180,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       show(date || days.find(d => freeOn(slots, d, now).length) || from)
     })
 
-  // --- refetching the days that events made stale: once per burst, after a random delay so that the readers'
-  // requests spread
+  // --- refetching the days that events made stale: once per burst of events, after a random delay that spreads the
+  // requests of all open pages
   let later = 0
   const refetch = () => {
     const stale = store.get().slots.stale
@@ -191,7 +191,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
         later = 0
         const s = store.get(),
           dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
-        // If no time was free before, any event can mean that one is free now.
+        // If there was no free time before, any event can mean that there is one now.
         if (s.first === null) {
           slotEvents([{ type: 'fetching' }])
           return open()
@@ -231,8 +231,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       if (link === 'live' && store.get().problem?.status === 0) open()
     },
     every: 1000,
-    // While there is no stream, poll which times other clients have selected, and whether the day must be fetched
-    // again.
+    // While there is no stream, poll asks which times other clients have selected, and fetches the day again if it has
+    // changed.
     async poll() {
       const { day, chosen } = store.get()
       if (!day) {
@@ -262,8 +262,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     },
   })
 
-  // --- choosing: the server receives a selection after 300 ms and for as long as it lasts, and may show it to other
-  // patients
+  // --- choosing: after 300 ms the server receives the selection, and again every 8 s while it lasts. The server may
+  // show it to other patients.
   let dwell,
     renew,
     shown = null
@@ -308,7 +308,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     look,
     week: n => week(addDays(store.get().from, n * span)),
     showFirst: () => show(dateOf(store.get().first.start)),
-    // around returns free times near a lost one, and fetches more if the loaded days have none.
+    // around fetches the week that starts on the day of a lost time, and returns free times near that time. If there are
+    // none, it fetches the week that starts on the day of the next free time.
     async around(start, n = 3) {
       const day = dateOf(start)
       await guarded(() => load(day, addDays(day, span)))

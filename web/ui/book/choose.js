@@ -1,4 +1,4 @@
-// The long form of choosing a type, a place and a specialist. Types are listed under the clinic's groups, in their
+// The detailed view for choosing a type, a place and a specialist. Types are listed under the clinic's groups, in their
 // colours; patients can search them by name or by specialist. Specialists have pictures and can be searched by name.
 // The page fetches this file only if boot.more is set: for a clinic with groups, places, pictures or lists long
 // enough to search.
@@ -46,7 +46,7 @@ const Search = ({ id, label, value, input, found }) => html`
   </div>
 `
 
-// Tags shows the special properties of a type, one word each.
+// Tags shows the special properties of a type, such as "new patients only", as one word each.
 const Tags = ({ of }) => html`
   <span class="tags">
     ${
@@ -75,7 +75,8 @@ const Option = ({ name, value, checked, input, children }) => html`
   </label>
 `
 
-// Who asks for a specialist, and first for a place if the type's specialists work at several places.
+// Who lets the patient choose a specialist. If the type's specialists work at several places, the patient first chooses
+// a place.
 function Who({ people, who, setWho, place, setPlace }) {
   const [query, search] = useState('')
   const places = boot.places.filter(x => people.some(p => p.places?.includes(x.id)))

@@ -1,6 +1,6 @@
-// The modules that the booking page and the manage page share, and those that a script needs for which the booking page
-// waits before it shows anything: such a script must not import from page.js, which would wait for itself. The server
-// bundles them into this one file; imports of a module by its own name resolve to this file.
+// The modules that the booking page shares with the manage page and with scripts that it loads before it shows
+// anything. Such a script must not import from page.js: page.js waits for the script, and the script would wait for
+// page.js. The server bundles these modules into this one file; imports of a module by its own name resolve to it.
 import '../lib/disc.js'
 import '../lib/hold.js'
 import '../lib/router.js'

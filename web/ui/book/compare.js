@@ -1,5 +1,5 @@
-// The next days with times, next to the chosen day on a wide screen and below it on a narrow one. Their times belong to
-// the same group of radios as those of the chosen day. A day shows its first times, and all of them on request.
+// The next days with times, next to the chosen day on a wide screen and below it on a narrow screen. Their times belong
+// to the same group of radios as those of the chosen day. A day shows its first times. A button shows the others.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
@@ -38,7 +38,7 @@ export function Compare({ calendar, mine }) {
 function Day({ date, times, s, most, calendar }) {
   const [all, setAll] = useState(false)
   const own = useRef()
-  // The button that showed the rest is gone, so the focus moves to the first time that it showed.
+  // The button that showed the other times has disappeared, so the focus moves to the first of these times.
   useEffect(() => {
     if (all) own.current?.querySelector(`input[value="${rest[0].start}"]`)?.focus()
   }, [all])

@@ -36,7 +36,7 @@ function check(form) {
     patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }) },
   }
 }
-// The server's validation errors, shown at the fields that they name.
+// errorsFrom converts the server's validation errors to errors of the form's fields.
 const errorsFrom = (problem, ask) =>
   problem.errors.map(({ field, message }) => {
     const asked = ask?.complaint(field)
@@ -130,7 +130,7 @@ function Form({ ask, form, errors, tries, busy, ready, put, submit, other }) {
   `
 }
 
-// claim, finish and Problems come from the page. other() and back() return to the times.
+// claim, finish and Problems come from page.js. other() and back() return to the times.
 export function Details({ ask, page, hold, calendar, steps, claim, finish, Problems, other, back }) {
   const h = useStore(hold.store),
     s = useStore(calendar.store),
@@ -141,7 +141,7 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
   const keep = async () => {
     if (!(await hold.keep())) say(t('hold.keep.failed'))
   }
-  // A password manager fills several fields before the form is drawn again.
+  // Read the form from the store: a password manager fills several fields before the form is drawn again.
   const put = key => value => {
     page.set({ form: { ...page.get().form, [key]: value } })
     remember('form', page.get().form)

@@ -1,6 +1,5 @@
 // Runs in addition to the normal scripts when another site embeds the booking page in a frame. It applies the
-// requested theme, and sends the site the page's height and the fact that a patient has booked. It sends no other
-// messages.
+// requested theme. It sends the site only two messages: the page's height, and that a patient has booked.
 
 // The default theme is light: most sites are light, and the frame is transparent. "auto" follows the reader's system.
 const theme = new URLSearchParams(location.search).get('theme') || 'light'
@@ -19,7 +18,7 @@ const sheet = new CSSStyleSheet()
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
 addEventListener('message', e => {
   const below = Number(e.data?.below)
-  // the site also sends its own messages
+  // The site also sends messages of its own to the frame.
   if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return
   sheet.replaceSync(`.bar { inset-block-end: ${Math.min(Math.round(below), innerHeight)}px }`)
 })

@@ -1,5 +1,5 @@
-// A card with the held time, its countdown and the messages about it: the warning before the hold expires, and
-// whether it was extended, claimed again or has expired.
+// A card with the held time, its countdown and the messages about the hold: the warning before it expires, and whether
+// it was extended, claimed again or has expired.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { nameOf } from '../lib/boot.js'
 import { Notice } from '../lib/notice.js'
@@ -15,8 +15,8 @@ export function HoldCard({ hold, type, keep, reclaim }) {
   const at = time(hold.start)
   const minutes = Math.ceil(left / 60)
   const warning = phase === 'warning'
-  // Screen readers announce the countdown at 5, 2 and 1 minutes, not every second. After the device has slept, a tab
-  // can pass two of these points together.
+  // Screen readers announce the countdown at 5, 2 and 1 minutes, not every second. After the device has slept, the
+  // countdown can pass two of these points at once.
   useEffect(() => {
     const before = last.current
     last.current = left

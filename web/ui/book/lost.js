@@ -1,5 +1,5 @@
-// Shown when the chosen time is no longer available. The notice says that the entered details are kept, and offers
-// the nearest free times. Without alternatives, patients would phone instead.
+// Lost is shown when the chosen time is no longer available. The notice states that the entered details are kept, and
+// offers the nearest free times. Without alternatives, patients would phone instead.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Notice, words } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'

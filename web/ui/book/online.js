@@ -1,5 +1,5 @@
 // "A specialist is online now": the offer of a session without an appointment, its form, and the page of a request. The
-// booking page fetches this module after the first times, if the clinic allows sessions on demand.
+// booking page fetches this module after it has shown the first times, if the clinic allows sessions on demand.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, nameOf, withLang } from '../lib/boot.js'
 import { get, newKey, passing, post, wait } from '../lib/api.js'
@@ -19,8 +19,8 @@ import { Eyebrow, Name, PhoneLink, Shell } from './shell.js'
 const askEvery = 20000,
   lookEvery = 1500
 
-// Online offers a session while a specialist is available. It is in the head of the page, where it moves no time under
-// a finger.
+// Online offers a session while a specialist is available. It is in the head of the page, so that its appearance does
+// not move a time that the patient is about to tap.
 export function Online({ open }) {
   const [available, set] = useState(false)
   useEffect(() => {
@@ -158,7 +158,7 @@ function Ask({ typeId, form: known, done }) {
   `
 }
 
-// stateOf returns the outcome of a session: waiting, with, over, missed or cancelled.
+// stateOf returns the state of a session as the page shows it: waiting, with, over, missed or cancelled.
 const stateOf = s =>
   ({
     requested: 'waiting',
@@ -168,7 +168,7 @@ const stateOf = s =>
     expired: s.acceptedAt ? 'over' : 'missed',
   })[s.status] || 'over'
 
-// useSession fetches the session again until it is over.
+// useSession returns the session, and fetches it repeatedly until it is over.
 function useSession(first) {
   const [session, set] = useState(first),
     [problem, setProblem] = useState(null)
@@ -212,7 +212,7 @@ function useTick(on) {
   }, [on])
 }
 
-// Follow is the page of a request. phone is the number that the specialist calls.
+// Follow is the page that shows the progress of a request. phone is the number that the specialist calls.
 function Follow({ first, phone, again }) {
   const [session, problem, set] = useSession(first)
   const [busy, setBusy] = useState(false)
@@ -220,7 +220,7 @@ function Follow({ first, phone, again }) {
     name = nameOf(session.specialistId) || boot.clinic.name
   const heading = useHeading(state),
     current = useRef(first.specialistId || '')
-  // A session that another specialist has taken over names both.
+  // If another specialist has taken the session over, the page names both specialists.
   const before = useRef('')
   if (session.specialistId && current.current && current.current !== session.specialistId)
     before.current = nameOf(current.current)
@@ -326,7 +326,7 @@ function Session({ typeId, form, open }) {
   `
 }
 
-// showSession replaces the booking page. open is the request that the page had before a reload, as remembered.
+// showSession replaces the booking page. open is the stored request of this tab from before a reload.
 export const showSession = (root, props) =>
   render(
     html`

@@ -62,7 +62,7 @@ const later = load => {
     },
   }
 }
-// The page fetches these modules only for a clinic that uses them, and choose.js only when the patient has a choice.
+// These modules load when a view needs them, most of them only for clinics that use them.
 let choosing = null
 const choice = later(
   async () => (await Promise.all([import('../book/choose.js'), need('choose'), sheet('some.css')]))[0],
@@ -101,9 +101,9 @@ function openCalendar() {
   calendar.start()
 }
 
-// --- a clinic that has changed what the page was made from
-// The page releases the hold and, after the reload, claims the same time at its current length. A booking in progress
-// is left alone: its own answer decides.
+// --- reloading after the clinic has changed the data of the page
+// The page releases the hold and, after the reload, claims the same time at its current length. It does not interrupt
+// a booking in progress: the answer to that booking decides.
 let ended = false
 const may = () =>
   !ended && !recall('attempt') && !['booking', 'unknown', 'booked', 'asked'].includes(hold.store.get().phase)
@@ -137,7 +137,7 @@ function end() {
 
 // --- steps
 const router = createRouter(step => {
-  // Going forward to the booked step reloads, because that history entry has the address of the appointment's page.
+  // The history entry of the step "booked" has the address of the appointment's page, so reload to show that page.
   if (step === 'booked') return location.reload()
   if (step === 'details' && (!Details || hold.store.get().phase === 'idle')) step = 'when'
   enter(step || (skipWhat ? 'when' : 'what'))
@@ -177,7 +177,8 @@ async function claim(slot) {
   ])
   if (isHeld(s) && step === 'when' && page.get().step === step) go('details')
 }
-// finish handles the outcome of a booking. If the form still has work to do, finish returns the outcome to it.
+// finish handles the outcome of a booking. If the patient must correct something, finish returns the outcome to the
+// form.
 async function finish(s) {
   if (s.phase === 'asked') {
     const to = page.get().form.email
@@ -197,8 +198,8 @@ async function finish(s) {
   showBooked(root, { appointment, url })
 }
 
-// waitFor replaces the times with the form of the waiting list. The way back reloads the page, which restores the
-// choice.
+// waitFor replaces the times with the form of the waiting list. Its back button reloads the page, which restores the
+// patient's choice.
 async function waitFor(type) {
   const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]),
     { specialistId, form } = page.get()
@@ -206,7 +207,7 @@ async function waitFor(type) {
   showWait(root, { type, specialistId, ask, form, back: () => location.reload() })
 }
 
-// session replaces the booking with a request for a session, or with the one from before a reload.
+// session replaces the booking with the form for a session, or with the request that this tab sent before a reload.
 async function session(open) {
   const { showSession } = await online.get(),
     { typeId, form } = page.get()
@@ -218,7 +219,7 @@ async function session(open) {
 // --- views
 const person = id => (id ? nameOf(id) : t('who.any.short'))
 
-// If the quota is full, the page lists the patient's own holds. The server lists them only to the client that owns
+// If the quota is full, the page lists the patient's own holds. The server lists holds only to the client that owns
 // them.
 function Problems({ h, type, retry }) {
   const [own, setOwn] = useState([])
@@ -266,7 +267,7 @@ function When() {
   useEffect(() => {
     if (s.chosen) rest.ask()
   }, [s.chosen])
-  // The other days come after the first times, which are more urgent.
+  // Load the comparison with other days after the first times, which are more urgent.
   useEffect(() => {
     if (!s.loading && !p.Compare) compare.get().then(({ Compare }) => page.set({ Compare }))
   }, [s.loading])
@@ -458,8 +459,8 @@ render(
   root,
 )
 
-// offerSession shows the offer of a session after the first times, which are more urgent. The page does not await it:
-// online.js imports from this module, which would wait for itself.
+// offerSession shows the offer of a session after the first times, which are more urgent. The page does not await
+// offerSession: online.js imports from this module, so both modules would wait for each other.
 async function offerSession() {
   const open = recall('session')
   if (open && !resumed) return session(open)

@@ -1,5 +1,5 @@
-// The reason for the server's refusal, in words for the patient, with the next step if there is
-// one.
+// The reason for the server's refusal, in words for the patient. If the patient can do something about it, the notice
+// states the next step.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { wordsFor } from '../lib/api.js'
 import { recall } from '../lib/store.js'
@@ -9,7 +9,7 @@ import { dateOf, dayAndTime, near, time } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Name, PhoneLink } from './shell.js'
 
-// useCountdown returns the seconds until the next retry, and calls done when they have passed.
+// useCountdown returns the seconds until the next retry, and calls done when they have elapsed.
 function useCountdown(seconds, done, key) {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {
@@ -29,8 +29,8 @@ function useCountdown(seconds, done, key) {
   return left
 }
 
-// own: the patient's live holds, as GET /v1/holds lists them, for a full quota. After rate_limited, the notice calls
-// retry when the wait is over. text: a text key from the caller, instead of the default.
+// own: the patient's live holds from GET /v1/holds, if the quota is full. retry: called after rate_limited, when the
+// wait is over. text: a text key that replaces the default text.
 export function ProblemNotice({ problem, type, text, holding, own = [], release, retry }) {
   const ref = useRef()
   const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
@@ -87,8 +87,8 @@ export function ProblemNotice({ problem, type, text, holding, own = [], release,
   `
 }
 
-// LinkNotice explains in one line what the state of the connection means for the page. It shows nothing while
-// everything works.
+// LinkNotice explains in one line what the state of the connection means for the patient. It shows nothing while the
+// connection works.
 export function LinkNotice({ link, asOf, hold, takeOver }) {
   if (link === 'replaced') {
     return html`

@@ -1,5 +1,5 @@
-// The frame around a patient's page: the clinic's name, the live indicator, and a footer with the clinic's contact and
-// the languages. An embedded page has only the live indicator.
+// The frame around a patient's page: the clinic's name, the live indicator, and a footer with the clinic's contact
+// details and the languages. An embedded page has only the live indicator.
 import { html, useLayoutEffect } from '../lib/html.js'
 import { boot, embedded } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
@@ -11,7 +11,7 @@ const { clinic, settings } = boot,
     ['imprint', settings.imprintUrl],
   ].filter(x => x[1])
 export const phone = () => clinic.contact.phone || clinic.name
-// A phone number to tap. Without a number, the sentence has the clinic's name instead.
+// PhoneLink shows the clinic's phone number as a link. If the clinic has no number, it shows the clinic's name instead.
 export const PhoneLink = () =>
   clinic.contact.phone
     ? html`
@@ -126,7 +126,8 @@ const Foot = () => html`
   </footer>
 `
 
-// offer is a button next to the live indicator. The step "when" shows several days, so it takes the room of the aside.
+// offer is a button next to the live indicator. The step "when" shows several days and also uses the space of the
+// aside.
 export function Shell({ link, children, aside, step, offer }) {
   useLayoutEffect(() => {
     document.body.className = !aside ? 'narrow' : step === 'when' ? 'wide' : ''

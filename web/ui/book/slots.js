@@ -1,9 +1,9 @@
-// The current state of the times: the server's list of slots with the live events applied to it. Everything here is
-// pure; calendar.js feeds it. Instants are ISO text, as on the wire.
+// The current state of the times: the server's list of slots with the live events applied to it. Every function here is
+// pure; calendar.js passes in the events. Instants are ISO text, as in the API.
 //
-// The list (timeslots) already takes the holds of its own moment into account, while the stream sends every hold. So
-// each fetched day stores the holds that were known around its answer (`then`). If the list omitted a specialist
-// because of one of these holds, the specialist is added again when that hold ends.
+// The list (timeslots) already takes into account the holds at the moment of its answer, while the stream sends every
+// hold. So each fetched day stores the holds that were known around its answer (`then`). If the list omitted a
+// specialist because of one of these holds, the specialist is added again when that hold ends.
 import { addDays, dateOf } from '../lib/time.js'
 
 const ms = Date.parse
@@ -16,7 +16,7 @@ export const empty = type => ({
   known: false, // whether holds is complete: from a snapshot until the stream breaks
   incoming: null, // a snapshot that is still arriving
   gone: [], // intervals booked since their day was fetched
-  // specialist + start → how many other clients are looking at it; the server sends when each begins and ends
+  // specialist + start → how many other clients are looking at it; the server sends an event when each begins or ends
   looks: {},
   polled: null, // { date, looking }: looks by polling, while there is no stream
   tints: {}, // start → when the time became free again
@@ -49,7 +49,8 @@ const without = (map, key) => {
 const startsOn = (s, date) => s.days[date].slots.map(x => x.start)
 const again = (s, dates) => ({ ...s, stale: [...new Set([...s.stale, ...dates])] })
 
-// The same predicate as the double-booking guarantee, buffers included. Seats of one session do not conflict.
+// overlap is the same predicate as the double-booking guarantee, buffers included. Seats of one session do not
+// conflict.
 const sameSession = (a, b) => a.typeId === b.typeId && a.start === b.start && a.end === b.end
 const overlap = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
 const isGroup = s => s.type.capacity > 1
@@ -95,15 +96,15 @@ export function reduce(s, e, now) {
     case 'loaded':
       return loaded(s, e)
     case 'fetching': {
-      // If all days are stale, the server is asked again for those outside [from, to) when they are shown.
+      // If all days are stale, drop those outside [from, to). The page fetches them again when it shows them.
       const kept = e.from ? Object.fromEntries(Object.entries(s.days).filter(([d]) => e.from <= d && d < e.to)) : s.days
       return { ...s, stale: [], days: kept }
     }
     case 'opened':
-      // Another day is shown, so the order of its times starts over.
+      // The page shows another day, so the order of its times starts from scratch.
       return { ...s, seen: s.days[e.date] ? { [e.date]: startsOn(s, e.date) } : {} }
     case 'ahead':
-      // More days are shown: those of e.dates.
+      // The page also shows the days e.dates.
       return {
         ...s,
         seen: { ...Object.fromEntries(e.dates.map(d => [d, s.seen[d] || startsOn(s, d)])), [e.date]: s.seen[e.date] },
@@ -126,8 +127,8 @@ function connected(s, e) {
     unsure = []
   for (const [date, day] of Object.entries(s.days)) {
     days[date] = day.then ? day : { ...day, then: list }
-    // Fetch the day again if the list counts more holds than the snapshot has: one ended between the two, and would
-    // look held forever.
+    // Fetch the day again if the list counts more holds than the snapshot contains. Then a hold ended between the two,
+    // and its time would look held forever.
     if (!day.then && day.slots.some(x => idsOf(against(list, interval(x, s.type))).size < x.held)) unsure.push(date)
   }
   const moved = s.generation != null && e.generation !== s.generation
@@ -142,14 +143,14 @@ function released(s, e, now) {
       const at = interval(slot, s.type)
       if (!overlap(freed, at)) return false
       next.tints[slot.start] = now
-      // If the list does not show whose time became free, fetch it again.
+      // If the list does not show which specialist's time became free, fetch it again.
       return isGroup(s) ? !sameSession(freed, at) : view(next, slot, now).status === 'held'
     }),
   )
   return again(next, unsure)
 }
 
-// before: the holds that were known when the request was sent. sent: the server's clock at that moment.
+// before: the holds that were known when the page sent the request. sent: the server's clock at that moment.
 function loaded(s, { answer, open, before, sent }) {
   const then = s.known ? [...before, ...Object.values(s.holds)] : null
   // Without the stream, only the list is correct, even for the days that are already loaded.
@@ -174,7 +175,7 @@ function loaded(s, { answer, open, before, sent }) {
   }
 }
 
-// view returns how one slot looks: {start, end, status, left, looking, tint, specialistIds}.
+// view returns the state of one slot for the page: {start, end, status, left, looking, tint, specialistIds}.
 // status: free | held | taken | late.
 export function view(s, slot, now) {
   const at = interval(slot, s.type),
@@ -183,7 +184,7 @@ export function view(s, slot, now) {
     then = s.days[dateOf(slot.start)]?.then || []
   const ids = new Set(slot.specialistIds),
     back = idsOf(against(then, at, group))
-  // Add specialists again only if there are no more of them than the list counted as held.
+  // Add the specialists again only if there are at most as many as the list counted as held.
   if (!group && back.size <= slot.held) back.forEach(id => ids.add(id))
   const held = idsOf(against(live, at, group)),
     gone = idsOf(against(s.gone, at, group))
@@ -208,7 +209,8 @@ export function view(s, slot, now) {
   }
 }
 
-// viewDay returns the day's times in the order on show. Times that have disappeared keep their place.
+// viewDay returns the day's times in the order in which the page shows them. Times that have disappeared keep their
+// place.
 export function viewDay(s, date, now) {
   const day = s.days[date]
   if (!day) return []

@@ -1,6 +1,6 @@
 // The times of one day, as one group of radio buttons. Two rules are based on measurements. A radio is never natively
 // disabled, because the focus is lost if the focused time becomes held. A radio never claims a time, because arrow
-// keys check radios; the button below the times claims.
+// keys check radios; the button below the times claims the time.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { serverNow } from '../lib/clock.js'
@@ -80,7 +80,7 @@ export const chosenOf = (s, mine) => {
   return date && isShown(s, date) ? timesOf(s, mine, date).find(x => x.start === s.chosen) : undefined
 }
 
-// Parts shows the times of one day by part of the day. heading is the tag of the headings.
+// Parts shows the times of one day, grouped by part of the day. heading is the tag of the headings.
 export const Parts = ({ times, chosen, group, calendar, heading = 'h3' }) =>
   parts.map(part => {
     const inside = times.filter(x => partOfDay(x.start) === part)

@@ -1,5 +1,5 @@
-// "What do you need?": the appointment types as cards, and the choice of a specialist next to the chosen type. If
-// a clinic has more details of its types, choose.js shows them.
+// "What do you need?": the appointment types as cards, and the choice of a specialist next to the chosen type.
+// choose.js replaces this list for a clinic with groups, places, pictures or long lists.
 import { html, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'

@@ -1,4 +1,4 @@
-// "Pull the cable": the left phone loses its connection, as on a train, and gets it back. The page counts the
+// "Pull the cable": the left phone goes offline, like a phone on a train, and then online again. The page counts the
 // appointments before and after, by id, so that the numbers it shows are measured.
 import { html, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'

@@ -1,5 +1,5 @@
-// The parts of the demo: its server, or the nodes and Redis of its cluster. Each has a button that kills it (kill
-// -9). The process in front of the nodes reports their states and restarts a killed part; this page only sends
+// The parts of the demo: its server, or the nodes and Redis of its cluster. Each part has a button that kills it
+// (kill -9). The process in front of the nodes reports their states and restarts a killed part; this page only sends
 // requests. While a part is down, the rest of the page continues to work.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, post, wait } from '../lib/api.js'
@@ -51,8 +51,8 @@ export function Cluster() {
   }, [])
   const server = parts?.length === 1,
     up = parts?.every(x => x.state === 'up')
-  // The appointments that were counted before a kill are counted again from the remaining nodes, or when the only
-  // server is back.
+  // The page counted the appointments before a kill. Count them again from the remaining nodes, or, if there is only
+  // one server, when it is back.
   useEffect(() => {
     if (!counted || (server && !up)) return
     booked().then(

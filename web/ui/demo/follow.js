@@ -1,6 +1,6 @@
-// The desk follows the phones. If a time is selected on a phone, or two phones race for it, the desk shows that time
-// on its day, in a column where it is free or being booked. The frames have the same origin, so this page can read
-// them. The pages in the frames need no code for this.
+// The desk follows the phones. If a phone selects a time, or two phones compete for one, the desk shows the day of that
+// time and marks it in a column where it is free or being booked. The frames have the same origin, so this page can
+// read them. The pages in the frames need no code for this.
 import { boot } from '../lib/boot.js'
 import { dateOf, zone } from '../lib/time.js'
 import { clock, dayIn } from '../staff/day.js'

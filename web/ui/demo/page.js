@@ -20,7 +20,7 @@ const racers = 50
 const raced = () => boot.appointmentTypes.find(x => x.capacity === 1 && x.specialists.length)
 const withLang = (path, params) => path + '?' + new URLSearchParams({ ...params, lang })
 
-// Remove direction marks from a name. The texts of a language may contain them.
+// plain removes direction marks from a name. The texts of a language may contain them.
 const plain = s => s.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
 
 // Each racer is a separate client, different from the client of this tab.
@@ -42,8 +42,8 @@ async function racer(n, type, slot, specialistId) {
   return { ms: performance.now() - began, status: reply.status, code: body.code }
 }
 
-// contested returns a time that all three frames show: the last free one of the day on the phones, because the
-// simulated visitors choose it rarely. If that day is full, it returns the first free time of the next days.
+// contested returns a time that all three frames show. It is the last free time of the day on the phones, because the
+// simulated visitors choose that time rarely. If the day is full, it is the first free time of the next days.
 async function contested() {
   const type = raced(),
     date = seenDay() || dateOf(Date.now())
@@ -73,7 +73,7 @@ async function overlaps(specialistId, start) {
   return pairs
 }
 
-// The reason that a racer got, as a key of the page's texts.
+// why returns the text key for the reason why a racer got no appointment.
 const why = x =>
   x.code === 'slot_taken' ? 'demo.why.taken' : x.code === 'slot_held' ? 'demo.why.held' : 'demo.why.other'
 
@@ -183,7 +183,7 @@ function Race() {
 function Demo({ signedIn }) {
   const [key] = useState(() => random(4))
   useEffect(followPhones, [])
-  // The phones open on the first day with times. The desk shows the same day.
+  // Each phone opens on the first day with times, and the desk shows the same day.
   const type = raced()
   const phone = n => html`
     <figure class="phone">

@@ -1,12 +1,13 @@
-// An accent that is not one of the six tested hues. The server accepts it only if white text on it is readable. The
-// other colours are mixed from it, for both themes, and every pair has the contrast of the tested hues.
+// Supports an accent that is not one of the six tested hues. The server accepts such an accent only if white text on it
+// is readable. The other colours are mixed from it, for both themes, and every pair has the contrast of the tested
+// hues.
 const black = '#000000',
   white = '#ffffff',
   night = '#1e2827' // the lightest ground of the dark theme
 const least = 5.8
 
 const parts = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16))
-// mix returns the colour that is the given share of the way from one colour to another.
+// mix returns a colour between two colours. share is the distance from the first to the second, from 0 to 1.
 const mix = (from, to, share) => {
   const target = parts(to)
   return (
@@ -24,7 +25,7 @@ const luminance = hex => {
   const [r, g, b] = parts(hex).map(x => (x / 255 <= 0.04045 ? x / 3294.6 : ((x / 255 + 0.055) / 1.055) ** 2.4))
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
-// contrast is the contrast of WCAG 2, from 1 to 21.
+// contrast returns the WCAG 2 contrast ratio of two colours, from 1 to 21.
 const contrast = (a, b) => {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y)
   return (high + 0.05) / (low + 0.05)
@@ -44,7 +45,8 @@ export const readable = hex => until(hex, black, white)
 const rule = (accent, strong, ink, soft) =>
   `{--accent:${accent};--accent-strong:${strong};--accent-ink:${ink};--accent-soft:${soft}}`
 
-// wear applies the colour to the page. A style sheet made by a script needs no exception in the page's policy.
+// wear applies the colour to the page. It uses a constructed style sheet, because the page's Content-Security-Policy
+// allows one without an exception.
 export function wear(hex) {
   const bright = until(hex, white, night)
   const dark = rule(bright, mix(bright, white, 0.3), mix(hex, black, 0.85), mix('#161e1d', bright, 0.15))

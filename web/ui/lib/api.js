@@ -5,7 +5,7 @@ import { heard } from './clock.js'
 import { recall, remember } from './store.js'
 
 export class Problem extends Error {
-  /** @param {number} status @param {any} body the server's words, where it answered */
+  /** @param {number} status @param {any} body the JSON body of the server's answer, if there was one */
   constructor(status, body = {}) {
     super(body.title || body.code || String(status))
     Object.assign(this, {
@@ -23,8 +23,8 @@ export class Problem extends Error {
 }
 // Several servers may share one address. Each answer to a change carries the number of the latest change that its
 // server has. The page sends this number back, so that the next server first waits until it has that change too. This
-// tab keeps the highest number. It accepts a lower one if a server has waited for the number without success: then
-// the numbering has restarted.
+// tab keeps the highest number. If a server answers with a lower number although it has waited, the numbering has
+// restarted, and this tab takes the lower number.
 let known = recall('change') || 0
 const learn = (number, asked) => {
   if (!(number > known) && !(number < asked && asked === known)) return

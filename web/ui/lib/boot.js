@@ -23,7 +23,7 @@ boot.places ||= []
 export const query = new URLSearchParams(location.search)
 export const embedded = document.documentElement.dataset.page === 'embed'
 
-// In the preview of the settings, the page around this one fills in what is not saved yet.
+// In the preview of the settings, the surrounding page fills in the values that are not saved yet.
 if (query.has('preview') && !embedded) /** @type {any} */ (parent).preview?.(boot)
 
 const { accent } = boot.settings
@@ -55,7 +55,7 @@ export function speak(language) {
   for (const x of [...boot.typeGroups, ...boot.places]) x.name = x.names?.[language] || x.name
   for (const x of boot.specialists) x.line = x.lines?.[language] || x.line
 }
-// withLang returns the address of another page with this page's language.
+// withLang returns the address of another page and adds the `lang` parameter of this page to it.
 export const withLang = (path, params = {}) => {
   const q = String(new URLSearchParams({ ...params, ...(query.get('lang') && { lang: query.get('lang') }) }))
   return path + (q && '?' + q)

@@ -1,8 +1,9 @@
 // The client id: a secret that this tab creates and keeps until it closes.
+//
 // If a tab is duplicated, the browser copies sessionStorage. Two tabs with one id would keep closing each other's
-// live stream. So a page notes the id when it is left, and the next page of the same tab then uses the id without a
-// check. Without the note, the id may be a copy. Then the tab asks the other tabs first. If one answers, this tab
-// creates a new id and forgets the hold that it did not claim.
+// live stream. So a page stores the mark "left" when the tab leaves it. If the next page of the tab finds the mark, it
+// uses the id without a check. Without the mark, the id may be a copy, and the tab asks the other tabs first. If
+// another tab has the same id, this tab creates a new id and forgets the hold, which belongs to the other tab.
 import { recall, remember, forget } from './store.js'
 
 // random returns n random bytes as base64url. crypto.getRandomValues is the only random source that also exists on a

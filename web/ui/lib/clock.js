@@ -3,8 +3,8 @@
 let skew = 0
 let best = Infinity
 
-// The Date header has whole seconds, so half a second is added. The estimate comes from the answer with the shortest
-// round trip.
+// The Date header has whole seconds, so half a second is added as the average remainder. The estimate comes from the
+// answer with the shortest round trip.
 export function heard(header, sent, received) {
   const said = Date.parse(header)
   const trip = received - sent

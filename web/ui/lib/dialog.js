@@ -1,7 +1,7 @@
-// A modal dialog, built on the browser's <dialog>: focus is trapped, Escape closes it, and focus returns to the
-// element that had it. `close(reason)` is called however the dialog is closed. The dialog opens before the next key
-// event, so that typing can open it. The element with `autofocus` receives the following keys. A veil is a dialog
-// that the person cannot close and that hides the page behind it.
+// A modal dialog, built on the browser's <dialog>: focus is trapped, Escape closes it, and focus returns to the element
+// that had it. `close(reason)` is called however the dialog is closed. If a key press opens the dialog, the dialog is
+// open before the next key event, so the element with `autofocus` receives the following keys. A veil is a dialog that
+// hides the page behind it and that the person cannot close.
 import { html, useLayoutEffect, useRef } from './html.js'
 import { Icon } from './icons.js'
 import { t } from './i18n.js'

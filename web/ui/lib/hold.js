@@ -70,8 +70,9 @@ export function next(s, e) {
   return s
 }
 
-// ends converts the server's instants to points on this page's monotonic clock; it never subtracts one clock from
-// another. The hold expires at `lapses` unless a heartbeat is answered before, and at `until` in any case.
+// ends converts the server's instants to points on this page's monotonic clock. It never subtracts a reading of one
+// clock from a reading of the other. The hold expires at `lapses` unless the server answers a heartbeat before, and at
+// `until` in any case.
 const ends = answer => {
   const expiresAt = Date.parse(answer.holdExpiresAt),
     max = Date.parse(answer.maxExpiresAt),
@@ -102,7 +103,7 @@ export function createHold(manage) {
     if (beats(now) && (!beats(was) || now.holdId !== was.holdId)) begin(now)
     if (!beats(now) && beats(was)) rest()
     if (['lost', 'booked', 'asked'].includes(now.phase)) forget('hold')
-    // Try only once: the server would refuse the time again for the same reason.
+    // Try only once. The server would refuse a second attempt for the same reason.
     if (now.phase === 'lapsed' && counting.has(was.phase)) reclaimIfThere()
     return now
   }
@@ -246,7 +247,7 @@ export function createHold(manage) {
   }
 
   // --- booking
-  // said has the other fields of the booking: consent and answers.
+  // said contains the other fields of the booking: consent and answers.
   async function book(patient, said = {}) {
     const s = store.get()
     const attempt = {
@@ -346,13 +347,14 @@ export function createHold(manage) {
     release,
     reclaim,
     reached,
-    // lose is for a caller whose own booking request was refused.
+    // A caller uses lose after the server has refused the caller's own booking request.
     lose: problem => send({ type: 'refused', problem }),
     stop() {
       for (const [where, what, run] of listening) where.removeEventListener(what, run)
       worker?.terminate()
     },
-    // resume continues after a reload: with an attempt that has no answer, or with a hold.
+    // resume continues after a reload. It repeats a booking attempt that has had no answer, or claims the stored time
+    // again.
     resume() {
       const attempt = recall('attempt')
       if (attempt) {

@@ -1,4 +1,4 @@
-// Every component takes its tags and hooks from here, so the libraries are named once.
+// All components import their tags and hooks from here, so that only this file names the libraries.
 import { h, render, Component } from 'preact'
 import htm from 'htm'
 export * from 'preact/hooks'

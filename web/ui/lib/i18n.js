@@ -90,7 +90,7 @@ export function setLanguage(tag) {
   try {
     localStorage.setItem('holdfast.lang', tag)
   } catch {
-    /* the address still carries it */
+    /* storage is blocked, but the address contains the language */
   }
   const url = new URL(location.href)
   url.searchParams.set('lang', tag)

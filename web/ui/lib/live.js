@@ -1,6 +1,6 @@
 // The live stream of one page, open while the page is visible. It closes when the page is hidden, because browsers
-// allow six connections per server, and opens again when the page is shown. After a silence of 35 s it counts as
-// failed. After three failures the page polls and continues to retry the stream.
+// allow six connections per server, and opens again when the page is shown. If nothing arrives for 35 s, the stream
+// counts as failed. After three failures the page polls and continues to retry the stream.
 //
 // tell(events) receives the events of each animation frame together. link(state) receives 'connecting' | 'live' |
 // 'polling' | 'slow' | 'offline' | 'replaced'. poll() is the page's own request; it runs again `every` milliseconds

@@ -30,7 +30,8 @@ function remainder(data, n) {
   return out
 }
 
-// Modules that are left for data and error correction in a version, without all patterns.
+// rawModules returns the number of modules in a version that hold data and error correction, which are all modules
+// outside the fixed patterns.
 function rawModules(v) {
   let n = (16 * v + 128) * v + 64
   if (v > 1) {
@@ -140,7 +141,7 @@ function matrix(text) {
       set(b, a, on)
     }
   }
-  // Level M is 0 in the two bits of the format, so the format is only the mask.
+  // The two level bits of the format are 0 for level M, so the format value equals the mask number.
   const format = mask => {
     let rem = mask
     for (let i = 0; i < 10; i++) rem = (rem << 1) ^ ((rem >> 9) * 0x537)
@@ -210,7 +211,8 @@ function penalty(m) {
   return cost + Math.floor(Math.abs(on / size / size - 0.5) * 20) * 10
 }
 
-// path draws the dark modules as one SVG path, in a viewBox of size + 8 (four modules of quiet).
+// path returns the dark modules as one SVG path, and the size of its viewBox. The viewBox includes the quiet zone of
+// four modules on each side.
 export function path(text) {
   const rows = matrix(text)
   const d = rows.map((row, y) => row.map((on, x) => (on ? `M${x + 4} ${y + 4}h1v1h-1z` : '')).join('')).join('')

@@ -21,7 +21,7 @@ export function readTime(text) {
   return h < 24 ? `${two(h)}:${minute}` : ''
 }
 
-// named returns the name that a date style has for each of some dates, in the page's language and in English.
+// named returns the name of each date in a style (the weekday or the month), in the page's language and in English.
 const named = (style, dates) =>
   dates.map(date => [
     fold(write(style, date)),
@@ -37,8 +37,8 @@ const monthFirst = () =>
   new Intl.DateTimeFormat(locale).formatToParts(new Date(0)).find(p => p.type === 'month' || p.type === 'day')?.type ===
   'month'
 
-// readDate returns a date as "2026-11-23", or '' if the text is not one. A date without a year is the next one, but at
-// most six months ago counts as this year's.
+// readDate returns a date as "2026-11-23", or '' if the text is not one. A day without a month is the next such day. A
+// day and month without a year are in this year, or in the next year if that date was more than 183 days ago.
 export function readDate(text, today = dateOf(serverNow())) {
   const said = fold(text).replace(/,/g, ' ')
   if (/^\d{4}-\d\d-\d\d$/.test(said)) return real(said)

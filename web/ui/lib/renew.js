@@ -26,8 +26,8 @@ addEventListener(
   true,
 )
 
-// A refusal can come from such a change: an unknown type, a time that no longer exists, other questions. Without a
-// refusal, any part of it may have changed.
+// mayTell reports whether such a change can be the cause of a refusal: an unknown type, a time that no longer exists,
+// other questions. Without a problem it returns true.
 const mayTell = problem =>
   !problem || problem.status === 404 || ['validation_failed', 'not_bookable'].includes(problem.code)
 const isOther = async () => {
@@ -35,10 +35,10 @@ const isOther = async () => {
   return reply.ok && !(await reply.text()).includes(made)
 }
 
-// renew reloads the page if the server would now send another one, or if the server refused the hold. Otherwise it
-// returns. before() releases everything that cannot survive the reload. may() reports whether the patient can
-// still leave the page: no booking is running or finished. If the browser cannot store anything across a reload,
-// renew does nothing.
+// renew reloads the page if the server would now send a different page, or if the server refused the hold. Otherwise it
+// returns. before() releases everything that cannot survive the reload. may() reports whether the patient can still
+// leave the page: no booking is running or finished. If the browser cannot store anything across a reload, renew does
+// nothing.
 export async function renew(before, may, problem) {
   if (!kept || !touched || !may()) return
   if (!problem?.errors.some(e => e.field === 'holdId') && !(mayTell(problem) && (await isOther().catch(() => false))))

@@ -1,4 +1,4 @@
-// The steps of a page live in its history, so that "back" means the step before. Each step has one
+// The steps of a page are entries of the browser history, so that "back" leads to the previous step. Each step has one
 // <h1 tabindex="-1">, which gets the focus when the step is entered.
 import { useEffect, useRef } from './html.js'
 import { boot } from './boot.js'

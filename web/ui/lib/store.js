@@ -27,7 +27,7 @@ export function useStore(store, pick = s => s) {
   const [, again] = useReducer(n => n + 1, 0)
   const seen = useRef()
   seen.current = { pick, value: pick(store.get()) }
-  // Before the first paint, so that the first picture includes updates that arrived during the first render.
+  // Compare before the first paint, so that the first picture includes updates that arrived during the first render.
   useLayoutEffect(() => {
     const look = state => {
       if (!Object.is(seen.current.pick(state), seen.current.value)) again()
@@ -72,6 +72,6 @@ export const forget = key => {
   try {
     kept?.removeItem(name)
   } catch {
-    /* nothing was kept */
+    /* nothing was stored */
   }
 }

@@ -79,8 +79,8 @@ const isTwice = instant => [-36e5, -18e5, 18e5, 36e5].some(off => hhmm(+new Date
 export const time = instant => write(isTwice(instant) ? 'timeTwice' : 'time', instant)
 export const range = (start, end) => t('range', { from: time(start), to: time(end) })
 export const dayAndTime = instant => t('day.time', { day: write('shortDay', instant), time: time(instant) })
-// A nearby time, as short as possible but unambiguous: "10:00" on the same day, otherwise "Tue 09:00",
-// otherwise the date.
+// near writes a time as short as possible but unambiguous: "10:00" on the same day, "Tue 09:00" within a week,
+// otherwise with the date.
 export const near = (instant, date) => {
   const own = dateOf(instant)
   if (own === date) return time(instant)
@@ -88,7 +88,7 @@ export const near = (instant, date) => {
     ? t('near', { day: write('weekday', instant), time: time(instant) })
     : dayAndTime(instant)
 }
-// "Thu 26, 09:00"; with the month if it is not the month of date.
+// soon writes "Thu 26, 09:00". It adds the month if it is not the month of date.
 export const soon = (instant, date) =>
   dateOf(instant).slice(0, 7) === date.slice(0, 7)
     ? t('day.time', { day: write('dayNumber', instant), time: time(instant) })
@@ -98,7 +98,7 @@ export const countdown = seconds => {
   return `${String(Math.floor(s / 60)).padStart(2, '0')}:${String(s % 60).padStart(2, '0')}`
 }
 
-// The zone's name, but only if the reader's own clock shows another time at that moment.
+// foreignZone returns the zone's name if the reader's own clock shows another time at that moment, and '' otherwise.
 export function foreignZone(instant) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone
   if (!own || own === zone || hhmm(instant, own) + dateOf(instant, own) === hhmm(instant) + dateOf(instant)) return ''

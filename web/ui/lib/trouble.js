@@ -1,5 +1,5 @@
-// Trouble shows a refusal in words for the clinic's staff: without a phone number to call and without a cooldown. text:
-// a text of the caller, instead of the usual one.
+// Trouble shows a refusal in words for the clinic's staff: without a phone number to call and without a cooldown.
+// `text` is a text key that replaces the usual one.
 import { html } from './html.js'
 import { wordsFor } from './api.js'
 import { Notice } from './notice.js'

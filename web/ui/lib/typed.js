@@ -1,6 +1,6 @@
 // Inputs for dates and times of day. They show and read one format, the page's own, regardless of the browser's
-// language. People type what is shortest: 9, 930, 9:30, tomorrow, fri, 26 nov. The value is "2026-11-23" or
-// "09:30", as in the browser's own inputs, and empty while the text is neither.
+// language. They also read short forms: 9, 930, 9:30, tomorrow, fri, 26 nov. The value is "2026-11-23" or "09:30", as
+// in the browser's own inputs. If the text is not a date or a time, the value is empty.
 import { html, useRef, useState } from './html.js'
 import { Icon } from './icons.js'
 import { t } from './i18n.js'
@@ -8,10 +8,12 @@ import { serverNow } from './clock.js'
 import { readDate, readTime, two } from './readdate.js'
 import { addDays, dateOf, write } from './time.js'
 
-const showDate = date =>
+// shortDate writes a local date in the console's format, "Mon 23 Nov". It adds the year if the date is not in this
+// year.
+export const shortDate = date =>
   write(date.slice(0, 4) === dateOf(serverNow()).slice(0, 4) ? 'shortDay' : 'shortYear', date).replace(',', '')
 
-// Typed shows the value in the page's format while it has no focus of its own text. handler gets {currentTarget:
+// Typed shows the value in the page's format, or the text as the person has typed it. handler receives {currentTarget:
 // {value}}, as from an input of the browser.
 function Typed({ value = '', read, show, step, handler, ...rest }) {
   const [text, setText] = useState(/** @type {string | null} */ (null)),
@@ -55,8 +57,8 @@ const stepTime = (value, by) => {
 export const TimeInput = ({ onInput, type, step, min, max, ...rest }) => html`
   <${Typed} ...${rest} handler=${onInput} read=${readTime} show=${x => x} step=${stepTime} />
 `
-// PickDate is a button that opens the browser's calendar. pick receives the chosen date. rest are attributes of the
-// button.
+// PickDate is a button that opens the browser's calendar. It calls pick with the chosen date. rest are attributes of
+// the button.
 export function PickDate({ value, min, max, pick, ...rest }) {
   const picker = useRef()
   const open = () => (picker.current.showPicker ? picker.current.showPicker() : picker.current.focus())
@@ -78,12 +80,12 @@ export function PickDate({ value, min, max, pick, ...rest }) {
   `
 }
 
-// DateInput has the browser's calendar too, for the pointer.
+// DateInput reads a typed date and has a button that opens the browser's calendar.
 export function DateInput({ onInput, type, step, min, max, ...rest }) {
   const tell = value => onInput({ currentTarget: { value }, target: { value } })
   return html`
     <span class="typed-date">
-      <${Typed} ...${rest} handler=${onInput} read=${x => readDate(x)} show=${showDate} step=${addDays} />
+      <${Typed} ...${rest} handler=${onInput} read=${x => readDate(x)} show=${shortDate} step=${addDays} />
       ${
         !rest.disabled &&
         html`

@@ -1,5 +1,4 @@
-// The encrypted downtime plans that this browser stores: one for each person who has signed in
-// here.
+// The encrypted downtime plans that this browser stores: one for each person who has signed in here.
 //
 // Each person has a pair of keys. The public key encrypts, so the page can replace the plan at any time without a
 // password. The private key decrypts, and is itself encrypted with a key derived from the sign-in password. An attacker
@@ -41,7 +40,7 @@ export const records = () => within('readonly', people => people.getAll())
 export const forget = id => within('readwrite', people => people.delete(id))
 const put = record => within('readwrite', people => people.put(record))
 // note changes the unencrypted fields of a record, such as whether its person is signed in here. It reads and writes in
-// one transaction: of two concurrent notes, one would be lost, and a plan with it.
+// one transaction. Otherwise two concurrent notes could overwrite each other, and a plan could be lost.
 export const note = (id, change) =>
   within('readwrite', people => {
     const was = people.get(id)
@@ -95,8 +94,8 @@ export async function remember(user, password) {
   })
 }
 
-// The readable fields of a plan (id, madeAt, to) are authenticated with the ciphertext. So decryption fails if anyone
-// changes the age of a plan.
+// The unencrypted fields of a plan (id, madeAt, to) are authenticated together with the ciphertext. So decryption fails
+// if anyone changes the age of a plan.
 const said = (id, plan) => bytes([id, plan.madeAt, plan.to].join('|'))
 async function keyOf(secret, publicKey, salt, use) {
   const bits = await crypto.subtle.deriveBits({ name: 'ECDH', public: publicKey }, secret, 256)
@@ -111,7 +110,7 @@ async function keyOf(secret, publicKey, salt, use) {
 }
 const imported = raw => crypto.subtle.importKey('raw', raw, curve, true, [])
 
-// seal encrypts a kit and replaces the one before. It returns false if the person has no keys here.
+// seal encrypts a downtime kit and stores it as the plan of a person. It returns false if the person has no keys here.
 export async function seal(id, kit) {
   const record = await recordOf(id)
   if (!record) return false
@@ -129,11 +128,11 @@ export async function seal(id, kit) {
   return true
 }
 
-// The two errors of open.
+// The messages of the errors that open throws.
 export const wrongPassword = 'wrong',
   damaged = 'damaged'
 
-// open returns the decrypted kit. It throws an Error with the message wrongPassword or damaged.
+// open decrypts the plan of a record and returns the kit. It throws an Error with the message wrongPassword or damaged.
 export async function open(record, password) {
   let secret
   try {
@@ -155,7 +154,7 @@ export async function open(record, password) {
   }
 }
 
-// tidy deletes plans whose days have passed.
+// tidy deletes the plans of past days.
 export async function tidy(today) {
   for (const r of await records()) if (r.plan && r.plan.to <= today) await note(r.id, { plan: undefined })
 }

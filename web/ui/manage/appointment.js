@@ -1,5 +1,5 @@
-// One appointment, opened by its link /manage#<token>. The token is in the fragment, which browsers send to no
-// server, so it is in no log. The page sends the token to the API in a header. Opening the link changes nothing.
+// One appointment, opened by its link /manage#<token>. Browsers send the fragment to no server, so the token is in no
+// log. The page sends the token to the API in a header. Opening the link changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { need, t } from '../lib/i18n.js'
@@ -19,7 +19,7 @@ import { Change } from './change.js'
 import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
 
-// The code for requests, for the waiting list, and for what is below the appointment is loaded when it is needed.
+// The page loads the code for requests, for the waiting list and for the parts below the appointment when it needs it.
 const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
 const after = async () => (await Promise.all([import('../book/after.js'), need('after'), sheet('some.css')]))[0]
 const waitlist = async () => (await Promise.all([import('../book/waiting.js'), need('waiting')]))[0]
@@ -33,8 +33,8 @@ export const linkOf = hash => {
 }
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
-// The patient cannot change the appointment: it is too late, or it is part of a group visit, which only the desk can
-// change.
+// tooLate reports that the patient cannot change the appointment: the cut-off has passed, or the appointment is part of
+// a group visit, which only the desk can change.
 const tooLate = problem => /^(cut|part)_/.test(problem.reason)
 const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
@@ -44,7 +44,7 @@ const about = a => ({
   who: nameOf(a.specialistId),
 })
 
-// The mail server accepts an email some seconds after a booking or a change, so ask for its state again then.
+// The mail server accepts an email some seconds after a booking or a change, so useSent asks for its state again.
 function useSent(a, link, fresh, known) {
   const [sent, setSent] = useState(known)
   useEffect(() => {
@@ -69,7 +69,7 @@ function useSent(a, link, fresh, known) {
 }
 
 // Proposed shows the time that the clinic holds because the specialist is away. The patient accepts it, or asks for a
-// call; another time and a cancellation have their own buttons below.
+// call. The buttons below offer other times and the cancellation.
 function Proposed({ link, proposal, set, done, fail }) {
   const [busy, setBusy] = useState(''),
     keys = useRef({ accept: newKey(), decline: newKey() })
@@ -389,7 +389,7 @@ export function Manage({ link: first, appointment, url: given }) {
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
     } catch (p) {
-      // Before the clinic confirms a request, the link opens the request.
+      // Until a request is confirmed, its link opens the request.
       if (p.status === 401) {
         const { request } = await get('/v1/requests/managed', null, auth(link)).catch(() => ({}))
         if (request) return setAsked({ ...(await requests()), r: request })
@@ -448,7 +448,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const change = next => {
     setA(next)
     setProposal(null)
-    // An accepted offer moves an appointment only if the patient had one.
+    // If the patient accepts an offer and already had an appointment, the offer has moved that appointment.
     setMoved(a || waiting.waiting.appointmentId)
     setMailed('')
     setSign('')
@@ -587,7 +587,7 @@ export function Manage({ link: first, appointment, url: given }) {
   `
 }
 
-// The booking page shows this view in place, so that a confirmed booking does not wait for a page load.
+// showBooked shows this view on the booking page, so that a confirmed booking does not wait for a page load.
 export function showBooked(root, { appointment, url }) {
   const hash = url && new URL(url, location.href).hash
   render(

@@ -33,7 +33,7 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const h = useStore(hold.store),
     s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
-  const away = useRef(false) // a move is being sent, or the view was closed
+  const away = useRef(false) // true while a move is being sent, and after the view has closed
   const again = problem => renew(hold.release, () => !away.current, problem)
   const refused = async problem => {
     await again(problem)

@@ -1,4 +1,4 @@
-// The link of an appointment, to select or copy.
+// CopyLink shows the link of an appointment, to select or copy.
 import { html, useRef, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'

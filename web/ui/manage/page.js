@@ -1,4 +1,4 @@
-// The page /manage. It shows the appointment of the link whose key is in the URL fragment.
+// The page /manage. It shows the appointment whose token is in the URL fragment.
 import { html, render } from '../lib/html.js'
 import { ready as client } from '../lib/client.js'
 import { ready as words } from '../lib/i18n.js'

@@ -17,7 +17,7 @@ const Again = ({ r }) => html`
   <a class="btn" href=${withLang('/', { type: r.appointmentTypeId })}>${t('manage.again')}</a>
 `
 
-// Request is the page of the link. options go with each of its requests. done(appointment) leaves the page.
+// Request is the page that the link opens. Each of its API requests uses options. done(appointment) leaves the page.
 export function Request({ r, options, done, change }) {
   const [busy, setBusy] = useState(''),
     [problem, setProblem] = useState(null)
@@ -133,7 +133,7 @@ function Asked({ asked, to }) {
   `
 }
 
-// showAsked ends the booking page if the booking must be confirmed first.
+// showAsked replaces the booking page if the booking must be confirmed first.
 export function showAsked(root, { asked, to }) {
   render(
     html`

@@ -17,7 +17,7 @@ export function Zone({ a }) {
   )
 }
 
-// Leaf shows the date like the leaf of a calendar. It only repeats the text next to it.
+// Leaf shows the date like a page of a tear-off calendar. It only repeats the text next to it.
 export const Leaf = ({ at }) => html`
   <span class="leaf" aria-hidden="true">
     <span>${write('weekday', at)}</span>

@@ -24,7 +24,7 @@ const parts = {
 }
 const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
-// Waiting is the page of a link. options go with each of its requests. done(appointment) leaves the page.
+// Waiting is the page that a link opens. Each of its API requests uses options. done(appointment) leaves the page.
 export function Waiting({ first, options, done }) {
   const [{ waiting: x, offerId }, setX] = useState(first)
   const [busy, setBusy] = useState(''),

@@ -1,5 +1,5 @@
 // The page that opens the last downtime plan if the server is unreachable. Its only request asks whether the server is
-// back.
+// reachable again.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, withLang } from '../lib/boot.js'
 import { Field } from '../lib/form.js'
@@ -10,8 +10,8 @@ import { canKeep, open, records, wrongPassword } from '../lib/vault.js'
 
 const shut = 15 * 60e3 // the page closes a plan after 15 minutes without input
 
-// The service worker may have sent this page for the desk's own address. A link to that address would not load the
-// desk, so reload.
+// The service worker may have sent this page in answer to a request for the desk's address. A link to that address
+// would not load the desk, so reload the page.
 const go = hash => e => {
   e.preventDefault()
   history.replaceState(null, '', withLang('/staff') + hash)
@@ -24,7 +24,7 @@ const ageOf = madeAt => {
 }
 const stand = plan => t('plan.asof', { when: dayAndTime(Date.parse(plan.madeAt)), age: ageOf(plan.madeAt) })
 
-// useServer asks every 10 s whether the server is back. It returns null until the first answer.
+// useServer asks every 10 s whether the server is reachable. It returns null until the first answer.
 function useServer() {
   const [there, set] = useState(null)
   const ask = () =>

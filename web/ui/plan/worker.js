@@ -1,7 +1,7 @@
 // @ts-nocheck: a service worker has other globals than a page, and the checker has no types for them
-// The desk's service worker. It answers only for the desk's own address, and only if the server does not answer. Then
-// it sends the page that opens the last downtime plan, from its cache. A new release has another {{base}}, so it is
-// another worker with its own cache.
+// The desk's service worker. If a page load at the desk's address gets no answer from the server, it sends the page
+// that opens the last downtime plan, from its cache. It also sends the files of that page from its cache. A new release
+// has another {{base}}, so it is another worker with its own cache.
 const cached = 'holdfast-plan {{base}}',
   page = '/staff/plan'
 const files = [
@@ -12,7 +12,7 @@ const files = [
   'favicon.svg',
   ...'{{languages}}'.split(' ').flatMap(x => ['i18n/' + x + '.js', 'i18n/plan.' + x + '.js']),
 ].map(x => '{{base}}/' + x)
-const gone = [502, 503, 504] // the answers of a reverse proxy whose server is unreachable
+const gone = [502, 503, 504] // the statuses of a reverse proxy that cannot reach the server
 
 self.addEventListener('install', e => {
   e.waitUntil(

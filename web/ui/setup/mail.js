@@ -5,7 +5,7 @@ import { t } from '../lib/i18n.js'
 import { MailServer } from '../staff/mailserver.js'
 import { Heading } from './page.js'
 
-// The parts of the desk that the settings form needs.
+// alone replaces the functions of the desk that MailServer uses: call sends a request, and toast shows nothing.
 const alone = { call: ask => ask(), toast: () => {} }
 
 export function Mail({ done }) {

@@ -52,7 +52,7 @@ function Frame({ step, children, wide }) {
   `
 }
 
-// Heading takes the focus when one screen follows another.
+// Heading receives the focus when the next screen appears.
 let first = true
 export function Heading({ children }) {
   const ref = useRef()
@@ -107,7 +107,7 @@ function Setup({ token, start }) {
   const made = next => {
     setClinic(next)
     setZone(next.timezone)
-    // The token is used up.
+    // The token no longer works, so remove it from the address.
     history.replaceState(null, '', location.pathname + location.search)
     go('first')
   }

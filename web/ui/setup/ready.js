@@ -1,4 +1,4 @@
-// The last screen: the link to hand out, as a code to scan, and a small board that shows the first booking.
+// The last screen: the link for patients, also as a QR code, and a small board that shows the first booking.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { createLive, ticketed } from '../lib/live.js'
@@ -28,7 +28,7 @@ function useBoard() {
       setBooked(all => [appointment, ...all.filter(a => a.id !== id)].slice(0, 5))
       say(t('ready.arrived', { name: appointment.patient?.name || '' }))
     }
-    // The bookings of the last hour, from before this page was opened.
+    // Show the bookings of the last hour, which may be older than this page.
     const from = dateOf(serverNow())
     get('/v1/appointments', { from, to: addDays(from, 62), status: 'confirmed', limit: 50 })
       .then(({ appointments }) => {

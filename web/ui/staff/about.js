@@ -1,10 +1,9 @@
-// What the desk should know about a known patient during a booking: the desk's own notes and earlier
-// no-shows.
+// About shows the desk's notes about a known patient and the patient's earlier no-shows, during a booking.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 
-// id is an appointment of the patient; empty for a new patient.
+// id is an appointment of the patient. It is empty for a new patient.
 export function About({ desk, id }) {
   const [h, setHistory] = useState(null)
   useEffect(() => {
@@ -16,12 +15,12 @@ export function About({ desk, id }) {
         if (here) setHistory(x)
       },
       () => {},
-    ) // the booking does not need it
+    ) // ignore a failure: the booking does not need the history
     return () => {
       here = false
     }
   }, [id])
-  // An appointment today can be marked as a no-show before its end.
+  // Count today's no-shows too: an appointment can be marked as a no-show before its end.
   const missed = h ? h.noShows + h.coming.filter(a => a.attendance === 'no_show').length : 0
   if (!h || (!h.notes.length && !missed)) return null
   return html`

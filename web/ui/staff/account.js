@@ -15,12 +15,12 @@ import { Code, Secret } from './secret.js'
 
 const least = 12
 
-// Plate is one form of the page, with its errors and its submit button.
+// Plate is one form of the page, with its error summary and its submit button.
 function Plate({ title, lead, sending, ids, submit, action, children, danger }) {
   const errors = listed(sending.errors, ids)
   return html`
     <form
-      class="plate setting"
+      class="plate setting own"
       novalidate
       onSubmit=${e => {
         e.preventDefault()
@@ -105,7 +105,7 @@ function Password({ desk, done }) {
   `
 }
 
-// TwoSteps turns the second factor on, after a code has proved that the app has the secret, or off.
+// TwoSteps turns the second factor on or off. Before it turns it on, a code must prove that the app has the secret.
 function TwoSteps({ desk, on, done }) {
   const empty = { code: '', password: '' }
   const [begun, setBegun] = useState(null),
@@ -316,8 +316,8 @@ function SignIns({ desk, asked }) {
 export function Page({ desk }) {
   const { user } = useStore(desk.store, s => s.me)
   const asked = useAsk(desk, () => get('/v1/auth/sign-ins'))
-  // A new password or second factor ends the other sign-ins, so fetch the list again. /v1/auth/me returns whether a
-  // second factor is on.
+  // A new password or second factor signs out all other browsers, so fetch the list again. /v1/auth/me returns whether
+  // a second factor is on.
   const done = () => {
     asked.again()
     desk

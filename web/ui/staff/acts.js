@@ -1,5 +1,5 @@
-// The actions that keys, pointers and the menu run on the board. Most actions only open a dialog, which does the
-// rest.
+// The actions that keys, pointers and the menu run on the board. Most actions only open a dialog, and the dialog makes
+// the change.
 import { t } from '../lib/i18n.js'
 import { time } from '../lib/time.js'
 import { attendanceIcon } from '../lib/deskicons.js'
@@ -35,14 +35,14 @@ export function createActs(desk, grid) {
       else if (h.stop.item?.kind !== 'busy') act.book('')
     },
     roster: ({ typeId, specialistId, start }) => desk.open('roster', { typeId, specialistId, start }),
-    // Each person in a group agreed to its time, so one key must not change all of them.
+    // Each person in a group has agreed to the time of the session, so one key press must not change all of them.
     whole: () => desk.toast('group.whole'),
     book(name) {
       const h = grid.cursor.here(),
         at = h && startOf(h)
       if (!at) return desk.open('book', { name })
       if (!desk.reaches(at.specialistId)) return desk.toast('own.only')
-      const there = h.stop.item?.of // a group session, or the ghost of a time being booked
+      const there = h.stop.item?.of // a group session, or the ghost of a time that is being booked
       const wish = { name, start: there ? there.start : at.start, specialistId: at.specialistId, typeId: there?.typeId }
       const form = desk.form()
       if (form) form.pick(wish)
@@ -158,7 +158,7 @@ export function createActs(desk, grid) {
     tapped(col, minute, id, sign) {
       if (grid.widen(col)) return
       grid.element().focus({ preventScroll: true })
-      grid.hover.set(() => null) // what opens can change the columns' width
+      grid.hover.set(() => null) // a pane or dialog that opens can change the columns' width
       const a = id && find(desk.store.get(), id)
       const stop = id ? grid.look(col).items.find(i => i.id === id) : null
       grid.cursor.put(col, stop ? stop.from : Math.floor(minute / 15) * 15, id || '')
@@ -169,8 +169,8 @@ export function createActs(desk, grid) {
   }
 }
 
-// refused shows why a change of an appointment failed. For an outdated version, the message offers to show the
-// appointment.
+// refused shows why the change of an appointment failed. If the page's version is outdated, the message offers to show
+// the appointment.
 export function refused(desk, a, problem) {
   const show = {
     key: 'toast.show',

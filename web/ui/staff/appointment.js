@@ -19,7 +19,7 @@ import { VisitRow } from './visit.js'
 import { placeName } from './where.js'
 import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
 
-// Attendance is one group of radios, so that both arrow keys and a single press change it.
+// Attendance is one group of radios, so that the arrow keys and a single press can both change it.
 function Attendance({ desk, a, name }) {
   const set = async value => {
     try {
@@ -74,13 +74,15 @@ function CopyLink({ url }) {
   `
 }
 
-// isFiled reports whether an email was only written to a file, and so not sent.
+const fields = 'input:not([type=radio]), textarea, select'
+
+// isFiled reports whether an email was only written to a file instead of being sent.
 const isFiled = d => d.channel === 'email' && d.state === 'delivered' && d.detail
 
 export function Appointment({ desk, id, close }) {
   const kept = useStore(desk.store, s => find(s, id)),
     was = useRef(kept),
-    [cancelled, setCancelled] = useState(null) // the board does not have it
+    [cancelled, setCancelled] = useState(null) // a cancelled appointment, which the board does not show
   if (kept) was.current = kept
   const a = kept || cancelled || was.current
   const [deliveries, setDeliveries] = useState([]),
@@ -93,11 +95,14 @@ export function Appointment({ desk, id, close }) {
     desk.deliveries(id).then(setDeliveries, () => {})
   }, [id])
   useEffect(() => {
-    // The digit keys set the attendance, as on the board.
+    // The digit keys set the attendance, as on the board. A key that changes an appointment of the board, or that is
+    // typed into a field, has no effect here.
     const key = e => {
-      const value = attendances[+e.key - 1]
-      if (value && desk.prefs.get().keys && !e.ctrlKey && !e.metaKey && !e.altKey)
-        desk.attend(find(desk.store.get(), id), value).catch(p => refused(desk, a, p))
+      const value = attendances[+e.key - 1],
+        now = find(desk.store.get(), id)
+      if (!value || !now || !desk.reaches(now.specialistId) || !desk.prefs.get().keys) return
+      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.(fields)) return
+      desk.attend(now, value).catch(p => refused(desk, now, p))
     }
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
@@ -309,6 +314,6 @@ export function Appointment({ desk, id, close }) {
     </${Pane}>
   `
 }
-// word returns the text for a key of the server. A key without a text is shown unchanged: the server can be newer
-// than this page.
+// word returns the text for a key that the server sends. A key without a text is shown unchanged, because the server
+// can be newer than this page.
 const word = (prefix, key) => (t(prefix + key) === prefix + key ? key : t(prefix + key))

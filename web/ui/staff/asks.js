@@ -1,6 +1,6 @@
-// The questions of an appointment type, for a booking by telephone. Choices are a select instead of radios, so that
-// typing a letter answers. If an answer that is required online is missing, the desk is reminded once and can then
-// book without it.
+// The questions of an appointment type, for a booking by telephone. Choices are a select instead of radios, so that the
+// user can answer by typing a letter. If an answer that is required online is missing, the form reminds the user once
+// and then accepts the booking without it.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { lang, t } from '../lib/i18n.js'

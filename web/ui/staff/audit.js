@@ -1,5 +1,5 @@
-// The audit log as sentences, newest first. Filters find the entries about a patient or one appointment, and entries
-// that contain some words. #audit/appointment/<id> opens the log of one appointment.
+// The audit log as sentences, newest first. Filters select the entries about a patient or one appointment, and entries
+// that contain certain words. #audit/appointment/<id> opens the log of one appointment.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Icon } from '../lib/icons.js'
@@ -71,7 +71,7 @@ function Which({ of: a, names }) {
   `
 }
 
-// Patient chooses the patient of the filter by a part of the name, the phone number or the date of birth.
+// Patient is the filter by patient. It finds patients by a part of the name, the phone number or the date of birth.
 function Patient({ desk, choose }) {
   const [q, setQ] = useState(''),
     found = usePeople(desk, q)

@@ -1,6 +1,6 @@
-// A specialist who is away: one form finds new times for all patients, and one button moves them, asks them or lists
-// them for a call. Until they have answered, the server holds the proposed times. Afterwards, the page shows the
-// patients' answers, and prints the list of patients to call.
+// The page for a specialist who is away. One form finds new times for all patients. One button moves them, asks them or
+// lists them for a call. The server holds the proposed times until the patients have answered. Afterwards, the page
+// shows the patients' answers, and prints the list of patients to call.
 //
 //   #away/new/<specialist>/<date>   the form
 //   #away/<id>                      the answers
@@ -42,11 +42,13 @@ export function Page({ desk, rest }) {
       `
 }
 
-// lasts returns the text for the time of an absence. It ends at 23:59 if it ends with a day.
+// lasts returns the text for the start and end of an absence. An absence that ends at midnight is shown as ending at
+// 23:59.
 const lasts = x => {
   const end = Date.parse(x.end),
     last = dateOf(end - 1) === dateOf(end) ? end : end - 6e4
-  return t('range', { from: dayAndTime(x.start), to: dayAndTime(last) })
+  const sameDay = dateOf(x.start) === dateOf(last)
+  return t('range', { from: dayAndTime(x.start), to: sameDay ? time(last) : dayAndTime(last) })
 }
 
 function List({ desk }) {
@@ -109,13 +111,13 @@ const Counts = ({ x }) => html`
   </p>
 `
 
-// beginsAt returns the start of an absence on a date: now, or the beginning of a later day.
+// beginsAt returns the start of an absence on a date: the current time for today, or 00:00 on a later day.
 const beginsAt = date => {
   const now = serverNow()
   return date > dateOf(now) ? { date, time: '00:00' } : slotOf(Math.floor(now / 3e5) * 3e5)
 }
 const timeKey = x => x.specialistId + ' ' + x.slotStartDate
-// meets reports whether two chosen times overlap on one specialist.
+// meets reports whether two chosen times of the same specialist overlap.
 const meets = (a, b) =>
   a.specialistId === b.specialistId && a.slotStartDate < b.slotEndDate && b.slotStartDate < a.slotEndDate
 
@@ -317,7 +319,8 @@ function Form({ desk, specialistId = '', date }) {
   `
 }
 
-// said returns the text for a new time. It names the day, the specialist and the place only if they differ.
+// said returns the text for a new time. It names the day, the specialist and the place only if they differ from those
+// of the appointment.
 const said = (s, r, x) =>
   [
     dateOf(x.slotStartDate) === dateOf(r.appointment.slotStartDate)
@@ -329,7 +332,7 @@ const said = (s, r, x) =>
     .filter(Boolean)
     .join(', ')
 
-// channelOf returns the word of how a message reaches a patient; empty means that it does not.
+// channelOf returns the channel by which a message reaches a patient, or '' if there is none.
 const channelOf = a => (boot.mail && a.patient.email ? 'email' : boot.sms && a.intake?.sms ? 'sms' : '')
 
 const Phone = ({ desk, a }) =>
@@ -419,7 +422,7 @@ function Answers({ desk, id }) {
   const s = useStore(desk.store),
     ask = useAsk(desk, () => get('/v1/absences/' + encodeURIComponent(id)).then(x => x.absence)),
     sending = useSend(desk)
-  // The patients answer while the page is open.
+  // Refresh the page regularly, because patients answer while it is open.
   useEffect(() => {
     const timer = setInterval(() => {
       if (!document.hidden) ask.again()

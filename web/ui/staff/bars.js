@@ -1,5 +1,5 @@
-// A bar chart as inline SVG: one group of bars for each period, stacked or side by side. The table of the page has the
-// same numbers, so that the chart is one image for screen readers.
+// A bar chart as inline SVG: one group of bars for each period, stacked or side by side. For screen readers, the chart
+// is one image, because the table of the page contains the same numbers.
 import { html } from '../lib/html.js'
 
 const width = 640,
@@ -7,19 +7,20 @@ const width = 640,
   left = 52,
   foot = 22
 
-// top returns a round number that is not below the largest value.
+// top returns the next round number that is at least the largest value.
 function top(most) {
   const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)))
   return [1, 2, 5, 10].map(x => x * power).find(x => x >= most)
 }
 
-// groups are {label, values}; names are those of the values, whose classes are bar-1, bar-2 and so on.
+// groups are {label, values}. names has the name of each value. The bars of the values have the classes bar-1, bar-2
+// and so on.
 export function Bars({ title, groups, names, stacked = false, unit = '' }) {
   const sizes = groups.map(g => (stacked ? g.values.reduce((a, b) => a + b, 0) : Math.max(...g.values)))
   const most = top(Math.max(1, ...sizes)),
     step = (width - left) / Math.max(1, groups.length),
     y = value => height - (value / most) * height
-  const every = Math.ceil(groups.length / 12) // labels that fit
+  const every = Math.ceil(groups.length / 12) // show at most 12 labels
   const bars = (g, i) => {
     let base = 0
     const all = Math.min(step * 0.7, 96),

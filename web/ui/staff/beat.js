@@ -4,8 +4,8 @@ import { get, post } from '../lib/api.js'
 
 const every = 20000
 
-// createBeat sends heartbeats for the specialist id. If the server set the specialist offline because heartbeats were
-// missing (a hidden tab, a laptop that slept), it sets them online again and then calls back().
+// createBeat sends heartbeats for the specialist id. If the server has set the specialist offline because heartbeats
+// were missing (a hidden tab, a laptop that slept), createBeat sets the specialist online again and calls back().
 export function createBeat(id, back) {
   let timer = 0
   const stop = () => {
@@ -18,7 +18,7 @@ export function createBeat(id, back) {
       if (problem.status === 401 || problem.status === 403) stop()
       if (problem.reason === 'not_online') return check()
     })
-  // If a person set the specialist offline, stop. If a request fails here, the next heartbeat repeats the check.
+  // Stop if a person set the specialist offline. If this request fails, the next heartbeat repeats the check.
   async function check() {
     try {
       const { presence } = await get(`/v1/specialists/${id}/presence`)

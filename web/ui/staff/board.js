@@ -1,8 +1,8 @@
 // The day board: one column per specialist on one date.
 //
 // How it works:
-// - The date is in the address (#day/2026-11-25), so that links and the back button work. Without one, the board shows
-//   today. desk.show() loads that date; until it is loaded, the board shows a placeholder, or is marked as busy.
+// - The date is in the address (#day/2026-11-25), so that links and the back button work. Without a date, the board
+//   shows today. desk.show() loads the date. Until it is loaded, the board shows a placeholder, or is marked as busy.
 // - columnsOn() chooses the columns: active specialists, and inactive ones who have appointments on the date. It leaves
 //   out specialists whom the user has hidden and those who do not work at the chosen place.
 // - grid.js renders the columns and handles cursor, keys and pointers. column.js computes a column's items from the
@@ -49,7 +49,8 @@ export function useNarrow() {
   return is
 }
 
-// isAbsent reports whether a specialist has neither opening time nor anything else on the date.
+// isAbsent reports whether the column has no opening hours and no items, and is not the column of a room that is always
+// open.
 const isAbsent = (s, column) => {
   const { open, items, always } = columnIn(s, column.date, column.specialistId)
   return !open.length && !items.length && !always
@@ -76,7 +77,7 @@ function Strip({ desk, column, widen }) {
 export function Head({ desk, column, children, away }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   const n = s.booked,
-    reason = reasonOf(s), // of a whole day away, such as "Sick"
+    reason = reasonOf(s), // the reason for a whole day away, such as "Sick"
     absent = reason ? closedWord(reason) : t('board.off')
   const text = n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : absent
   return html`
@@ -108,7 +109,7 @@ const absenceIn = (s, column) => {
   )
 }
 
-// Answered shows how many patients of an absence have answered, and opens their list.
+// Answered shows how many patients of an absence have answered, and links to the list of patients.
 function Answered({ desk, column }) {
   const absence = useStore(desk.store, s => absenceIn(s, column))
   return (
@@ -122,7 +123,7 @@ function Answered({ desk, column }) {
   )
 }
 
-// Away opens the form for an absent specialist.
+// Away links to the form for an absent specialist.
 const Away = ({ column }) => html`
   <a
     class="away-open"
@@ -135,7 +136,7 @@ const Away = ({ column }) => html`
   </a>
 `
 
-// One shows which specialist's column is visible on a narrow screen, and changes it. A swipe does the same.
+// One shows which specialist's column is visible on a narrow screen, and lets the user change it, as a swipe does.
 function One({ desk, all, column, set, side }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   return html`
@@ -188,7 +189,7 @@ export function Page({ desk, rest }) {
   )
   const isRoom = c => list.find(x => x.id === c.specialistId)?.kind === 'resource'
   const columns = useMemo(() => (one ? all.slice(at, at + 1) : all), [one, all.map(c => c.id).join(), at, date])
-  // The columns of absent specialists are strips, unless every column would be one.
+  // Show the columns of absent specialists as strips, unless all columns would be strips.
   const [widened, setWidened] = useState([])
   const absent = useStore(desk.store, s =>
     columns
@@ -200,7 +201,7 @@ export function Page({ desk, rest }) {
   const narrowed = columns.length > 1 && absent.split(',').length < columns.length ? strips : []
   const widen = id => setWidened(all => [...all, date + id])
   const side = by => setOnly(all[(at + by + all.length) % all.length].id)
-  // An absence has a block, so a day without blocks has none.
+  // Every absence has a block, so a day without blocks has no absence to load.
   const blocked = useStore(desk.store, s => {
     const day = dayIn(date, zone)
     return Object.values(s.hours).some(h => h.blocks.some(b => b.start < day.end && b.end > day.start))

@@ -20,7 +20,7 @@ import { Occurrences, SeriesFields, useSeries } from './series.js'
 import { VisitFields, useVisit } from './visit.js'
 import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
-// The specialist's active types; those that fit at this time come first.
+// choices returns the specialist's active types. Types that fit at this time come first.
 function choices(desk, slot, mine) {
   const s = desk.store.get(),
     start = startOf(slot)
@@ -33,7 +33,7 @@ function choices(desk, slot, mine) {
     .sort((a, b) => Number(Boolean(a.block.why)) - Number(Boolean(b.block.why)))
 }
 
-// In the column of a room, choose a specialist with an appointment type that needs the room.
+// If the column is a room, specialistFor chooses a specialist with an appointment type that needs the room.
 function specialistFor(s, people, id) {
   if (people.some(x => x.id === id)) return id
   const at = s.types.filter(x => x.active && x.needs?.some(group => group.includes(id)))
@@ -41,7 +41,7 @@ function specialistFor(s, people, id) {
 }
 
 function Types({ desk, list, typeId, set }) {
-  // A type shows its obstacle only if it differs from the chosen type's, which the dialog shows below.
+  // Show the obstacle of a type only if it differs from the obstacle of the chosen type, which the dialog shows below.
   const says = block => (block.why ? sayObstacle(desk, block) : ''),
     chosen = says(list.find(x => x.type.id === typeId)?.block || {})
   return html`
@@ -74,7 +74,7 @@ function Types({ desk, list, typeId, set }) {
   `
 }
 
-// The last form's input, for its return from a dialog that covered it.
+// stash keeps the input of a form that another dialog covers, until the form opens again.
 /** @type {any} */
 let stash = null
 
@@ -131,7 +131,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
   const insisted = why && insists[why]
   const [many, setMany] = useState(false),
     series = useSeries(desk, { on: many, typeId: type?.id, slot })
-  const past = !family || Boolean(insists.closed) || obstacle.start < serverNow() // closed hours do not count
+  const past = !family || Boolean(insists.closed) || obstacle.start < serverNow() // ignore closed hours
   const can = type && !many && obstacle.start && !obstacle.asking && (!why || (insisted && why !== 'taken'))
 
   useEffect(() => hold.stop, [])
@@ -197,6 +197,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
   const next = async () => {
     try {
       const free = await desk.nextFree(type.id, slot.specialistId, Math.max(serverNow(), obstacle.start || 0))
+      if (input.current.slot !== slot || input.current.typeId !== typeId) return // the user has changed the wish
       change({ ...slot, ...slotOf(Date.parse(free.start)), specialistId: free.specialistIds[0] || slot.specialistId })
     } catch (problem) {
       setFailed(problem)
@@ -212,7 +213,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
     if (reminded.current !== type?.id) Object.assign(wrong, missing(type, answers))
     setErrors(wrong)
     const first = Object.keys(wrong)[0]
-    // The desk is reminded of an unanswered question only once.
+    // Remind the user of an unanswered question only once.
     if (first && first.startsWith('answers.')) reminded.current = type.id
     if (first)
       return document
@@ -256,14 +257,14 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
                   displace: Boolean(insists.held),
                 }),
           }
-    // The same request keeps its idempotency key, so that a second press after a lost answer does not book twice.
+    // An unchanged request keeps its idempotency key, so that a second press after a lost answer does not book twice.
     const text = JSON.stringify({ ...body, holdId: '' })
     if (attempt.current?.text !== text) attempt.current = { text, key: newKey(), body }
     setBusy(true)
     setFailed(null)
     try {
       if (many) {
-        await desk.holding // the running release of the hold of the single time
+        await desk.holding // wait for the release of the hold on the single time
         const all = await desk.bookSeries(attempt.current.body, attempt.current.key)
         desk.patch({ reveal: all[0].id })
         desk.toast('series.done', { name: patient.name, n: all.length, when: dayAndTime(all[0].slotStartDate) })
@@ -330,18 +331,15 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
           <${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} />
           <${Asks} type=${type} answers=${answers} set=${setAnswers} errors=${errors} />
           ${
-            many
-              ? html`
-                  <${Occurrences} desk=${desk} series=${series} />
-                `
-              : type?.capacity === 1 &&
-                html`
-                  <${VisitFields}
-                    visit=${visit}
-                    types=${list.map(x => x.type).filter(x => x.capacity === 1)}
-                    typeId=${type.id}
-                  />
-                `
+            !many &&
+            type?.capacity === 1 &&
+            html`
+              <${VisitFields}
+                visit=${visit}
+                types=${list.map(x => x.type).filter(x => x.capacity === 1)}
+                typeId=${type.id}
+              />
+            `
           }
         </div>
         <div class="slotside">
@@ -386,6 +384,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
             many
               ? html`
                   <${SeriesFields} desk=${desk} series=${series} type=${type} people=${people} />
+                  <${Occurrences} desk=${desk} series=${series} />
                 `
               : html`
                   <${Obstacle} desk=${desk} obstacle=${obstacle} insist=${insist} done=${insisted} />

@@ -1,6 +1,7 @@
-// Enters appointments that the desk wrote on paper while the server was unreachable. A check shows the obstacles of
-// each line; it counts the lines above as booked. Then each line is booked separately under its own idempotency key,
-// so that pressing again does not book twice. A taken time can be overbooked, line by line, with a reason.
+// The form for appointments that the desk wrote on paper while the server was unreachable. A check shows the obstacles
+// of each line; it counts the lines above as booked. Then the page books each line separately, under its own
+// idempotency key, so that a second press does not book twice. A taken time can be overbooked, line by line, with a
+// reason.
 import { DateInput, TimeInput } from '../lib/typed.js'
 import { html } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
@@ -24,7 +25,7 @@ const blank = () => ({
   verdict: null,
 })
 const some = n => Array.from({ length: n }, blank)
-// The typed lines are kept while other pages are open, and a running booking continues.
+// typed keeps the entered lines while other pages are open. A booking that is running continues.
 const typed = createStore({ date: '', rows: some(5), tell: false, busy: false, told: '' })
 const setRows = next => typed.set(x => ({ ...x, rows: next(x.rows) }))
 
@@ -123,8 +124,8 @@ export function Page({ desk }) {
     }
   }
   const free = rows.filter(r => r.verdict?.outcome === 'free')
-  // The fields are disabled while the lines are booked. Still, look up each line by its key again: a line that was
-  // changed has a new key and must be checked first.
+  // The fields are disabled while the lines are booked. Look up each line by its key anyway: a line that has changed
+  // has a new key, and must be checked before it is booked.
   async function bookAll(lines) {
     if (busy || sending.busy) return
     typed.set({ busy: true })

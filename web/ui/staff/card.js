@@ -1,8 +1,8 @@
 // The items in a column: an appointment, a group session, a colleague's busy time, or a ghost. A ghost is a time that
 // is being booked online at this moment. A ghost has no name, because the desk does not receive it.
 //
-// These are functions, not components, and their texts come from tables, because a full board has 400 items.
-// column.js keeps an item's result until the item changes.
+// These are functions, not components, and their texts come from tables, because a full board has 400 items. column.js
+// reuses the rendered item until the item changes.
 import { h, html } from '../lib/html.js'
 import { paths } from '../lib/icons.js'
 import { attendanceIcon } from '../lib/deskicons.js'
@@ -28,11 +28,11 @@ const styleOf = box =>
   `inset-block-start:${box.top}px;block-size:${box.height}px;inset-inline-start:${box.start}%;inline-size:calc(${box.width}% - 5px)`
 export const place = (at, view) => styleOf(boxOf(at, view))
 
-// This uses h() directly: a full board would parse a template 400 times.
+// icon calls h() directly, because a full board would otherwise parse a template 400 times.
 const icon = name =>
   h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true' }, h('path', { d: paths[name] }))
-// The attendance that a press on the card's icon sets. A completed appointment has none; the desk changes it in the
-// dialog.
+// nextOf maps an attendance to the attendance that a press on the card's icon sets. A completed appointment has no
+// entry; the user changes it in the dialog.
 const nextOf = { expected: 'arrived', arrived: 'in_progress', in_progress: 'completed' }
 const sign = (desk, a) => {
   const next = desk.reaches(a.specialistId) && nextOf[a.attendance]
@@ -92,8 +92,7 @@ export function card(desk, item, view) {
   )
 }
 
-// A group session is one card, however large it is. The roster lists the people and their
-// attendance.
+// group draws a group session of any size as one card. The roster lists the people and their attendance.
 export function group(desk, item, view) {
   const { of: g, lanes } = item,
     box = boxOf(item, view),
@@ -136,8 +135,8 @@ export function group(desk, item, view) {
   )
 }
 
-// The ghost's edge drains until the hold expires. The server sends renewals only to the hold's owner, not to the
-// desk. So an empty edge means that the hold can end at any moment, and only a server event removes the ghost.
+// The edge of a ghost gets shorter until the hold expires. The server sends renewals only to the hold's owner, not to
+// the desk. So an empty edge means that the hold can end at any moment, and only a server event removes the ghost.
 export function ghost(item, view) {
   const { of: h } = item,
     box = boxOf(item, view),

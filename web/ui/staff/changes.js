@@ -1,5 +1,5 @@
-// The log of one appointment in its dialog: who booked, moved or cancelled it, and when. The summary is the latest
-// change, so that the desk can immediately answer "who cancelled this?".
+// The log of one appointment in its dialog: who booked, moved or cancelled it, and when. The summary line shows the
+// latest change, so that the desk can immediately answer "who cancelled this?".
 import { html, useEffect, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, time } from '../lib/time.js'
@@ -9,7 +9,7 @@ import { specialistName } from './words.js'
 const text = (key, params) => (t(key, params) === key ? '' : t(key, params))
 const clock = at => (dateOf(Date.parse(at)) === today() ? time(at) : dayAndTime(at))
 
-// whoDid returns the name of a user or a program, or the kind of the author.
+// whoDid returns the name of the user or program that made a change. Without a name, it returns the kind of the author.
 export const whoDid = e => e.actorName || text('audit.by.' + e.actor.split(':')[0]) || e.actor
 
 function what(e) {
@@ -19,7 +19,7 @@ function what(e) {
 }
 const line = e => t('log.line', { what: what(e), who: whoDid(e), when: clock(e.at) })
 
-// moved returns the old and the new time of a move, with the specialists if they differ.
+// moved returns the old and the new time of a move. It adds the specialists if they differ.
 function moved(s, e) {
   const [from, to] = [e.before, e.after]
   if (!from?.slotStartDate || !to?.slotStartDate) return ''
@@ -39,7 +39,7 @@ export function Changes({ desk, id, version, open, close }) {
         if (here) setList(x)
       },
       () => {},
-    ) // if this fails, the appointment is still shown
+    ) // ignore a failure: the dialog shows the appointment without its log
     return () => {
       here = false
     }

@@ -24,8 +24,8 @@ const edge = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
 export const shown = value => (value == null ? '–' : number.format(value))
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-// The chart shows at least one minute, so that the first numbers form a line and not a dot. For a single time, uPlot
-// would show a whole day.
+// The chart shows at least one minute, so that the first numbers form a line instead of a dot. For a single point in
+// time, uPlot would show a whole day.
 const minute = (_, from, to) => {
   from ??= Date.now() / 1000
   return [from, to - from < 3600 ? Math.max(to, from + 60) : from + 60]
@@ -87,7 +87,7 @@ export function Chart({ title, unit = '', whole = true, series, rows }) {
     draw().catch(() => {})
     const theme = matchMedia('(prefers-color-scheme: dark)')
     theme.addEventListener('change', draw)
-    // The box is removed before its observer is disconnected.
+    // The box can be missing here, because it is removed before the observer is disconnected.
     const size = new ResizeObserver(() => {
       if (box.current) plot.current?.setSize({ width: box.current.clientWidth, height: 170 })
     })
@@ -102,7 +102,7 @@ export function Chart({ title, unit = '', whole = true, series, rows }) {
   useEffect(() => {
     plot.current?.setData(columns(rows))
   }, [rows])
-  // The table has one row for every 10 s, because a screen reader user does not need every value.
+  // The table has one row for every 10 s, because users of a screen reader do not need every value.
   const told = rows
     .filter((_, i) => (rows.length - 1 - i) % 5 === 0)
     .slice(-30)

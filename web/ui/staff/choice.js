@@ -1,5 +1,5 @@
 // A server that an owner chooses in the settings: the mail server, the SMS gateway or the identity provider. The server
-// checks the owner's input before it saves it. The browser sends the secret to the server; the server never returns it.
+// checks the owner's input before it saves the choice. The server never returns the secret that the browser has sent.
 import { html } from '../lib/html.js'
 import { del, get, put } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
@@ -7,8 +7,8 @@ import { Notice } from '../lib/notice.js'
 import { say } from '../lib/say.js'
 import { Errors, useAsk, useSend } from './office.js'
 
-// useChoice loads, saves and removes the choice at an address. name is its field in the answers, and words the prefix
-// of its texts, which load() loads. changed gets each new answer.
+// useChoice loads, saves and removes the choice at an address. name is the choice's field in the answers. words is the
+// prefix of its texts, which load() loads. useChoice calls changed with each new answer.
 export function useChoice(desk, { address, name, words, load = async () => {}, changed = _ => {} }) {
   const asked = useAsk(desk, async () => {
       await load()
@@ -32,7 +32,8 @@ export function useChoice(desk, { address, name, words, load = async () => {}, c
   }
 }
 
-// ChoiceForm is the form around the fields. isUnreadable: the stored secret was encrypted with another secret.key.
+// ChoiceForm is the form around the fields. isUnreadable means that the stored secret was encrypted with a different
+// secret.key.
 export const ChoiceForm = ({
   id,
   words,
@@ -71,7 +72,7 @@ export const ChoiceForm = ({
   </form>
 `
 
-// Act is a button that shows that its request is running.
+// Act is a button that shows whether its request is running.
 export const Act = ({ busy, doing, label, ...rest }) => html`
   <button class="btn" aria-disabled=${busy ? 'true' : undefined} ...${rest}>${t(busy ? doing : label)}</button>
 `

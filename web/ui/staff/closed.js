@@ -1,5 +1,5 @@
-// All blocks. The blocks that were created with one form are one line: a week of closing, holidays, a course every
-// Wednesday.
+// The list of all blocks. Blocks that were created together with one form are one line: a week of closing, holidays, a
+// course every Wednesday.
 import { html, useRef, useState } from '../lib/html.js'
 import { serverNow } from '../lib/clock.js'
 import { Icon } from '../lib/icons.js'
@@ -29,7 +29,7 @@ function setsIn(s, reaches, now) {
   for (const set of sets.values()) set.spans.sort((a, b) => a.start - b.start)
   return [...sets.values()].filter(x => x.end > now).sort((a, b) => a.spans[0].start - b.spans[0].start)
 }
-// said returns the text for a span. A span from midnight to midnight is written as days.
+// said returns the text for a span. It writes a span from midnight to midnight as dates only.
 const said = b => {
   const first = dateOf(b.start),
     last = dateOf(b.end - 1),

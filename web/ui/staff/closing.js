@@ -1,6 +1,6 @@
-// Closing several times in one request: hours or whole days, once or every week, for one, several or all specialists.
-// Holidays that were read from a file are many such days. The dialog lists the affected appointments before and after
-// closing. Afterwards, the desk can move them and notify their patients.
+// The dialog that closes several times in one request: hours or whole days, once or every week, for one, several or all
+// specialists. Holidays that were read from a file are many such days. The dialog lists the affected appointments
+// before and after closing. After closing, the desk can move these appointments and notify the patients.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -267,7 +267,8 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
   `
 }
 
-// InTheWay lists the appointments in a block. The desk can move them or notify the patients, and the dialog stays open.
+// InTheWay lists the appointments in a block. The desk can move them or notify the patients while the dialog stays
+// open.
 export function InTheWay({ desk, id, close }) {
   const s = useStore(desk.store),
     [list, setList] = useState(null),

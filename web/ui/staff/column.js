@@ -40,7 +40,7 @@ export function columnIn(s, date, specialistId) {
   const who = s.specialists.find(x => x.id === specialistId),
     own = who?.timezone || zone
   const column = columnOf({ day, zone: own, appointments, holds, hours, types })
-  // A room without its own hours is open all day: only its blocks and days off are closed.
+  // A room without its own hours is open all day. Only its blocks and days off close it.
   if (who?.kind === 'resource' && hours && !hours.weekly.length)
     Object.assign(column, {
       always: true,
@@ -60,7 +60,7 @@ export const Column = memo(
 function Inside({ desk, grid, date, specialistId, id, range, scale, names, strip }) {
   const column = useStore(desk.store, s => columnIn(s, date, specialistId))
   const types = useStore(desk.store, s => s.types)
-  // For an unchanged item, draw returns the same node as before, which the renderer does not compare again.
+  // For an unchanged item, draw returns the same node as before, so that the renderer skips it.
   const view = useMemo(() => ({ range, scale, drawn: new Map() }), [date, range, scale, names, types])
   const seen = x => x.to > range.from && x.from < range.to
   const draw = i => {

@@ -1,5 +1,5 @@
-// A text to copy: it is shown in full, and one press copies it. Without a clipboard API, as on a plain-HTTP local
-// network, the press selects it.
+// Copy shows a text in full, and one press copies it. Without a clipboard API, as on a plain-HTTP local network, the
+// press only selects the text.
 import { html, useRef, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
@@ -15,7 +15,7 @@ export function Copy({ id, label, value, code }) {
       await navigator.clipboard.writeText(value)
       word = 'copy.done'
     } catch {
-      /* selected is what can be had */
+      /* the text is selected, so that the user can copy it */
     }
     setDone(word)
     say(t(word))

@@ -1,5 +1,5 @@
-// Correcting an appointment: the person, the note, the answers, and the type if another one fits at its time. If the
-// new type does not fit there, the desk must move the appointment.
+// The dialog that corrects an appointment: the person, the note, the answers, and the type. It offers only types that
+// fit at the appointment's time. For another type, the desk must move the appointment.
 import { boot } from '../lib/boot.js'
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
@@ -18,8 +18,8 @@ import { sayObstacle, specialistName, typeIn, typeName, who } from './words.js'
 
 const keys = ['name', 'phone', 'email', 'birthDate', 'notes']
 
-// typesAt returns the specialist's types, each with its obstacle at this time. Closed hours do not prevent it: the desk
-// may book outside the hours.
+// typesAt returns the specialist's types, each with its obstacle at this time. Closed hours do not count, because the
+// desk can book outside the hours.
 function typesAt(desk, a) {
   const s = desk.store.get()
   return s.types

@@ -1,5 +1,5 @@
-// Saves rows as a CSV file that a spreadsheet opens. A text that a spreadsheet would read as a formula gets an
-// apostrophe in front.
+// Saves rows as a CSV file for a spreadsheet. A text that a spreadsheet would read as a formula gets an apostrophe in
+// front.
 const cell = text => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text)
 const quoted = text => '"' + cell(text).replace(/"/g, '""') + '"'
 

@@ -32,7 +32,7 @@ export function createCursor(grid) {
   }
   const stand = (id, stop, span = 0) => stop && store.set({ id, at: stop.at, item: stop.item?.id || '', span })
   const move = {
-    // Up and down go from stop to stop. Items at the same time are separate stops.
+    // Up and down move the cursor to the previous or next stop. Items at the same time are separate stops.
     step(by) {
       const h = here()
       if (h) stand(h.id, h.stops[Math.min(h.stops.length - 1, Math.max(0, h.index + by))])
@@ -77,7 +77,7 @@ export function createCursor(grid) {
 
 const letter = /^[\p{L}\p{M}'’-]$/u
 
-// keysFor returns the keydown handler of the board. act has the actions: {open, book, menu, attend, move, cancel,
+// keysFor returns the keydown handler of the board. act contains the actions: {open, book, menu, attend, move, cancel,
 // correct, undo, whole, day, today, search, keys, news, find}.
 export function keysFor({ cursor, prefs, act }) {
   const { move } = cursor
@@ -110,11 +110,11 @@ export function keysFor({ cursor, prefs, act }) {
       item = h?.stop.item,
       card = item?.kind === 'card' && item.of,
       group = item?.kind === 'group'
-    // The desk's own hold counts as free time: its release is running.
+    // The desk's own hold counts as free time, because its release is already running.
     const free = h && (!item || (item.kind === 'ghost' && item.of.own))
     let run = plain[e.key]
     if (e.key === 'F10' && !e.shiftKey) return
-    if (e.key === 'Escape' && !cursor.store.get().span) return // the pane's, if one is open
+    if (e.key === 'Escape' && !cursor.store.get().span) return // leave the key to the pane, if a pane is open
     if (!run && card && e.key === 'Delete') run = () => act.cancel(card)
     if (!run && group && e.key === 'Delete') run = act.whole
     if (!run && prefs.get().keys) {

@@ -13,7 +13,7 @@ import { useStore } from '../lib/store.js'
 import { specialistName, typeName } from './words.js'
 import { Office, State, Trouble, useSend } from './office.js'
 
-const most = 200 // rows on the page; the file has all of them
+const most = 200 // the number of rows that the page shows; the file can have more
 const slow = { timeout: 90000 }
 
 // textOf reads a file as UTF-8. If it is not valid UTF-8, textOf reads it as Windows-1252, which spreadsheets in
@@ -34,7 +34,7 @@ export function save(name, text, type = 'text/csv') {
   setTimeout(() => URL.revokeObjectURL(url), 60000)
 }
 
-// Choose is a button that asks for a file. The same file can be chosen twice in a row.
+// Choose is a button that asks for a file. The user can choose the same file twice in a row.
 function Choose({ id, label, accept, read }) {
   const ref = useRef()
   const chosen = e => {
@@ -173,7 +173,7 @@ function ClinicFile({ desk }) {
   `
 }
 
-// said returns the page's text for a problem, or the server's message if the page has no text for it.
+// said returns the page's text for a problem. If the page has no text for the code, it returns the server's message.
 const known = [
   'missing',
   'unknown',
@@ -435,7 +435,7 @@ function Appointments({ desk }) {
   `
 }
 
-// example returns a file to fill in, with the clinic's own names and one valid row.
+// example returns the text of a file for the user to fill in, with the clinic's own names and one valid row.
 function example(s, today) {
   const type = s.types[0]?.name || '',
     who = s.specialists[0]?.name || ''

@@ -1,4 +1,4 @@
-// A local day as geometry: converts between instants and minutes of the wall clock. 9:00 has the same height on every
+// Converts between instants and minutes of the wall clock on a local day. 9:00 has the same height on the board every
 // day, even when the clocks change. These functions are pure; days are cached by date and zone.
 import { addDays, dateOf, hhmm, write } from '../lib/time.js'
 
@@ -7,7 +7,7 @@ const minute = 6e4
 const wall = (ms, zone) => Date.parse(`${dateOf(ms, zone)}T${hhmm(ms, zone)}Z`)
 const offset = (ms, zone) => wall(ms, zone) - Math.floor(ms / minute) * minute
 
-// startOf returns the first instant of a date. If the clocks skip midnight, that is the instant after the skip.
+// startOf returns the first instant of a date. If the clocks skip midnight, it is the instant after the skip.
 function startOf(date, zone) {
   const utc = Date.parse(date)
   const tries = [utc - offset(utc - 864e5, zone), utc - offset(utc + 864e5, zone)]
@@ -42,8 +42,8 @@ export function dayIn(date, zone) {
     start,
     end,
     minuteOf: ms => base + (ms - start) / minute + (ms >= change ? shift : 0),
-    // A skipped local time moves forward; of a repeated local time, the first counts. The server applies the same
-    // rule.
+    // If the clocks skip a local time, at returns the instant after the skip. If a local time occurs twice, it returns
+    // the first instant. The server applies the same rule.
     at(m) {
       const plain = start + (m - base) * minute,
         shifted = plain - shift * minute
@@ -59,7 +59,7 @@ export function dayIn(date, zone) {
 const clocks = []
 export const clock = m => (clocks[m] ??= write('time', Date.UTC(2000, 0, 1) + m * minute, 'UTC'))
 
-// "09:30" ⇄ 570, the form of <input type="time"> and of hours on the wire.
+// "09:30" ⇄ 570. "09:30" is the format of <input type="time"> and of hours in the API.
 export const minutesOf = text => +text.slice(0, 2) * 60 + +text.slice(3, 5)
 export const textOf = m => `${String(Math.floor(m / 60)).padStart(2, '0')}:${String(m % 60).padStart(2, '0')}`
 

@@ -15,7 +15,8 @@ export const go = (...parts) => {
   location.hash = parts.map(encodeURIComponent).join('/')
 }
 
-// by is the number of days that an arrow button moves: 1, or 7 for the week. shift replaces it for months. extra is shown after the dates.
+// by is the number of days that an arrow button moves: 1, or 7 for the week. shift replaces it for months. extra comes
+// after the dates.
 export function DayBar({ desk, view, date, title, by = 1, shift, rest = [], book, extra }) {
   const to = day => go(view, day, ...rest),
     step = n => to(shift ? shift(n) : addDays(date, n * by)),
@@ -107,7 +108,7 @@ export function DayBar({ desk, view, date, title, by = 1, shift, rest = [], book
   `
 }
 
-// Trouble shows why the board is not live. While the board is live, it shows nothing.
+// Trouble shows why the board is not live. It shows nothing while the board is live.
 export function Trouble({ desk }) {
   const link = useStore(desk.store, s => s.link),
     problem = useStore(desk.store, s => s.problem),

@@ -1,4 +1,4 @@
-// The recent messages to one webhook: what was sent, what its receiver answered, and a button to send it again.
+// The recent messages to one webhook: their content, the receiver's answer, and a button that sends a message again.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'

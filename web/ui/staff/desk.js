@@ -5,24 +5,26 @@
 //   subscribe to parts of the state and render again when a part changes.
 // - start() opens the staff stream and loads the schedule: specialists, types and calendars. show(scope) sets the dates
 //   that a page shows and loads their appointments.
-// - The stream's events name what changed. Holds are applied immediately. Changed dates, hours and online bookings are
+// - The stream's events name the changes. Holds are applied immediately. Changed dates, hours and online bookings are
 //   marked stale; settle() then fetches them in one refresh, after a short random delay.
-// - If the stream fails three times, createLive polls the holds, the scope's appointments and the online bookings until
-//   the stream works again.
+// - If the stream fails three times, createLive polls the holds, the scope's appointments, the schedule and the online
+//   bookings until the stream works again.
 // - A change of an appointment sends the page's version of it in If-Match, so that the server refuses a change of an
 //   outdated version. The appointment in the answer is put into the store immediately.
-// - call() wraps the requests. If the server answers "unauthorized", it locks the console, waits until the person has
-//   signed in again, and then repeats the request, so that no input is lost.
+// - call() wraps the requests. If the server answers "unauthorized", call() locks the console, waits until the person
+//   has signed in again, and then repeats the request, so that no input is lost.
 import { client } from '../lib/client.js'
 import { createLive, ticketed } from '../lib/live.js'
 import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
-import { del, get, newKey, patch as edit, post } from '../lib/api.js'
+import { del, get, newKey, passing, patch as edit, post } from '../lib/api.js'
 import { empty, find, reduce } from './store.js'
 import { createPrefs } from './prefs.js'
 
-export function createDesk(me) {
+const retryAfter = 5000
+
+export function createDesk(me, reload = () => location.reload()) {
   const store = createStore({ ...empty, me })
   const prefs = createPrefs()
   const send = event => store.set(s => reduce(s, event))
@@ -32,7 +34,7 @@ export function createDesk(me) {
 
   let form = null
 
-  // --- locking: the sign-in ended while the console was open
+  // --- locking the console if the sign-in ends while it is open
   let unlock, locked
   const lock = why => {
     if (!locked) {
@@ -57,7 +59,15 @@ export function createDesk(me) {
   }
   // kept runs a function of keep.js, which updates the downtime plan in this browser when the sign-in changes.
   const kept = tell => import('../staff/keep.js').then(tell).catch(() => {})
+  // reopen reloads the console if the user now has another role or another calendar, and reports whether it does: the
+  // open pages, and the appointments that they have loaded, are those of the earlier role.
+  const reopen = ({ user }) => {
+    if (user.role === role && user.specialistId === me.user.specialistId) return false
+    reload()
+    return true
+  }
   const signedIn = again => {
+    if (reopen(again)) return
     patch({ locked: '', me: again })
     locked = null
     unlock?.()
@@ -89,36 +99,68 @@ export function createDesk(me) {
     send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
     settle()
   }
+  // inOrder returns a function that sends a request and applies the answer, unless the answer to a later request was
+  // applied first.
+  const inOrder = (ask, apply) => {
+    let asked = 0,
+      applied = 0
+    return async () => {
+      const n = ++asked
+      const answer = await call(ask)
+      if (n < applied) return
+      applied = n
+      apply(answer)
+    }
+  }
   // loadSchedule loads the specialists, the types and the calendars, all from one state of the database.
-  async function loadSchedule() {
-    const { specialists, appointmentTypes, calendars } = await call(() => get('/v1/schedule'))
-    send({ type: 'schedule', specialists, types: appointmentTypes, calendars })
-  }
-  async function loadNews() {
-    send({ type: 'loading news' })
-    const { changes } = await call(() => get('/v1/online-changes', { limit: 50 }))
-    patch({ news: changes })
-  }
+  const loadSchedule = inOrder(
+    () => get('/v1/schedule'),
+    ({ specialists, appointmentTypes, calendars }) =>
+      send({ type: 'schedule', specialists, types: appointmentTypes, calendars }),
+  )
+  const loadNews = inOrder(
+    () => {
+      send({ type: 'loading news' })
+      return get('/v1/online-changes', { limit: 50 })
+    },
+    ({ changes }) => patch({ news: changes }),
+  )
   const trouble = problem => {
     patch({ problem })
   }
 
-  // --- the stream: what changed is fetched once for many events, after a random delay so that the desks' requests
-  // spread
-  let settling, settled
+  // --- the stream: one request fetches the changes of many events, after a random delay that spreads the requests of
+  // all desks
+  let settling,
+    settled,
+    failure = null
   function settle() {
     const s = store.get()
     if (settling || !s.ready || (!(s.scope && s.stale.length) && !s.staleHours.length && !s.staleNews)) return
     settling = setTimeout(
       () => {
         settling = 0
-        settled = refresh().catch(trouble)
+        settled = refreshOrRetry()
       },
       s.stale.includes('*') ? 0 : 80 + Math.random() * 240,
     )
   }
-  async function refresh() {
-    const { scope, stale, staleHours, staleNews } = store.get()
+  // If the refresh fails, the changes stay marked as stale. If a retry can succeed, it follows after some seconds.
+  async function refreshOrRetry() {
+    const { stale, staleHours, staleNews } = store.get()
+    try {
+      await refresh({ stale, staleHours, staleNews })
+      if (failure && store.get().problem === failure) patch({ problem: null })
+      failure = null
+    } catch (problem) {
+      failure = problem
+      trouble(problem)
+      send({ type: 'not loaded', stale, staleHours, staleNews })
+      if (passing(problem) || problem.status === 429) setTimeout(settle, retryAfter * (1 + Math.random()))
+    }
+  }
+  async function refresh({ stale, staleHours, staleNews }) {
+    const { scope } = store.get()
     if (scope && stale.length) {
       send({ type: 'loading' })
       const all = stale.includes('*'),
@@ -147,12 +189,14 @@ export function createDesk(me) {
     },
     link: link => patch({ link }),
     poll: async () => {
-      const { scope } = store.get()
+      const { scope, connections } = store.get()
       const { holds } = await call(() =>
         get('/v1/holds', { clientId: '' }, { tries: 1, headers: { 'Holdfast-Client': '' } }),
       )
-      send({ type: 'live holds', holds })
+      // If the stream has connected since then, its holds are newer than this answer.
+      if (store.get().connections === connections) send({ type: 'live holds', holds })
       if (scope) await load(scope)
+      await loadSchedule()
       await loadNews()
     },
   })
@@ -172,15 +216,16 @@ export function createDesk(me) {
   const begun = new Promise(done => {
     begin = done
   })
-  // drawn is fulfilled when the first page has its data. What no page needs to appear is fetched after that.
+  // drawn is fulfilled when the first page has its data. Data that no page needs in order to appear is fetched
+  // afterwards.
   let draw
   const drawn = new Promise(done => {
     draw = done
   })
   async function start() {
     live.start()
-    // The stream is opened before the appointments are loaded, so that no change between the answer and the first
-    // event is lost. After 1.5 s without a stream, load anyway.
+    // Open the stream before loading the appointments, so that no change between the answer and the first event is
+    // lost. After 1.5 s without a stream, load them anyway.
     const connected = new Promise(done => {
       const stop = store.subscribe(s => {
         if (s.connections) {
@@ -212,8 +257,8 @@ export function createDesk(me) {
   }
   const changedAll = ({ appointments }) => appointments.map(appointment => changed({ appointment }))
   const path = a => '/v1/appointments/' + a.id
-  // A change that follows this desk's own attendance change waits for it and uses the version that it created, not an
-  // outdated one. mine maps each version to the version that this desk made from it.
+  // A change after this desk's own attendance change waits for that change and uses the new version, not the outdated
+  // one. mine maps each version to the version that this desk's change has created from it.
   const attending = new Map(),
     mine = new Map()
   const upToDate = async a => {
@@ -222,8 +267,7 @@ export function createDesk(me) {
     while (mine.has(a.id + version)) version = mine.get(a.id + version)
     return { ...a, version }
   }
-  // The card's icon changes immediately. If the server refuses the change, restore it and load the day
-  // again.
+  // Change the card's icon immediately. If the server refuses the change, restore the icon and load the day again.
   async function attend(a, attendance) {
     enter({ ...a, attendance })
     try {
@@ -243,6 +287,7 @@ export function createDesk(me) {
     call,
     lock,
     signedIn,
+    reopen,
     show,
     start,
     drawn,
@@ -258,7 +303,7 @@ export function createDesk(me) {
     reload: () => load(store.get().scope),
 
     book: (body, key) => call(() => post('/v1/appointments', { ...body, clientId: client.id }, { key })).then(changed),
-    // A series is booked without the desk's own hold; release that hold first.
+    // Booking a series does not use the desk's own hold, so release that hold first.
     planSeries: (typeId, rule) =>
       call(() =>
         post(`/v1/appointment-types/${typeId}/series-plan`, { ...rule, clientId: client.id }, { tries: 3 }),
@@ -316,7 +361,7 @@ export function createDesk(me) {
         ),
       )
     },
-    // correct changes the person's data; omitted fields stay unchanged.
+    // correct changes the patient's data. Omitted fields stay unchanged.
     correct: async (was, body) => {
       const a = await upToDate(was)
       return changed(await call(() => edit(path(a), body, match(a))))
@@ -340,8 +385,7 @@ export function createDesk(me) {
       await loadSchedule()
       return block
     },
-    // loadAbsences loads the absences of specialists whose patients get new times, for the column heads of the day
-    // board.
+    // loadAbsences loads the absences whose patients get new times. The day board shows them in the column heads.
     loadAbsences: () =>
       call(() => get('/v1/absences')).then(
         x => patch({ absences: x.absences }),
@@ -391,16 +435,16 @@ export function createDesk(me) {
       kept(x => x.signedOut(me))
         .then(() => post('/v1/auth/sign-out'))
         .catch(() => {})
-        .then(() => location.reload()),
+        .then(reload),
     signedOut: () => kept(x => x.signedOut(me)),
 
     // --- dialogs and toasts
-    // A dialog over a form with input returns to that form when it closes.
+    // If a dialog opens over a form with input, closing the dialog opens that form again.
     open: (kind, props) =>
       patch({
         dialog: { kind, ...(kind !== 'book' && form?.dirty() && { back: { kind: 'book', restore: true } }), ...props },
       }),
-    // picking names the open form whose time the board sets (pane.js), or removes it.
+    // picking registers the form that takes its time from the board (pane.js), or removes it.
     picking: (next, old) => {
       if (next || form === old) form = next
     },

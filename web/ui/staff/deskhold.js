@@ -1,5 +1,5 @@
-// The desk's own hold. It is claimed when the booking dialog opens, moves with the dialog's time, is renewed while
-// the dialog is open, and is released when it closes. On the booking page, patients see the time as unavailable.
+// The desk's own hold. It is claimed when the booking dialog opens, moves with the dialog's time, and is renewed while
+// the dialog is open. It is released when the dialog closes. The booking page shows its time as unavailable.
 import { client } from '../lib/client.js'
 import { serverNow } from '../lib/clock.js'
 import { createStore } from '../lib/store.js'
@@ -91,11 +91,11 @@ export function createDeskHold(desk) {
     store,
     claim,
     release,
-    // forget drops a refusal, because it was about another time.
+    // forget discards a refusal after the dialog's time has changed.
     forget() {
       if (store.get().phase === 'refused') store.set({ phase: 'idle', problem: null })
     },
-    // used: the booking has consumed the hold.
+    // The caller calls used after the booking has consumed the hold.
     used() {
       turn++
       rest()

@@ -48,8 +48,8 @@ const seen = new WeakMap()
 export function Dialogs({ desk }) {
   const dialog = useStore(desk.store, s => s.dialog)
   if (!dialog) return null
-  // Each opening creates a new dialog, even if the previous one was of the same kind. If a dialog was opened from
-  // another one, closing it returns there, unless it closes because the page changes.
+  // Each opening creates a new dialog, even if the previous one was of the same kind. If one dialog opened another,
+  // closing the second opens the first again, unless the dialog closes because the page changes.
   if (!seen.has(dialog)) seen.set(dialog, ++n)
   const { kind, ...props } = dialog,
     View = kinds[kind]

@@ -26,8 +26,8 @@ export function createPointer(grid) {
   // --- dragging a card
   function lift() {
     const card = g.card
-    // The card cannot be dragged; grid.lift has shown the reason if there is one to show. Do not try again during
-    // this press.
+    // The card cannot be dragged. grid.lift has shown the reason, if the user needs one. Do not try again during this
+    // press.
     if (!grid.lift(card.dataset.id)) {
       g.mode = 'stays'
       return
@@ -56,7 +56,7 @@ export function createPointer(grid) {
     if (was?.id !== under.id || was.at !== at)
       grid.drop.set(() => ({ id: under.id, at, ...grid.target(g.card.dataset.id, under.id, at) }))
   }
-  // Near an edge, the board scrolls while the card is dragged.
+  // If the pointer is near an edge while it drags a card, scroll the board.
   function roll() {
     const el = grid.element(),
       box = el.getBoundingClientRect(),
@@ -157,11 +157,11 @@ export function createPointer(grid) {
       addEventListener('pointercancel', end)
       addEventListener('keydown', key, true)
     },
-    // While a finger drags a card, it must not scroll the page.
+    // A finger that drags a card must not scroll the page.
     touchmove(e) {
       if (g?.mode === 'drag') e.preventDefault()
     },
-    // A tap must not also cause a click, which would hit the dialog that the tap has opened.
+    // Prevent the click that follows a tap. It would hit the dialog that the tap has opened.
     touchend(e) {
       if (e.cancelable && e.target.closest('[data-col]')) e.preventDefault()
     },
@@ -176,7 +176,7 @@ export function createPointer(grid) {
         grid.cursor.put(col.dataset.col, minuteAt(e.clientY, col.getBoundingClientRect()), item || '')
       grid.menu({ x: e.clientX, y: e.clientY })
     },
-    // The free 15-minute step under the mouse is highlighted, to show that it can be booked.
+    // Highlight the free 15-minute step under the mouse, to show that it can be booked.
     hover(e) {
       const col = e.pointerType === 'mouse' && !g && !e.target.closest('[data-id]') && e.target.closest('[data-col]')
       const at = col && cellAt(minuteAt(e.clientY, col.getBoundingClientRect()))

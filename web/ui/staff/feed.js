@@ -1,5 +1,5 @@
-// A specialist's appointments as a calendar feed for the calendar app on their own phone. The feed's address is shown
-// once. `level` is the tag of the heading.
+// The calendar feed with a specialist's appointments, for the calendar app on the specialist's phone. The page shows
+// the feed's address once. `level` is the tag of the heading.
 import { html, useState } from '../lib/html.js'
 import { del, get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'

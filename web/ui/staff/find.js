@@ -1,5 +1,5 @@
-// "When is the next free one?": the caller's wishes, and the matching times. One key holds a time while the caller
-// decides. Enter opens the booking, which takes over the hold.
+// "When is the next free time?": the caller's wishes, and the matching times. One key holds a time while the caller
+// decides. Enter opens the booking dialog, which takes over the hold.
 import { DateInput } from '../lib/typed.js'
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
@@ -20,10 +20,10 @@ const parts = {
   afternoon: { earliest: '12:00', latest: '17:00' },
   evening: { earliest: '17:00' },
 }
-// Seven dates from a Monday onward, for the names of the weekdays.
+// week contains seven dates from a Monday onward, for the names of the weekdays.
 const monday = mondayOf('2026-11-23'),
   week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
-// The last search is the default for the next one, except for its date.
+// The last search provides the default values for the next search, except for the date.
 let before = {}
 
 export function Find({ desk, close }) {
@@ -84,8 +84,8 @@ export function Find({ desk, close }) {
   const toggle = (key, value) =>
     set({ [key]: draft[key].includes(value) ? draft[key].filter(x => x !== value) : [...draft[key], value] })
   const book = x => {
-    // If the desk claims the same time again, the server returns the same hold. So do not release it before the
-    // booking dialog opens.
+    // Do not release the hold before the booking dialog opens. The dialog claims the same time, and the server then
+    // returns the same hold.
     if (isHeld(x)) hold.used()
     desk.open('book', { start: x.start, specialistId: x.specialistIds[0], typeId: draft.typeId })
   }
@@ -94,7 +94,7 @@ export function Find({ desk, close }) {
     setHeld(x.start)
     hold.claim({ typeId: draft.typeId, specialistId: x.specialistIds[0], start: x.start })
   }
-  // Another client took the time first: fetch the list again.
+  // Another client took the time first, so fetch the list again.
   useEffect(() => {
     if (h.phase === 'refused') setTries(n => n + 1)
   }, [h.phase])

@@ -1,6 +1,5 @@
-// fit checks whether an appointment of a type fits at a time, from the data on this page, and returns the obstacle if
-// there is one. It applies the same rule as the server, including buffers and seats. The server still makes the final
-// decision.
+// fit checks, from the data on this page, whether an appointment of a type fits at a time. It applies the same rule as
+// the server, including buffers and seats. The server still makes the final decision.
 import { dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { columnIn } from './column.js'
@@ -20,8 +19,8 @@ const spanOf = (type, start) => {
 }
 const conflict = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
 
-// several returns a group visit as one type that is as long as all of its types together. `at` has the offset of each
-// type in ms. The server lays a visit out in the same way.
+// several describes a group visit as one type whose duration is that of all its types together. `at` contains the
+// offset of each type in ms. The server arranges the types of a visit in the same way.
 export function several(types) {
   const at = []
   let minutes = 0
@@ -43,8 +42,8 @@ export function several(types) {
   }
 }
 
-// fit returns {} if the appointment fits, else {why, …}. why: serves, inactive, closed, taken or held. `moving` is
-// the id of the appointment to move, or the ids of those that move together. `mine` is the id of this desk's own
+// fit returns {} if the appointment fits, otherwise {why, …}. why: serves, inactive, closed, taken or held. `moving` is
+// the id of the appointment to move, or the ids of appointments that move together. `mine` is the id of this desk's own
 // hold. `whole` is a visit (see several).
 /** @param {any} s @param {{typeId: string, specialistId: string, start: number, moving?: string | string[], mine?: string, whole?: any}} wish @returns {any} */
 export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {

@@ -1,5 +1,5 @@
-// Offers a time that became free to a person on the waiting list. The list shows the people who could take the
-// time; the server holds the time for the chosen one and sends the offer.
+// The dialog that offers a free time to a person on the waiting list. It lists the people who could take the time. The
+// server holds the time for the person that the desk chooses, and sends the offer.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { newKey } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'
@@ -11,7 +11,8 @@ import { weekdayOf } from './day.js'
 import { useChange } from './move.js'
 import { failKey, specialistName, typeName, who } from './words.js'
 
-// suits reports whether an entry of the waiting list includes the gap. A longer type does not fit into it.
+// suits reports whether the wishes of a waiting-list entry match the gap. A type that is longer than the gap does not
+// fit.
 function suits(s, x, gap) {
   const type = s.types.find(y => y.id === x.appointmentTypeId),
     date = dateOf(gap.start),
@@ -38,7 +39,7 @@ export function Gap({ desk, typeId, specialistId, start, end, close }) {
   useEffect(() => {
     desk.waiting().then(all => setList(all.filter(x => suits(s, x, gap))), setFailed)
   }, [])
-  // The list arrives after the dialog was opened, so that its first button gets the focus here.
+  // The list arrives after the dialog has opened, so set the focus on its first button here.
   const first = useRef()
   useEffect(() => {
     first.current?.focus()
@@ -48,7 +49,7 @@ export function Gap({ desk, typeId, specialistId, start, end, close }) {
     desk.toast('gap.offered', { name: who(desk, x), when: dayAndTime(start) })
     close()
   })
-  // People who are waiting for the cancelled type come first; otherwise the order of the waiting list applies.
+  // People who are waiting for the cancelled type come first. Otherwise the order of the waiting list applies.
   const sorted =
     list && [...list].sort((a, b) => Number(b.appointmentTypeId === typeId) - Number(a.appointmentTypeId === typeId))
   return html`

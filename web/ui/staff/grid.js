@@ -1,5 +1,5 @@
-// The grid of a calendar: an hour rail and one column per specialist or per day. The day board and the week view give
-// it their columns. The whole grid is one tab stop.
+// The grid of a calendar: a rail with the hours and one column per specialist or per day. The day board and the week
+// view pass in their columns. The whole grid is one tab stop.
 //
 // How it works:
 // - createGrid() creates the object that the parts of one calendar share: the columns, the range of minutes, the cursor
@@ -35,7 +35,7 @@ import { sayObstacle, sayStop, who } from './words.js'
 const roomy = 1.6,
   dense = 1.2
 
-// createGrid creates what the parts of one calendar share. `columns` are {id, date, specialistId, name}.
+// createGrid creates the object that the parts of one calendar share. `columns` are {id, date, specialistId, name}.
 function createGrid(desk) {
   let columns = [],
     range = { from: 480, to: 1080 },
@@ -68,8 +68,8 @@ function createGrid(desk) {
   }
   grid.cursor = createCursor(grid)
   Object.assign(grid, createActs(desk, grid), {
-    // lift reports whether a card can be dragged. target describes a drop at a place. dropped opens the move dialog,
-    // or shows why the drop is impossible.
+    // lift reports whether a card can be dragged. target describes a drop at a time in a column. dropped opens the move
+    // dialog, or shows why the drop is impossible.
     lift: id => {
       const a = find(desk.store.get(), id)
       if (grid.columns().some(c => grid.look(c.id).items.some(i => i.kind === 'group' && i.id === id)))
@@ -131,7 +131,7 @@ function Rail({ range, scale, today }) {
   `
 }
 
-// CursorLine describes the cursor's stop: as text below the board, and for screen readers.
+// CursorLine describes the cursor's stop as text below the board, which screen readers announce.
 function CursorLine({ grid }) {
   const { desk } = grid
   useStore(grid.cursor.store)
@@ -201,8 +201,8 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
       for (const name of touches) el.removeEventListener(name, pointer[name])
     }
   }, [pointer])
-  // The board opens at the working hours. For another date it does so again, unless the cursor is at an hour that the
-  // user chose and that is also open on that date: then that hour stays visible.
+  // The board opens at the working hours. When another date opens, it scrolls there again. Exception: if the user has
+  // chosen an hour with the cursor and that hour is also open on the new date, that hour stays visible.
   const first = columns[0]?.date,
     opened = useRef({})
   const bare = useStore(desk.store, s => columns.every(x => isBare(columnIn(s, x.date, x.specialistId))))
@@ -230,7 +230,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
       : '',
   )
   useLayoutEffect(() => {
-    // in a layout effect, so that it runs before the next key event
+    // Use a layout effect, so that the cursor has moved before the next key event.
     for (const c of wanted ? columns : []) {
       const item = grid.look(c.id).items.find(i => isOf(i, wanted))
       if (item) grid.cursor.put(c.id, item.from, item.id)
@@ -240,7 +240,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
   useEffect(
     () =>
       grid.cursor.store.subscribe(() => {
-        // The cursor's mark is rendered in the next microtask; then scroll to it.
+        // The cursor's mark is rendered in the next microtask. Scroll to it after that.
         Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
       }),
     [grid],
@@ -310,7 +310,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
   `
 }
 
-// reveal scrolls only the board, until the column heads and the rail no longer cover the mark.
+// reveal scrolls only the board, until the mark is not covered by the column heads or the rail.
 function reveal(board, mark) {
   if (!mark) return
   const b = board.getBoundingClientRect(),

@@ -1,6 +1,5 @@
-// A group session: the appointments of one type with seats, with one specialist, at one start. A session is not
-// stored. It is computed from its appointments wherever it is shown, so that the two cannot differ. These functions
-// are pure.
+// A group session: the appointments of one type with seats, with one specialist, at one start. A session is not stored.
+// It is always computed from its appointments, so that the two cannot differ. These functions are pure.
 import { dateOf } from '../lib/time.js'
 import { cell } from './store.js'
 
@@ -15,7 +14,7 @@ const made = (a, capacity) => ({
   heads: [a],
 })
 
-// gathered returns the items of a column, with one item per group session instead of its appointments.
+// gathered returns the items of a column. It replaces the appointments of each group session by one item.
 export function gathered(items, types) {
   const seats = new Map(types.filter(x => x.capacity > 1).map(x => [x.id, x.capacity])),
     groups = new Map()
@@ -34,7 +33,7 @@ export function gathered(items, types) {
     return [item]
   })
 }
-// each reverses gathered: it returns the appointments of a column one by one.
+// each reverses gathered: it returns a column's appointments as separate items.
 export const each = items =>
   items.flatMap(i => (i.kind === 'group' ? i.of.heads.map(a => ({ ...i, id: a.id, kind: 'card', of: a })) : [i]))
 export const isOf = (item, id) => item.id === id || (item.kind === 'group' && item.of.heads.some(a => a.id === id))
@@ -44,7 +43,7 @@ export const isFull = g => g.heads.filter(a => !a.overbook).length >= g.capacity
 // came counts the people who arrived, regardless of their current attendance.
 export const came = g => g.heads.filter(a => !['expected', 'no_show'].includes(a.attendance)).length
 
-// headsIn returns the appointments of one session. The result is empty if none is left.
+// headsIn returns the appointments of one session. The result is empty if the session has no appointments left.
 export const headsIn = (s, { typeId, specialistId, start }) =>
   (s.cells[cell(dateOf(start), specialistId)] || []).filter(
     a => !a.busy && a.appointmentTypeId === typeId && a.start === start,

@@ -1,16 +1,20 @@
-// The person's past and future appointments at this clinic, in the appointment's dialog. The desk can see missed
-// appointments and can answer "when was I here last?".
+// The person's past and future appointments at this clinic, in the dialog of an appointment. The history shows missed
+// appointments, and lets the desk answer "when was I here last?".
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
-import { dateOf, time, write } from '../lib/time.js'
+import { dateOf, time } from '../lib/time.js'
+import { shortDate } from '../lib/typed.js'
 import { go } from './daybar.js'
 import { specialistName, typeName } from './words.js'
 
 const few = 4
 
-// Past is one appointment of a list. Its time opens the day, or the card of a cancelled appointment. back is the view
-// to which that card can return.
+// dated writes an instant as "Mon 23 Nov, 10:00". It adds the year if the instant is not in this year.
+export const dated = instant => t('day.time', { day: shortDate(dateOf(instant)), time: time(instant) })
+
+// Past is one appointment of a list. Its time links to the day, or to the card if the appointment is cancelled. back is
+// the view that the card can return to.
 export function Past({ desk, a, at, back, close }) {
   const s = desk.store.get()
   const show = () => {
@@ -56,7 +60,7 @@ export function History({ desk, id, version, close }) {
         if (here) setHistory(x)
       },
       () => {},
-    ) // if this fails, the appointment is still shown
+    ) // ignore a failure: the dialog shows the appointment without its history
     return () => {
       here = false
     }
@@ -66,17 +70,10 @@ export function History({ desk, id, version, close }) {
     past = h?.past.filter(others) || [],
     any = coming.length + past.length > 0
   const row = a => html`
-    <${Past}
-      key=${a.id}
-      desk=${desk}
-      a=${a}
-      at=${`${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}`}
-      close=${close}
-    />
+    <${Past} key=${a.id} desk=${desk} a=${a} at=${dated(a.slotStartDate)} close=${close} />
   `
   const shown = all ? past : past.slice(0, few)
-  // The summary takes one line from the start, so that nothing below it moves when the answer
-  // arrives.
+  // The summary has one line from the start, so that the answer does not move the content below it.
   return html`
     <details class="history" open=${open} onToggle=${e => setOpen(e.currentTarget.open)}>
       <summary>

@@ -12,8 +12,8 @@ import { faulty, inOrder, WeekHours } from './weekhours.js'
 import { changesClocks, Preview } from './preview.js'
 import { Busy, Office, Select, SpecialistPick, Trouble, useAsk, useSend, Nothing } from './office.js'
 
-// outside returns the appointments outside the weekly hours. On a date with an override, the weekly hours do not
-// apply.
+// outside returns the appointments outside the weekly hours. It leaves out dates with an override, to which the weekly
+// hours do not apply.
 export function outside(appointments, hours, overrides, zone) {
   const special = new Set(overrides.map(o => o.date))
   return appointments.filter(a => {

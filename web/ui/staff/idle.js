@@ -1,5 +1,5 @@
-// Signs an idle console out. Two minutes before, it shows a warning. It shows the same warning before a sign-in
-// reaches its maximum lifetime.
+// Signs the user out after a time without input. Two minutes before, it shows a warning. It shows the same warning two
+// minutes before a sign-in reaches its maximum lifetime.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { get, post } from '../lib/api.js'
@@ -19,6 +19,7 @@ export function createIdle(desk) {
   // Every request extends the sign-in, up to its maximum lifetime. If the server returns an earlier expiry than the
   // idle time allows, the lifetime is the limit.
   const learn = me => {
+    if (desk.reopen(me)) return
     const end = Date.parse(me.expiresAt)
     last = end - serverNow() < (me.idleSeconds - 90) * 1000 ? end : 0
     told = mono()
@@ -42,7 +43,7 @@ export function createIdle(desk) {
     const seconds = left()
     if (seconds <= 0) {
       desk.patch({ idle: 0 })
-      // Also end the sign-in on the server: otherwise anyone who opens the laptop's lid could continue it.
+      // Also end the sign-in on the server. Otherwise anyone who opens the laptop could continue it.
       desk.signedOut()
       if (!last) post('/v1/auth/sign-out').catch(() => {})
       desk.lock('idle')
@@ -61,7 +62,7 @@ export function createIdle(desk) {
       document.removeEventListener('visibilitychange', tick)
       clearInterval(ticking)
     },
-    // stay extends the sign-in. If the maximum lifetime is the limit, the person must enter the password instead.
+    // stay extends the sign-in. If the maximum lifetime is the limit, it asks for the password instead.
     async stay() {
       touched = mono()
       await ask()

@@ -1,4 +1,4 @@
-// The index of the settings: the page's sections by their headings. A press scrolls to one.
+// The index of the settings: the headings of the page's sections. A press on a heading scrolls to its section.
 import { html, useEffect, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 
@@ -9,7 +9,7 @@ export function Index() {
   const [list, setList] = useState([]),
     [here, setHere] = useState(0)
   useEffect(() => {
-    // Some sections load by themselves.
+    // Look again after changes, because some sections load their content later.
     const look = () => setList(headings().map(x => x.textContent.trim()))
     const seen = () => {
       const at = headings().findLastIndex(x => x.getBoundingClientRect().top < innerHeight / 3)

@@ -1,4 +1,4 @@
-// The answers, the new-patient mark and the consent of an appointment or a request, as list rows.
+// Intake shows the answers, the new-patient mark and the consent of an appointment or a request, as list rows.
 import { html } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'

@@ -1,5 +1,5 @@
-// API keys of programs. A key is shown once, when it is created. Afterwards, the page shows only its first
-// characters.
+// The API keys of programs. The page shows a key once, when it is created. Afterwards it shows only the first
+// characters of the key.
 import { html, useState } from '../lib/html.js'
 import { del, get, post } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'

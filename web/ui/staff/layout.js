@@ -1,8 +1,8 @@
 // Computes a column of the board from the data: pure functions without a DOM.
 //
 // A column is one specialist on one date. Its items are {id, kind, from, to, lane, lanes, …} in minutes of the day;
-// kind is card, group, busy or ghost. closed are the spans without opening time, each with the word that the board
-// shows for it.
+// kind is card, group, busy or ghost. closed contains the spans outside the opening times, each with the word that the
+// board shows for it.
 import { addDays, dateOf } from '../lib/time.js'
 import { dayIn, minutesOf, weekdayOf } from './day.js'
 import { gathered } from './group.js'
@@ -33,7 +33,7 @@ const subtract = (list, cut) =>
     ].filter(x => x.to > x.from),
   )
 
-// blocksOn returns the blocks of a specialist on a day of the clinic, each as a separate span.
+// blocksOn returns the blocks of a specialist on a day in the clinic's time zone, each as a separate span.
 const blocksOn = (hours, day) =>
   hours.blocks
     .filter(b => b.start < day.end && b.end > day.start)
@@ -44,9 +44,9 @@ const blocksOn = (hours, day) =>
       block: b.id,
     }))
 
-// openingOf returns a specialist's opening time on a day of the clinic, {worked, open, closed}: the working hours, the
-// working hours without blocks, and the rest of the day. If the specialist is in another time zone, the day spans
-// parts of two of their local dates.
+// openingOf returns {worked, open, closed} of a specialist on a day in the clinic's time zone: the working hours, the
+// working hours without blocks, and the rest of the day. If the specialist is in another time zone, the day covers
+// parts of two of the specialist's local dates.
 function openingOf(hours, zone, day) {
   if (!hours) return { worked: [], open: [], closed: [] }
   const worked = [],
@@ -62,8 +62,8 @@ function openingOf(hours, zone, day) {
     const own = zone === day.zone ? day : dayIn(date, zone)
     const { open: windows, usual, override } = windowsOn(hours, date)
     for (const w of windows) into(own, w, worked)
-    // Usual hours that an override removed are closed with its reason. The rest of the day is closed as on any other
-    // day.
+    // If an override removes usual hours, they are closed with the override's reason. The rest of the day is closed as
+    // on any other day.
     if (override) {
       const less = windows.reduce(subtract, override.closed && !usual.length ? [{ from: 0, to: 1440 }] : usual)
       for (const w of less) into(own, { ...w, word: override.reason || 'blocked', override: override.id }, lost)
@@ -81,7 +81,7 @@ function openingOf(hours, zone, day) {
   }
 }
 
-// ordinary are the words of time that is closed on every such day.
+// ordinary contains the words for time that is closed on every such weekday.
 const ordinary = ['closed', 'break']
 
 // reasonOf returns why a specialist is away for the whole day, such as "Sick": the word of the longest closed span.
@@ -99,7 +99,7 @@ export function reasonsIn({ closed, items }) {
     .filter(part => part.to - part.from >= step)
 }
 
-// freeIn returns the open minutes of a column, from a minute of the day onward, that no item covers.
+// freeIn returns the number of open minutes of a column, from a minute of the day onward, that no item covers.
 export const freeIn = ({ open, items }, from = 0) =>
   items.reduce(subtract, subtract(open, { from: 0, to: from })).reduce((n, w) => n + w.to - w.from, 0)
 
@@ -131,7 +131,7 @@ function intoLanes(items) {
   return sorted
 }
 
-// columnOf returns everything in one column. The caller must not change the result.
+// columnOf returns the contents of one column. The caller must not change the result.
 export function columnOf({ day, zone, appointments = [], holds = {}, hours, types = [] }) {
   const opening = openingOf(hours, zone, day)
   const span = x => ({
@@ -147,7 +147,7 @@ export function columnOf({ day, zone, appointments = [], holds = {}, hours, type
   return { items: intoLanes(items), ...opening, booked: appointments.length }
 }
 
-// rangeOf returns the range of minutes to show: the hours and all items, plus one hour before and after.
+// rangeOf returns the range of minutes to show: the hours and all items, with one hour before and after them.
 export function rangeOf(columns) {
   let from = 1440,
     to = 0
@@ -165,10 +165,10 @@ export function rangeOf(columns) {
 export const isBare = column => !column.worked.length && !column.items.length
 export const isOpen = (columns, at) => columns.some(c => c.open.some(w => w.from <= at && at < w.to))
 
-// opensAt returns the minute at which a board opens. It prefers the first column's open hours, and uses those of all
-// columns if it has none. Today that is the present, if any column is open then, else the nearest open time. On
-// another date (now is null) it is the start of the open hours. Without open hours it is the earliest hour or item,
-// or 9:00.
+// opensAt returns the minute to which a board scrolls when it opens. It uses the open hours of the first column, or
+// those of all columns if the first column has none. Today it is the current minute if any column is open then,
+// otherwise the nearest open time. On another date (now is null) it is the start of the open hours. Without open hours
+// it is the earliest hour or item, or 9:00.
 export function opensAt(columns, now) {
   const all = columns.flatMap(c => c.open),
     hours = columns[0].open.length ? columns[0].open : all
@@ -181,7 +181,7 @@ export function opensAt(columns, now) {
 }
 
 // --- stops: the positions of the cursor, from the top of the column to its end
-// A stop is an item, or the free rest of a 15-minute step.
+// A stop is an item, or the free part of a 15-minute step.
 export function stopsOf(column, { from, to }) {
   const stops = column.items
     .filter(i => i.to > from && i.from < to)
@@ -210,7 +210,7 @@ export function nearest(stops, at) {
   const here = stops.filter(s => s.at <= at && at < s.end)
   return here.find(s => s.item) || here[0] || stops.find(s => s.at >= at) || stops.at(-1)
 }
-// freeUntil returns where the free time after a stop ends: at the next item or at the end of the hours.
+// freeUntil returns the end of the free time after a stop: the next item or the end of the hours.
 export const freeUntil = (column, stop) => {
   const window = column.open.find(w => w.from <= stop.at && stop.at < w.to)
   return Math.min(stop.next, window ? window.to : 1440)

@@ -174,7 +174,8 @@ function Row({ desk, item, s }) {
   `
 }
 
-// keysOf are the columns that the table can be sorted by, each with the text or number of an item.
+// keysOf returns the columns by which the table can be sorted. Each has a function that returns the text or number of
+// an item.
 const keysOf = (desk, s) => ({
   time: i => i.from,
   patient: i => (i.kind === 'card' ? who(desk, i.of) : ''),
@@ -191,7 +192,7 @@ const sorted = (items, key, down) => {
   return [...items].sort((a, b) => (down ? -by(a, b) : by(a, b)) || a.from - b.from || (a.id < b.id ? -1 : 1))
 }
 
-// Head is a column's head. A press sorts by the column, and a second press reverses the order.
+// SortHead is the head of a column. A press sorts by the column, and a second press reverses the order.
 const SortHead = ({ id, sort, set }) => html`
   <th scope="col" aria-sort=${sort.by === id ? (sort.down ? 'descending' : 'ascending') : undefined}>
     <button type="button" onClick=${() => set({ by: id, down: sort.by === id && !sort.down })}>
@@ -218,7 +219,7 @@ export function Page({ desk, rest }) {
     .flatMap(c => columnIn(s, date, c.specialistId).items)
     .filter(i => !placeName(place) || !i.of.place || i.of.place === place)
   const items = sorted(shown, keysOf(desk, s)[sort.by], sort.down)
-  // The first row that has not ended, in the order of time.
+  // now scrolls to the first row that has not ended, in the order of time.
   const now = () => {
     setSort({ by: 'time', down: false })
     const next = sorted(shown, i => i.from, false).findIndex(i => i.of.end > serverNow())

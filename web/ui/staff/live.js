@@ -15,8 +15,8 @@ const every = 2000,
 const bookings = /^holdfast_bookings_total\{source="\w+"\} (\S+)/
 const bucket = /^holdfast_http_request_seconds_bucket\{kind="(?:page|read|write)",le="([^"]*)"\} (\S+)/
 
-// readMetrics reads the bookings and the request durations from /metrics. It leaves out operators' requests, such as
-// this page's own, and requests that wait for an external server.
+// readMetrics reads the bookings and the request durations from /metrics. It leaves out requests of operators, such as
+// those of this page, and requests that wait for an external server.
 function readMetrics(text) {
   const found = { booked: 0, buckets: {} }
   for (const line of text.split('\n')) {
@@ -27,7 +27,7 @@ function readMetrics(text) {
   }
   return found
 }
-// quantile returns the latency in ms that the given share of the requests between two readings did not exceed.
+// quantile returns a latency in ms: the given share of the requests between two readings were not slower.
 function quantile(before, after, share) {
   const edges = Object.keys(after)
     .map(le => [le === '+Inf' ? Infinity : +le, after[le] - (before[le] || 0)])

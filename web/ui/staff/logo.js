@@ -1,5 +1,5 @@
-// The clinic's logo in the settings: a PNG or SVG image of at most 100 KB. A page shows it as an image, so nothing in an
-// SVG image runs.
+// The clinic's logo in the settings: a PNG or SVG image of at most 100 KB. Pages show it as an image, so no script in
+// an SVG image runs.
 import { html, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 

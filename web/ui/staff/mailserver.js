@@ -1,4 +1,4 @@
-// The mail server, in the settings and in the first run. The page explains why a test email was not sent.
+// The settings of the mail server, also used in the first run. If a test email was not sent, the page explains why.
 import { html, useEffect, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -10,7 +10,7 @@ import { listed, Select, Trouble, useSend } from './office.js'
 const address = '/v1/settings/mail-server'
 const usual = { starttls: '587', tls: '465', none: '25' },
   ports = ['587', '465', '25', '2525']
-// hintOf returns the text key of a common mistake in these values, or an empty string.
+// hintOf returns the text key of the hint about a common mistake in these values, or ''.
 function hintOf({ host, port, encryption, user }) {
   const name = host.trim().toLowerCase()
   if (name.includes('@') || name.includes('/')) return 'mail.hint.name'

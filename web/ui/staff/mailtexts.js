@@ -100,7 +100,7 @@ export function MailTexts({ desk, texts, change, error }) {
     }
   `
 }
-// saidOf returns the texts to save, without those that the owner has cleared.
+// saidOf returns the texts to save. It leaves out the texts that the owner has cleared.
 export const saidOf = texts =>
   Object.fromEntries(
     Object.entries(texts)

@@ -1,5 +1,5 @@
-// The items drawn on top of a column: the cursor, the target of a drag, and the line of the current time. Each
-// subscribes by itself, so moving the cursor redraws one small box and no cards.
+// The marks on top of a column: the cursor, the target of a drag, and the line of the current time. Each mark has its
+// own subscription, so moving the cursor redraws one small box and no cards.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
@@ -53,7 +53,7 @@ function DropMark({ grid, id, ...scale }) {
   `
 }
 
-// nowOn returns the current minute if the date is today; otherwise nothing.
+// nowOn returns the current minute if the date is today, otherwise null.
 const nowOn = date => {
   if (!date) return null
   const day = dayIn(date, zone),

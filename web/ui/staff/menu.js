@@ -1,5 +1,5 @@
-// A small menu next to the cursor or the pointer. Arrow keys, Home, End and first letters move in it. Escape and Tab
-// close it, and the focus returns to where it was.
+// A small menu next to the cursor or the pointer. Arrow keys, Home, End and first letters move the focus in it. Escape
+// and Tab close the menu, and the focus returns to the element that had it.
 import { html, useLayoutEffect, useRef } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 

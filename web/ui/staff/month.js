@@ -1,4 +1,4 @@
-// A month at a glance: for each day how much is booked and free, or why it is closed. A press opens the day.
+// A month at a glance: how much is booked and free on each day, or why the clinic is closed. A press opens the day.
 import { html, useEffect, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { locale, t } from '../lib/i18n.js'
@@ -15,12 +15,12 @@ import { closedWord } from './words.js'
 const name = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
 const decimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 const firstOf = date => date.slice(0, 8) + '01'
-// addMonths returns the first day of another month.
+// addMonths returns the first day of the month that is n months later.
 const addMonths = (date, n) => {
   const [year, month] = date.split('-').map(Number)
   return new Date(Date.UTC(year, month - 1 + n, 1)).toISOString().slice(0, 10)
 }
-// countOf returns what is booked and free on a day, of all chosen people together. A room does not count.
+// countOf returns the booked and free time of a day, summed over the chosen specialists. It does not count rooms.
 function countOf(s, date, desk, hidden, person) {
   const columns = columnsOn(s, date, desk, hidden).filter(
     c => desk.reaches(c.id) && (person ? c.id === person : s.specialists.find(x => x.id === c.id)?.kind !== 'resource'),

@@ -1,4 +1,4 @@
-// The pages other than the calendar. The console fetches them when the user opens the first of them.
+// The pages other than the calendar. The console fetches this file when the user opens the first of them.
 export { Page as requests } from './requests.js'
 export { Page as waitlist } from './waitlist.js'
 export { Page as queue } from './queue.js'

@@ -1,5 +1,5 @@
-// Moving and cancelling. A drag and the key M open the same dialog, so both give the same result. The patient keeps the
-// old time until the new one is confirmed.
+// The dialogs for moving and cancelling. A drag and the key M open the same dialog, so both give the same result. The
+// patient keeps the old time until the desk has confirmed the new one.
 import { boot } from '../lib/boot.js'
 import { html, useMemo, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
@@ -19,8 +19,8 @@ import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
 import { NextFree, Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 
-// Tell asks whether the server notifies the patient, by email and, if `sms` is set, by text message. If it can do
-// neither, it explains why.
+// Tell asks whether the server notifies the patient by email and, if `sms` is set, by text message. If the server can
+// send neither, Tell explains why.
 export function Tell({ email, sms, value, set }) {
   const no = sms ? '' : !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
   return html`
@@ -44,8 +44,8 @@ export function Tell({ email, sms, value, set }) {
   `
 }
 
-// Failed shows why the server refused. If another user has changed the appointment first, it offers to show the new
-// state.
+// Failed shows why the server refused the change. If another user has changed the appointment first, it offers to show
+// the new state.
 export function Failed({ desk, problem, a, close }) {
   if (!problem) return null
   const show = () =>
@@ -69,7 +69,7 @@ export function Failed({ desk, problem, a, close }) {
   `
 }
 
-// useChange runs one change with one idempotency key, so it is safe to press again after a lost answer.
+// useChange sends one change with one idempotency key, so that a second press after a lost answer is safe.
 export function useChange(run) {
   const [busy, setBusy] = useState(false),
     [problem, setProblem] = useState(null)
@@ -141,8 +141,8 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     else close()
   })
   const lost = change.problem && ['slot_taken', 'slot_held'].includes(change.problem.code) ? change.problem : null
-  // The page sends the server the start of the first one, and the server lays the others out from there. It closes the
-  // gap of an appointment that has left the visit.
+  // The page sends the server the start of the first appointment, and the server arranges the others after it. If an
+  // appointment has left the visit, the server closes the gap.
   const types = together ? visit.map(x => typeIn(s, x.appointmentTypeId)) : [],
     all = types.length && types.every(Boolean) ? several(types) : null
   const before = all?.at[visit.findIndex(x => x.id === a.id)] || 0
@@ -162,7 +162,7 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     !same &&
     !obstacle.asking &&
     (rest ? moving.plan && !moving.no : !obstacle.why || insists[obstacle.why])
-  // The search starts at the chosen date, or today while the date is the current one.
+  // The search starts at the date that the user has chosen, or today if the date is unchanged.
   const searched = slot.date > dateOf(serverNow()) && slot.date !== dateOf(a.start) ? slot.date : dateOf(serverNow())
   const set = next => {
     setSlot(next)

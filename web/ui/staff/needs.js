@@ -1,5 +1,5 @@
-// What an appointment takes in addition to its specialist: one resource of each group of rooms and devices. The server
-// takes the first free one of a group, in the order of the list.
+// The needs of an appointment type: an appointment takes one resource of each group of rooms and devices, in addition
+// to its specialist. The server takes the first free resource of a group, in the order of the list.
 import { html } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { Check } from './office.js'

@@ -1,5 +1,5 @@
-// The recent online bookings, moves and cancellations, newest first. Those since the list was last opened at this desk are
-// marked. A time that became free can be offered to the waiting list.
+// The recent online bookings, moves and cancellations, newest first. Items since the list was last opened at this desk
+// are marked. The desk can offer a time that became free to the waiting list.
 import { html, useState } from '../lib/html.js'
 import { serverNow } from '../lib/clock.js'
 import { Dialog } from '../lib/dialog.js'
@@ -10,7 +10,7 @@ import { dateOf, dayAndTime } from '../lib/time.js'
 import { go } from './daybar.js'
 import { specialistName, typeName, who } from './words.js'
 
-// An offer ends 10 minutes before its start and is open for at least 5 minutes.
+// An offer expires 10 minutes before the offered start. It must be open for at least 5 minutes.
 const least = 16 * 6e4
 
 function sentence({ change, at, appointment: a, from }) {
@@ -23,7 +23,7 @@ function sentence({ change, at, appointment: a, from }) {
 export function News({ desk, close }) {
   const s = useStore(desk.store)
   useStore(desk.prefs, p => p.names)
-  // News items that were new when the list was opened stay marked while it is open.
+  // Items that were new when the list opened stay marked while it is open.
   const [seen] = useState(() => desk.prefs.get().seen)
   if (s.news[0] && s.news[0].at > desk.prefs.get().seen)
     Promise.resolve().then(() => desk.prefs.set({ seen: s.news[0].at }))

@@ -1,5 +1,5 @@
-// The number of online bookings, moves and cancellations since the list was last opened at this desk. A new one plays a
-// sound if the user has switched the sound on.
+// The button with the number of online bookings, moves and cancellations since the list was last opened at this desk.
+// If the user has switched the sound on, a new item plays it.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { beep } from '../lib/beep.js'
 import { Icon } from '../lib/icons.js'
@@ -16,7 +16,7 @@ export function NewsButton({ desk }) {
   const known = useRef(null)
   useEffect(() => {
     if (news === empty.news) return // not loaded yet
-    // The first list after the console was opened plays no sound.
+    // The first list after the console has opened plays no sound.
     if (known.current && news.some(x => !known.current.has(x.id)) && desk.prefs.get().sound) beep()
     known.current = new Set(news.map(x => x.id))
   }, [news])

@@ -51,34 +51,40 @@ export function Office({ desk, name, lead, tools, wide, ask, index, aside, child
   `
 }
 
-// useAsk loads when the page opens and whenever key changes. An older answer never replaces a newer one.
+// useAsk loads the data when the page opens and whenever key changes. A late answer to an older request never replaces
+// a newer one. late means that the data is of an earlier key, because the new data has not arrived.
 export function useAsk(desk, question, key = '') {
-  const [state, setState] = useState({ data: null, problem: null })
+  const [state, setState] = useState({ data: null, problem: null, of: '' })
   const n = useRef(0),
-    asked = useRef(question)
-  asked.current = question
-  const again = () => {
-    const mine = ++n.current
-    return desk.call(asked.current).then(
+    asked = useRef({ question, key })
+  asked.current = { question, key }
+  // ask rejects if loading fails. again shows the problem and does not reject.
+  const ask = () => {
+    const mine = ++n.current,
+      { question, key: of } = asked.current
+    return desk.call(question).then(
       data => {
-        if (mine === n.current) setState({ data, problem: null })
+        if (mine === n.current) setState({ data, problem: null, of })
         return data
       },
       problem => {
         if (mine === n.current) setState(s => ({ ...s, problem }))
+        throw problem
       },
     )
   }
+  const again = () => ask().catch(() => {})
   useEffect(() => {
     again()
     return () => {
       n.current++
     }
   }, [key])
-  return { ...state, again, set: data => setState({ data, problem: null }) }
+  const late = Boolean(state.data) && state.of !== key
+  return { ...state, late, ask, again, set: data => setState({ data, problem: null, of: key }) }
 }
 
-// useSend runs one change at a time. errors is the server's list, by field.
+// useSend sends one change at a time. errors contains the server's validation errors by field.
 export function useSend(desk) {
   const [state, setState] = useState({ busy: false, problem: null, errors: {}, n: 0 })
   const send = async change => {
@@ -98,12 +104,12 @@ export function useSend(desk) {
   const clear = () => setState(s => ({ ...s, problem: null, errors: {} }))
   return { ...state, send, refuse, clear }
 }
-// listed returns the errors for ErrorSummary, with the ids of the fields on this page. An error without a field here is
-// listed too.
+// listed returns the errors for ErrorSummary, with the ids of the fields on this page. It includes errors that belong
+// to no field here.
 export const listed = (errors, ids = {}) =>
   Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
 
-// Errors lists the errors of a form's fields, or shows a problem that has none.
+// Errors lists the errors of a form's fields. If there are none, it shows the problem.
 export const Errors = ({ errors, n, problem }) => html`
   <${ErrorSummary} errors=${errors} n=${n} />
   ${
@@ -114,7 +120,7 @@ export const Errors = ({ errors, n, problem }) => html`
   }
 `
 
-// Nothing is the state of an empty list: an icon, a sentence and, if there is one, the button that adds the first item.
+// Nothing is shown instead of an empty list: an icon, a sentence and, if possible, the button that adds the first item.
 export const Nothing = ({ icon, children, label, add }) => html`
   <div class="nothing">
     <span class="nothing-icon"><${Icon} name=${icon} /></span>
@@ -146,7 +152,7 @@ export function Select({ id, value, input, options, describedby }) {
     </select>
   `
 }
-// SpecialistPick chooses the specialist of a page.
+// SpecialistPick lets the user choose the specialist that a page shows.
 export const SpecialistPick = ({ person, people, input }) => html`
   <label class="pick">
     <span class="sr">${t('office.specialist')}</span>
@@ -167,7 +173,7 @@ export const Check = ({ checked, input, children, id, hint }) => html`
   </label>
 `
 
-// Confirm asks before an action that cannot be undone.
+// Confirm asks for confirmation before an action that cannot be undone.
 export function Confirm({ title, text, action, danger = true, close, run, desk, children }) {
   const sending = useSend(desk)
   const submit = async e => {
@@ -195,7 +201,7 @@ export function Confirm({ title, text, action, danger = true, close, run, desk, 
   `
 }
 
-// State is a word with its icon. The colour only repeats the word.
+// State shows a word with its icon. The colour only repeats the meaning of the word.
 export const State = ({ kind = '', icon, children }) => html`
   <span class=${'state ' + kind}>
     ${
@@ -206,7 +212,7 @@ export const State = ({ kind = '', icon, children }) => html`
     }${children}
   </span>
 `
-// useNow returns the page's clock. It ticks while the page is visible.
+// useNow returns the current time in milliseconds, and updates it while the page is visible.
 export function useNow(ms = 1000) {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {

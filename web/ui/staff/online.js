@@ -1,5 +1,5 @@
-// When a specialist was online: one week, with the total of each day and the times of each span. It answers "When was
-// Ada online last week?"
+// The times when a specialist was online in one week, with the total of each day and the start and end of each span.
+// The page answers "When was Ada online last week?"
 import { html } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -17,7 +17,7 @@ const hours = seconds =>
   })
 const minutes = clock => +clock.slice(0, 2) * 60 + +clock.slice(3)
 
-// onDay returns the part of a span that is on a local day, in minutes of that day's clock; null if there is none.
+// onDay returns the part of a span that is on a local day, in minutes of that day's clock, or null if no part is.
 function onDay(span, date, zone) {
   const from = dateOf(span.from, zone),
     to = dateOf(span.to, zone)
@@ -146,6 +146,7 @@ export function Page({ desk, rest }) {
           <${Trouble} problem=${log.problem} />
           ${
             log.data &&
+            !log.late &&
             html`
               <section class="plate online">
                 <header>

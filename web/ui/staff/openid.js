@@ -1,4 +1,5 @@
-// Signing in with an identity provider, in the settings. The page explains why the server refused the owner's input.
+// The settings for signing in with an identity provider. If the server refuses the owner's input, the page explains
+// why.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { need, t } from '../lib/i18n.js'

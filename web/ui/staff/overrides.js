@@ -1,4 +1,4 @@
-// Days that differ from the weekly hours: closed, or with other hours. Specialists change their own days.
+// Days that differ from the weekly hours: closed, or with other hours. Specialists can change their own days.
 import { DateInput } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
@@ -14,7 +14,7 @@ import { Plus, Radios, RecordForm } from './record.js'
 
 const most = 120
 
-// grouped joins neighbouring days that are closed for the same reason into one line: "24 to 31 December".
+// grouped joins adjacent days that are closed for the same reason into one line: "24 to 31 December".
 export function grouped(overrides) {
   const runs = []
   for (const o of [...overrides].sort((a, b) => (a.date < b.date ? -1 : 1))) {
@@ -69,7 +69,8 @@ function Add({ desk, person, close, done }) {
     if (!form.closed && (Object.keys(faults(form.hours)).length || !form.hours.length))
       wrong['over-0-start'] = t('hours.err.order')
     if (Object.keys(wrong).length) return sending.refuse(wrong)
-    // Save one day after the other. If the server refuses one, the days before it are kept and shown.
+    // Save the days one after the other. If the server refuses a day, the page shows the days before it, which are
+    // saved.
     const all = async () => {
       for (let i = 0; i < days; i++) {
         await post(
@@ -178,7 +179,8 @@ export function Page({ desk, rest }) {
     person?.id,
   )
   const today = person && dateOf(serverNow(), person.timezone)
-  const runs = grouped(days.data?.overrides || []),
+  // Until the days of a newly chosen specialist arrive, the days of the previous one must not appear under the new name.
+  const runs = grouped((!days.late && days.data?.overrides) || []),
     shown = runs.filter(r => past || r.to >= today)
   const refresh = () => {
     days.again()
@@ -265,9 +267,16 @@ export function Page({ desk, rest }) {
               </ul>
             `
           : days.data &&
+            !days.late &&
             html`
               <${Nothing} icon="away" label="over.add" add=${() => setAdding(true)}>${t('over.none')}</${Nothing}>
             `
+      }
+      ${
+        desk.role !== 'specialist' &&
+        html`
+          <p><a class="textlink" href="#away">${t('nav.away')}</a></p>
+        `
       }
       ${
         runs.some(r => r.to < today) &&
@@ -303,8 +312,14 @@ export function Page({ desk, rest }) {
             action=${t('over.remove')}
             close=${() => setDropping(null)}
             run=${async () => {
-              for (const id of dropping.ids) await del('/v1/overrides/' + id)
-              refresh()
+              try {
+                for (const id of dropping.ids)
+                  await del('/v1/overrides/' + id).catch(problem => {
+                    if (problem.status !== 404) throw problem // otherwise it has been deleted already
+                  })
+              } finally {
+                refresh()
+              }
               desk.toast('over.removed')
             }}
           />

@@ -1,5 +1,5 @@
-// The pages other than the calendar: the day's other work, the clinic's set-up, and the office. Each is a separate file
-// that exports Page({desk, rest}). more.js exports all of them.
+// The list of pages other than the calendar, in three groups: the daily work, the clinic, and the office. Each page is
+// a separate file that exports Page({desk, rest}). more.js exports all of them.
 import { paths } from '../lib/icons.js'
 
 Object.assign(paths, {

@@ -1,7 +1,7 @@
 // The console: sign-in, then one page at a time inside the shell. A page is one file that exports Page({desk, rest}),
-// and one line of `pages`. `rest` is the part after its name in the address, as in #day/2026-11-23. A page without an
-// icon is not in the navigation. The calendar is loaded from the start; a page without `Page` is in more.js, under its
-// id.
+// and one line of `pages`. `rest` is the part after the page's name in the address, as in #day/2026-11-23. A page
+// without an icon is not in the navigation. The calendar is loaded from the start. A page without `Page` is exported by
+// more.js, under its id.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
@@ -52,8 +52,8 @@ function Console({ desk, idle }) {
     addEventListener('hashchange', move)
     return () => removeEventListener('hashchange', move)
   }, [])
-  // The navigation shows on every page how many bookings, callers and outbound calls wait for the desk. The board is
-  // drawn before the numbers are fetched.
+  // On every page, the navigation shows how many bookings, callers and outbound calls wait for the desk. The board is
+  // drawn before the console fetches these numbers.
   useEffect(() => {
     const ask = () => {
       if (!document.hidden)

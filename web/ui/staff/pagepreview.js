@@ -1,5 +1,5 @@
-// The booking page with the settings that are not saved yet, in a frame that takes no input. lib/boot.js asks this page
-// for them. On a narrow screen, a button opens the preview.
+// The booking page with the unsaved settings, in a frame that accepts no input. lib/boot.js asks this page for these
+// settings. On a narrow screen, a button opens the preview.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { withLang } from '../lib/boot.js'
 import { isColour, isReadable } from '../lib/accent.js'

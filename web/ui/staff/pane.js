@@ -1,6 +1,6 @@
-// A pane: a dialog next to the board on a wide screen, and a modal dialog on a narrow one. Next to the board, the desk
-// goes on using the calendar: a press on a cell sets the time of the pane's form. Escape closes the pane; the focus
-// then returns to the element that had it.
+// A pane: a dialog next to the board on a wide screen, and a modal dialog on a narrow screen. While a pane is open, the
+// user can still use the calendar: a press on a cell sets the time of the pane's form. Escape closes the pane, and the
+// focus returns to the element that had it.
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
@@ -9,8 +9,8 @@ import { t } from '../lib/i18n.js'
 const wide = matchMedia('(min-width: 70rem)')
 const beside = () => wide.matches && Boolean(document.querySelector('.page-day, .page-list'))
 
-// While a form with a time is open, usePicking lets the board set its time. pick gets {start, specialistId, …}. dirty
-// reports whether the form has input that another dialog must not discard.
+// usePicking lets the board set the time of an open form. It calls pick with {start, specialistId, …}. dirty reports
+// whether the form has input that another dialog must not discard.
 export function usePicking(desk, pick, dirty = () => false) {
   const form = useRef(null)
   form.current = { pick, dirty }
@@ -22,7 +22,7 @@ export function usePicking(desk, pick, dirty = () => false) {
 }
 
 export function Pane(props) {
-  const [next] = useState(beside) // a resize must not discard what the form has
+  const [next] = useState(beside) // fixed while open: a resize must not discard the form's input
   return next
     ? html`
         <${Beside} ...${props} />

@@ -1,5 +1,5 @@
-// The patient of an appointment. Typing a name searches the appointments. To choose a known person, use the arrow keys
-// and Enter; this also fills in the other details.
+// The fields for the patient of an appointment. The name field searches the appointments for known people. The arrow
+// keys and Enter choose one, which also fills in the other details.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
@@ -9,8 +9,8 @@ import { About } from './about.js'
 
 export const blank = { name: '', phone: '', email: '', birthDate: '', notes: '', sms: false }
 
-// birthFrom reads a birth date typed in one field: in the order of the country or with the year first, with
-// any separator or none: 31 3 1980, 31.03.1980, 31031980, 1980-03-31.
+// birthFrom reads a birth date typed in one field: in the order of the country or with the year first, with any
+// separator or none: 31 3 1980, 31.03.1980, 31031980, 1980-03-31.
 const order = new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit', day: '2-digit' })
   .formatToParts(new Date(0))
   .map(p => p.type)
@@ -32,7 +32,7 @@ export function birthFrom(text) {
   return dateFrom(Object.fromEntries(names.map((name, i) => [name, parts[i]])))
 }
 const spelled = date => (date ? write('numeric', date) : '')
-// known turns a person of an earlier appointment into a draft.
+// known converts a person of an earlier appointment to a draft of the form.
 export const known = p => ({
   name: p.name,
   phone: p.phone || '',
@@ -41,8 +41,9 @@ export const known = p => ({
   sms: Boolean(p.sms),
 })
 
-// peopleIn turns appointments into people. The same name with the same birth date is the same person; without a birth
-// date, the same name with the same phone or email is. The details come from the newest appointment.
+// peopleIn converts appointments to people. Two appointments are of the same person if the name and the birth date are
+// the same. Without a birth date, the name and the phone number or email address must be the same. The details come
+// from the newest appointment.
 function peopleIn(appointments) {
   const people = new Map()
   for (const a of [...appointments].sort((x, y) => (y.slotStartDate < x.slotStartDate ? -1 : 1))) {
@@ -54,8 +55,8 @@ function peopleIn(appointments) {
   return [...people.values()]
 }
 
-// ranked puts people first whose name begins with the typed text. An email address
-// matches only if it begins with the typed text.
+// ranked sorts the people that match. People whose name begins with the typed text come first. An email address matches
+// only if it begins with the typed text.
 const plain = text => (text || '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 function ranked(people, q) {
   const typed = plain(q),
@@ -89,7 +90,7 @@ export function check(draft) {
   return { errors, patient }
 }
 
-// Name is a field that finds known patients. choose receives the chosen one.
+// Name is a field that finds known patients. It calls choose with the patient that the user chooses.
 export function Name({ desk, id = 'patient-name', value, input, choose, error, focus = false }) {
   const [people, setPeople] = useState([]),
     [at, setAt] = useState(-1),
@@ -190,7 +191,8 @@ export function Name({ desk, id = 'patient-name', value, input, choose, error, f
   `
 }
 
-// TextMessages is the patient's consent to text messages. It exists only if the server sends text messages.
+// TextMessages is the checkbox for the patient's consent to text messages. It is shown only if the server sends text
+// messages.
 function TextMessages({ draft, set }) {
   if (!boot.sms) return null
   const no = !draft.phone.trim()

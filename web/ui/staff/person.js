@@ -1,13 +1,14 @@
-// A person's card: past and future appointments, the desk's notes about them, and the other spellings of their name.
-// The request names a person by any of their appointments.
+// A person's card: past and future appointments, the desk's notes about the person, and other spellings of the name.
+// The API identifies the person by any of the person's appointments.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
-import { dayAndTime, write } from '../lib/time.js'
-import { Past } from './history.js'
+import { dateOf, write } from '../lib/time.js'
+import { shortDate } from '../lib/typed.js'
+import { dated, Past } from './history.js'
 import { Failed, useChange } from './move.js'
 import { failKey, who } from './words.js'
 
@@ -45,7 +46,7 @@ export function Person({ desk, id, close }) {
       key=${a.id}
       desk=${desk}
       a=${a}
-      at=${dayAndTime(a.slotStartDate)}
+      at=${dated(a.slotStartDate)}
       back=${{ kind: 'person', id }}
       close=${close}
     />
@@ -57,7 +58,7 @@ export function Person({ desk, id, close }) {
         <bdi>${first ? who(desk, { patient: first }) : t('person.title')}</bdi>
       `}
       wide
-      kind="person"
+      kind="person-card"
       close=${close}
     >
       ${
@@ -96,7 +97,7 @@ export function Person({ desk, id, close }) {
                     <li key=${n.id}>
                       <span class="notes">${n.text}</span>
                       ${' '}
-                      <span class="muted">${write('numeric', n.createdAt)}</span>
+                      <span class="muted">${shortDate(dateOf(n.createdAt))}</span>
                       ${
                         desk.role !== 'specialist' &&
                         html`
@@ -223,7 +224,7 @@ export function Person({ desk, id, close }) {
   `
 }
 
-// usePeople returns the people that a search finds, after a short pause in typing.
+// usePeople returns the people that a search finds. It searches after a short pause in typing.
 export function usePeople(desk, q) {
   const [found, setFound] = useState([])
   useEffect(() => {
@@ -247,7 +248,7 @@ export function usePeople(desk, q) {
   return found
 }
 
-// Merge searches for the other spelling. Merging does not change the appointments, and it can be undone.
+// Merge searches for another spelling of the person. Merging does not change the appointments, and it can be undone.
 function Merge({ desk, except, choose }) {
   const [q, setQ] = useState(''),
     found = usePeople(desk, q)

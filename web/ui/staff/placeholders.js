@@ -1,10 +1,12 @@
-// What the texts of emails and text messages share: the choice of the text and its language, and the placeholders.
+// The parts that the forms for emails and for text messages share: the choice of the text and its language, and the
+// placeholders.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { languages, t } from '../lib/i18n.js'
 import { Select } from './office.js'
 
-// TextPick chooses one of the notices and a language. words is the prefix of the names of the notices.
+// TextPick lets the user choose a notice and a language. words is the prefix of the text keys for the names of the
+// notices.
 export const TextPick = ({ id, words, notices, notice, setNotice, language, setLanguage }) => html`
   <div class="duo">
     <${Field} id=${id + '-notice'} label=${t(words + '.which')}>
@@ -21,7 +23,8 @@ export const TextPick = ({ id, words, notices, notice, setNotice, language, setL
   </div>
 `
 
-// Placeholders explains the placeholders of a template. meaning returns the key of the text about one.
+// Placeholders explains the placeholders of a template. meaning returns the text key for the explanation of a
+// placeholder.
 export const Placeholders = ({ names, meaning }) => html`
   <details>
     <summary>${t('mails.placeholders')}</summary>

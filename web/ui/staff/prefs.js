@@ -1,4 +1,4 @@
-// The preferences of this computer's user, kept in the browser. They contain no patient data.
+// The preferences for this computer, stored in the browser. They contain no patient data.
 import { createStore } from '../lib/store.js'
 
 const key = 'holdfast.desk'
@@ -8,7 +8,7 @@ const save = state => {
   try {
     localStorage.setItem(key, JSON.stringify(state))
   } catch {
-    /* blocked: the preferences last until the page closes */
+    /* storage is blocked: the preferences last until the page closes */
   }
 }
 
@@ -17,16 +17,16 @@ export function createPrefs() {
   try {
     kept = JSON.parse(localStorage.getItem(key)) || {}
   } catch {
-    /* blocked: use the defaults */
+    /* storage is blocked: use the defaults */
   }
-  // For a first visit, no earlier booking counts as unread.
+  // On the first visit, earlier bookings do not count as unread.
   const prefs = createStore({ ...usual, seen: new Date().toISOString().slice(0, 19) + 'Z', ...kept })
   save(prefs.get())
   prefs.subscribe(save)
   return prefs
 }
 
-// Show initials on a screen that patients can see: "Lena Vogt" becomes "L. V.".
+// initials shortens a name for a screen that patients can see: "Lena Vogt" becomes "L. V.".
 export const initials = name =>
   name
     .trim()

@@ -1,18 +1,18 @@
-// The slots that the edited hours would give, computed by the server before the user saves: seven days. Days on which
-// the clocks change are marked.
+// The slots of seven days with the edited hours, which the server computes before the user saves. Days on which the
+// clocks change are marked.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Trouble } from '../lib/trouble.js'
 import { t } from '../lib/i18n.js'
 import { addDays, dateOf, hhmm, write } from '../lib/time.js'
 import { dayIn } from './day.js'
 
-// changesClocks returns how many minutes the clocks go forward on a date; negative if they go back.
+// changesClocks returns by how many minutes the clocks go forward on a date. The number is negative if they go back.
 export const changesClocks = (date, zone) => {
   const day = dayIn(date, zone)
   return 1440 - (day.end - day.start) / 6e4
 }
 
-// ask({from, to}) returns a promise of the server's answer. signature changes with the hours.
+// ask({from, to}) returns a promise of the server's answer. signature is a text that changes whenever the hours change.
 export function Preview({ ask, signature, from, zone, days = 7, hold }) {
   const [state, setState] = useState({ slots: null, problem: null })
   const n = useRef(0)

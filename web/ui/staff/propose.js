@@ -1,4 +1,5 @@
-// Propose answers a patient's request with another time. The server holds it until the patient accepts or declines.
+// Propose answers a patient's request with another time. The server holds that time until the patient accepts or
+// declines.
 import { boot } from '../lib/boot.js'
 import { html, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'

@@ -1,4 +1,4 @@
-// The questions of an appointment type for patients who book it online.
+// The form for the questions that patients answer when they book a type online.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
@@ -10,7 +10,7 @@ const lines = text =>
     .split('\n')
     .map(x => x.trim())
     .filter(Boolean)
-// The user types one option per line. While the user edits them, the text stays as typed.
+// draftOf adds the options as text, one per line. The form shows that text exactly as the user types it.
 export const draftOf = (list = []) =>
   list.map(q => ({
     ...q,

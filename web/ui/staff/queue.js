@@ -17,7 +17,7 @@ export const signs = {
   review: ['help', 'warn'],
 }
 const stateOf = op => (op.status === 'failed' && op.needsReview ? 'review' : op.status)
-// The start is in the practice system's local time, "11/23/2026 10:00 AM".
+// wall formats the start of an appointment, which is in the practice system's local time, "11/23/2026 10:00 AM".
 const wall = text => {
   const m = /^(\d+)\/(\d+)\/(\d+) (\d+):(\d+) (AM|PM)$/.exec(text || '')
   if (!m) return text || ''
@@ -25,7 +25,7 @@ const wall = text => {
   return `${write('shortDay', at, 'UTC')}, ${write('time', at, 'UTC')}`
 }
 // The server's reasons are English sentences, such as "upstream SetAppointment: rate limited: …" for a practice system.
-// The common ones are shown in the page's language.
+// The page shows common reasons in its own language.
 const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
 /** @type {[RegExp, string][]} */
 const reasons = [
@@ -157,7 +157,7 @@ function Operation({ op, offset, run, ask }) {
   `
 }
 
-// Practice shows the open operations of the practice system, their age, and its recent refusals.
+// Practice shows the open operations for the practice system, their age, and the system's recent refusals.
 function Practice({ desk }) {
   const asked = useAsk(desk, () => get('/v1/upstream-status'))
   useEffect(() => {
@@ -238,7 +238,7 @@ export function Page({ desk }) {
     queue.again()
   }
   const q = queue.data
-  // While the pointer or the focus is in the list, no line changes its position, so that a click reaches the intended
+  // While the pointer or the focus is in the list, the lines keep their positions, so that a click reaches the intended
   // line.
   const still = useRef(null),
     ids = useRef([])

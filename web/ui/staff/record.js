@@ -1,5 +1,5 @@
-// The parts that the desk's forms for records have in common. A record is a specialist, an appointment type, a user, an
-// API key, an override, an entry of the waiting list, or a group of types.
+// The parts that the desk's forms for records share. A record is a specialist, an appointment type, a user, an API key,
+// an override, an entry of the waiting list, or a group of types.
 import { html, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { newKey } from '../lib/api.js'
@@ -9,16 +9,16 @@ import { Icon } from '../lib/icons.js'
 import { languages, t } from '../lib/i18n.js'
 import { Busy, Errors, listed, useSend } from './office.js'
 
-// useDraft returns the values of a form, put(field)(value), which changes one, and the request that saves them. e has
-// the errors by field.
+// useDraft returns the values of a form, put(field)(value), which changes a value, and the request that saves them. e
+// contains the errors by field.
 export function useDraft(desk, start) {
   const [form, setForm] = useState(start),
     sending = useSend(desk)
   return { form, put: name => value => setForm(f => ({ ...f, [name]: value })), sending, e: sending.errors }
 }
 
-// RecordForm is the dialog around the fields. ids are the fields' ids where they differ from the server's names. long:
-// the buttons stay visible while the user scrolls.
+// RecordForm is the dialog around the fields. ids maps the server's field names to field ids that differ from them. If
+// long is set, the buttons stay visible while the user scrolls.
 export const RecordForm = ({ title, wide, long, sending, ids, submit, action, close, children }) => html`
   <${Dialog} wide=${wide} title=${title} close=${close}>
     <form
@@ -39,7 +39,7 @@ export const RecordForm = ({ title, wide, long, sending, ids, submit, action, cl
   </${Dialog}>
 `
 
-// Radios asks for one of a few values: [value, label, hint].
+// Radios lets the user choose one of a few values. Each option is [value, label, hint].
 export const Radios = ({ name, legend, value, input, options }) => html`
   <fieldset class="choice">
     <legend>${legend}</legend>
@@ -61,10 +61,10 @@ export const Radios = ({ name, legend, value, input, options }) => html`
   </fieldset>
 `
 
-// The languages other than the clinic's own.
+// others contains the languages other than the clinic's own.
 export const others = Object.entries(languages).filter(([tag]) => tag !== (boot.clinic.locale || 'en').split('-')[0])
 
-// Translations has one field for each of the other languages. id is what the fields' ids begin with.
+// Translations shows one field for each of the other languages. id is the prefix of the fields' ids.
 export const Translations = ({ id, label = 'page.in', values, input, error, ...rest }) =>
   others.map(
     ([tag, language]) => html`
@@ -82,7 +82,7 @@ export const Translations = ({ id, label = 'page.in', values, input, error, ...r
     `,
   )
 
-// Order has the buttons that move item i of n up (-1) or down (1). The buttons' ids begin with id.
+// Order shows the buttons that move item i of n up (-1) or down (1). id is the prefix of the buttons' ids.
 export const Order = ({ name, i, n, move, id }) =>
   [
     ['up', -1],
@@ -104,7 +104,7 @@ export const Order = ({ name, i, n, move, id }) =>
     `
   })
 
-// freshId returns a new id for an item that has none from the server.
+// freshId creates an id for an item that has no id from the server yet.
 export const freshId = prefix =>
   prefix +
   newKey()

@@ -1,6 +1,6 @@
 // Reports by week or month: bookings by source, cancellations and no-shows, utilisation, lead time, waiting list. The
-// server counts; there is no data of patients on this page.
-import { DateInput } from '../lib/typed.js'
+// server counts. This page contains no patient data.
+import { DateInput, shortDate } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -13,7 +13,7 @@ import { Office, Select, Trouble, useAsk } from './office.js'
 import { specialistName } from './words.js'
 
 const sources = ['web', 'staff', 'agent', 'api']
-const short = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'numeric' })
+const monthOf = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', month: 'short', year: 'numeric' })
 const percent = (part, whole) => (whole ? Math.round((part / whole) * 100) : 0)
 const all = p => p.appointments + p.cancelled
 const days = p => Math.round((p.leadHours / 24) * 10) / 10
@@ -23,7 +23,7 @@ const days = p => Math.round((p.leadHours / 24) * 10) / 10
 /** @type {(source: string) => Column} */
 const bookedBy = x => [() => t('report.source', { source: t('source.' + x) }), p => p.booked[x] || 0]
 
-/** columns are the numbers of one period, for the table and the file.
+/** columns are the columns of the table and of the CSV file. Each computes one number of a period.
  * @type {Column[]} */
 const columns = [
   ...sources.map(bookedBy),
@@ -35,7 +35,7 @@ const columns = [
   [() => t('report.wait.booked'), p => p.waitlist.booked],
 ]
 
-// useOf sums the time of each specialist over all periods.
+// useOf sums the open and booked minutes of each specialist over all periods.
 function useOf(periods) {
   const sums = new Map()
   for (const p of periods)
@@ -54,10 +54,12 @@ export function Page({ desk }) {
     [to, setTo] = useState('')
   const asked = useAsk(desk, () => get('/v1/reports', { by, from, to }), by + from + to)
   const periods = asked.data?.periods || []
-  const label = p => (by === 'month' ? p.from.slice(0, 7) : write('numeric', p.from))
+  const [first, last] = [periods[0], periods.at(-1)]
+  const month = p => monthOf.format(Date.parse(p.from)),
+    label = p => (by === 'month' ? month(p) : shortDate(p.from))
   const groups = values =>
     periods.map(p => ({
-      label: by === 'month' ? p.from.slice(0, 7) : short.format(new Date(p.from)),
+      label: by === 'month' ? month(p) : write('dayMonth', p.from),
       values: values(p),
     }))
   const use = useOf(periods)
@@ -100,8 +102,22 @@ export function Page({ desk }) {
             options=${['week', 'month'].map(x => [x, t('report.by.' + x)])}
           />
         </${Field}>
-        <${Field} id="from" label=${t('over.from')} as=${DateInput} value=${from} input=${setFrom} />
-        <${Field} id="to" label=${t('report.to')} as=${DateInput} value=${to} input=${setTo} />
+        <${Field}
+          id="from"
+          label=${t('over.from')}
+          as=${DateInput}
+          placeholder=${first && shortDate(first.from)}
+          value=${from}
+          input=${setFrom}
+        />
+        <${Field}
+          id="to"
+          label=${t('report.to')}
+          as=${DateInput}
+          placeholder=${last && shortDate(last.to)}
+          value=${to}
+          input=${setTo}
+        />
       </form>
       <${Trouble} problem=${asked.problem} />
       ${

@@ -1,4 +1,4 @@
-// Patients' bookings that wait for a confirmation, from the patient's email or here.
+// The patients' bookings that wait for a confirmation, by the patient's email link or by the desk on this page.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'

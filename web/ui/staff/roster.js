@@ -20,7 +20,7 @@ import { attendances, failKey, specialistName, typeIn, typeName, who } from './w
 const byName = new Intl.Collator(locale)
 const order = (a, b) => byName.compare(a.patient?.name || '', b.patient?.name || '') || (a.id < b.id ? -1 : 1)
 
-// Said repeats the board's message and its button, which the user can't press below a dialog.
+// Said repeats the board's message and its button, because the user can't press a button below a dialog.
 function Said({ desk }) {
   const toast = useStore(desk.store, s => s.toast),
     [now, set] = useState(() => performance.now())
@@ -147,7 +147,8 @@ function Head({ desk, a, first, mine, attend, open }) {
   `
 }
 
-// Load the waiting people again after every change of the group, because a change can lead to an offer, and every 5 s.
+// useWaiters loads the waiting people every 5 s and after every change of the group, because a change can lead to an
+// offer.
 function useWaiters(desk, { typeId, specialistId, start }, version) {
   const [list, set] = useState([])
   useEffect(() => {
@@ -163,7 +164,7 @@ function useWaiters(desk, { typeId, specialistId, start }, version) {
           if (here) set(all.filter(mine))
         },
         () => {},
-      ) // the roster is readable without it
+      ) // ignore a failure: the roster works without the waiting people
     const timer = setInterval(() => {
       if (!document.hidden) ask()
     }, 5000)
@@ -203,7 +204,7 @@ export function Roster({ desk, typeId, specialistId, start, id, close }) {
   }
   const open = (kind, a) => desk.open(kind, { id: a.id, back: { kind: 'roster', ...here, id: a.id } })
   const add = () => desk.open('book', { ...here, back: { kind: 'roster', ...here } })
-  // The arrow keys choose a person. The keys of a card do the same here as on the board.
+  // The arrow keys choose a person. The keys of a card have the same effect here as on the board.
   const key = e => {
     const at = e.target.closest('[data-head]'),
       a = at && heads.find(x => x.id === at.dataset.head)
@@ -354,7 +355,7 @@ export function Roster({ desk, typeId, specialistId, start, id, close }) {
 
 const ids = ['name', 'phone', 'email']
 
-// WaitFor puts a person on the waiting list for exactly this time.
+// WaitFor adds a person to the waiting list for exactly this time.
 export function WaitFor({ desk, typeId, specialistId, start, close }) {
   const s = desk.store.get(),
     [draft, setDraft] = useState({ name: '', phone: '', email: '' })

@@ -1,4 +1,4 @@
-// The booking rule in the settings: a program that the server asks before it books for a patient or an agent.
+// The booking rule in the settings: an external program that the server asks before it books for a patient or an agent.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -8,7 +8,8 @@ import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Check, Select, Trouble, useSend } from './office.js'
 
-// RuleTest asks the program of the form, saved or not, about an invented booking and shows its answer.
+// RuleTest sends the program an invented booking and shows its answer. It uses the values of the form, even if they are
+// not saved.
 function RuleTest({ desk, rule }) {
   const [result, setResult] = useState(null),
     sending = useSend(desk)
@@ -42,13 +43,13 @@ function RuleTest({ desk, rule }) {
   `
 }
 
-// LastFailure shows when a call failed for the last time since this server started.
+// LastFailure shows the time of the last failed call since this server started.
 function LastFailure() {
   const [last, setLast] = useState(null)
   useEffect(() => {
     get('/v1/settings/booking-rule').then(
       answer => setLast(answer.bookingRule.lastFailure),
-      () => {}, // the rest of the page works without it
+      () => {}, // ignore a failure: the rest of the page works without it
     )
   }, [])
   return (

@@ -1,4 +1,4 @@
-// Search by name, email or phone number, in all appointments. Future appointments come first.
+// The search by name, email address or phone number in all appointments. Future appointments come first.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
@@ -49,7 +49,7 @@ export function Search({ desk, close }) {
     else if (e.key === 'ArrowUp') setAt(Math.max(0, at - 1))
     else if (e.key === 'Enter' && all[at]) open(all[at])
     else if (e.key === 'Escape')
-      close() // the field's own Escape would only clear it
+      close() // otherwise Escape would only clear the field
     else return
     e.preventDefault()
   }

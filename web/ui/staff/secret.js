@@ -1,4 +1,4 @@
-// The fields of a password, which the user can show, and of a one-time code.
+// The fields for a password, which the user can make visible, and for a one-time code.
 import { html, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'

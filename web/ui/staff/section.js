@@ -1,13 +1,13 @@
-// The sections of a page that one button saves together. Each section has its own input; only those that changed are
-// saved.
+// The sections of a page that one button saves together. Each section has its own input. The button saves only the
+// sections that have changed.
 import { html, useRef, useState } from '../lib/html.js'
 import { ErrorSummary } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
 import { Busy, listed, Trouble, useSend } from './office.js'
 
-// useForm stores the input of the sections, by their names. save gets the changed ones, each with its name, its draft
-// and its part, which turns the draft into the server's fields.
+// useForm stores the input of the sections by the sections' names. It calls save with the changed sections. Each has
+// its name, its draft and its function part, which converts the draft to the server's fields.
 export function useForm(desk, save) {
   const [drafts, setDrafts] = useState({}),
     sections = useRef(/** @type {Record<string, any>} */ ({})).current,
@@ -22,7 +22,7 @@ export function useForm(desk, save) {
       wrong = Object.assign({}, ...list.map(x => x.check?.(x.draft)))
     if (Object.keys(wrong).length) return sending.refuse(wrong)
     if (!(await sending.send(() => save(list)))) return
-    // Input that was typed in the meantime stays.
+    // Keep input that the user typed while the request was running.
     const saved = x => list.some(s => s.draft === x)
     setDrafts(all => Object.fromEntries(Object.entries(all).filter(([, draft]) => !saved(draft))))
     desk.toast('office.done')

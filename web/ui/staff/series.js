@@ -1,6 +1,6 @@
-// Several appointments together: "six times, Tuesdays at nine, either of the two". Before anything is saved, each
-// unavailable time shows the reason and the nearest other times. The chosen times are booked completely or not at
-// all. From any appointment of a series on, the user can move or cancel the later ones with it.
+// Several appointments together: "six times, Tuesdays at nine, with either of the two". Before anything is saved, the
+// page shows for each unavailable time the reason and the nearest other times. The server books all chosen times or
+// none. From any appointment of a series, the user can move or cancel that appointment and the later ones together.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
@@ -14,8 +14,8 @@ const monday = mondayOf('2026-11-23'),
   week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
 const most = 52
 
-// useSeries holds the values of the form, the plan that the server makes from them, and the user's choice from that
-// plan.
+// useSeries stores the values of the form, the plan that the server computes from them, and the times that the user
+// chooses.
 export function useSeries(desk, { on, typeId, slot }) {
   const [rule, setRule] = useState({ count: '6', every: '1', days: null, people: null })
   const [plan, setPlan] = useState(null),
@@ -53,7 +53,7 @@ export function useSeries(desk, { on, typeId, slot }) {
             if (mine !== asked.current) return
             setFailed(null)
             setChosen({})
-            setPlan(list.map(o => ({ ...o, start: Date.parse(o.slotStartDate) })))
+            setPlan({ wish, list: list.map(o => ({ ...o, start: Date.parse(o.slotStartDate) })) })
           },
           problem => {
             if (mine === asked.current) {
@@ -65,19 +65,20 @@ export function useSeries(desk, { on, typeId, slot }) {
     }, 120)
     return () => clearTimeout(timer)
   }, [wish])
-  // A time is {slotStartDate, specialistId}, or null if the user leaves it out.
+  // timeOf returns {slotStartDate, specialistId}, or null if the user leaves the occurrence out.
   const timeOf = (o, i) =>
     i in chosen ? chosen[i] : o.reason ? null : { slotStartDate: o.slotStartDate, specialistId: o.specialistIds[0] }
   return {
     rule,
     days,
     people,
-    plan,
+    plan: plan?.list,
     failed,
     timeOf,
     set: change => setRule(r => ({ ...r, ...change })),
     choose: (i, time) => setChosen(c => ({ ...c, [i]: time })),
-    times: plan ? plan.map(timeOf).filter(Boolean) : [],
+    // The plan of an earlier wish stays visible until the next one arrives, but its times cannot be booked.
+    times: plan?.wish === wish ? plan.list.map(timeOf).filter(Boolean) : [],
     again: () => setTries(n => n + 1),
   }
 }
@@ -85,8 +86,8 @@ export function useSeries(desk, { on, typeId, slot }) {
 const reasons = ['inactive', 'too_soon', 'override_closed', 'outside_hours', 'taken', 'held']
 const sayReason = reason => t('series.no.' + (reasons.includes(reason) ? reason : 'taken'))
 
-// Occurrence is one line of a plan. It is ticked if it will be booked. If its time is unavailable, the user can choose
-// another one.
+// Occurrence is one line of a plan. A ticked line will be booked. If its time is unavailable, the user can choose
+// another time.
 function Occurrence({ desk, o, i, series }) {
   const s = desk.store.get(),
     time = series.timeOf(o, i),
@@ -207,7 +208,7 @@ export function SeriesFields({ desk, series, type, people }) {
   `
 }
 
-// Occurrences is the whole plan.
+// Occurrences shows the whole plan.
 export function Occurrences({ desk, series }) {
   const { plan } = series,
     lost = plan ? plan.filter(o => o.reason).length : 0
@@ -227,7 +228,7 @@ export function Occurrences({ desk, series }) {
   `
 }
 
-// --- existing series
+// --- the series of an existing appointment
 function useSeriesOf(desk, a) {
   const [list, setList] = useState(null)
   useEffect(() => {
@@ -238,7 +239,7 @@ function useSeriesOf(desk, a) {
         if (here) setList(x)
       },
       () => {},
-    ) // the appointment is readable without it
+    ) // ignore a failure: the dialog works without the series
     return () => {
       here = false
     }
@@ -247,7 +248,7 @@ function useSeriesOf(desk, a) {
 }
 const laterIn = (list, a) => (list || []).filter(x => x.status === 'confirmed' && x.slotStartDate >= a.slotStartDate)
 
-// SeriesRow shows in an appointment's dialog its number in the series, and the dates of the others.
+// SeriesRow shows, in the dialog of an appointment, its number in the series and the dates of the other appointments.
 export function SeriesRow({ desk, a, show }) {
   const all = useSeriesOf(desk, a)
   if (!all)
@@ -272,8 +273,8 @@ export function SeriesRow({ desk, a, show }) {
   `
 }
 
-// Scope asks whether the change applies to this appointment only or to the later ones too. It shows nothing if there is
-// no later one.
+// Scope asks whether the change applies only to this appointment or also to the later ones. Without later appointments
+// it shows nothing.
 export function Scope({ desk, a, rest, set }) {
   const later = laterIn(useSeriesOf(desk, a), a)
   if (later.length < 2) return null
@@ -292,8 +293,8 @@ export function Scope({ desk, a, rest, set }) {
   `
 }
 
-// useMovePlan asks the server where the later appointments would move with this one. keep contains the ids of those
-// that stay.
+// useMovePlan asks the server where the later appointments would move with this one. keep contains the ids of the
+// appointments that stay.
 export function useMovePlan(desk, a, { rest, start, specialistId }) {
   const [plan, setPlan] = useState(null),
     [keep, setKeep] = useState([]),
@@ -316,8 +317,7 @@ export function useMovePlan(desk, a, { rest, start, specialistId }) {
             x => {
               if (!here) return
               setPlan(x)
-              // An appointment that can't move stays where it is, unless it is the one that the user is
-              // moving.
+              // An appointment that can't move keeps its time, unless it is the appointment that the user is moving.
               setKeep(x.filter(o => o.reason && o.appointmentId !== a.id).map(o => o.appointmentId))
             },
             problem => {

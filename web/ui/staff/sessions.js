@@ -1,5 +1,5 @@
-// On-demand consultations: who is online, who is waiting, and who is talking to whom. An event of the presence stream
-// makes the page load the state again. A specialist's page does not show a request that they have declined.
+// On-demand consultations: who is online, who is waiting, and who is in a consultation with whom. When the presence
+// stream sends an event, the page loads the state again. A specialist does not see requests that they have declined.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { typeOf } from '../lib/boot.js'
@@ -26,7 +26,7 @@ const load = async () => {
     sessions: x.sessions,
   }
 }
-// Who shows what the patient said when they requested a session.
+// Who shows the details that the patient gave with the request for a session.
 const Who = ({ of: x }) => html`
   ${
     (x.appointmentTypeId || x.patient) &&
@@ -105,29 +105,29 @@ export function Page({ desk }) {
     [ending, setEnding] = useState(null),
     [choice, setChoice] = useState({})
   const waiting = useRef(0)
-  const again = useRef()
-  again.current = asked.again
+  const latest = useRef()
+  latest.current = asked
   useNow(1000)
   useEffect(() => {
     let timer = 0
     const soon = () => {
       timer ||= setTimeout(() => {
         timer = 0
-        again.current()
+        latest.current.again()
       }, 120)
     }
     const live = createLive({
       url: '/v1/presence/stream',
       tell: events => {
-        if (events.some(e => e.type === 'presence' || e.type === 'session')) soon()
+        if (events.some(e => ['connected', 'presence', 'session'].includes(e.type))) soon()
       },
       link: setLink,
-      poll: () => again.current(),
+      poll: () => latest.current.ask(),
     })
     live.start()
-    // The stream does not send single heartbeats, so load their age every 15 s.
+    // The stream does not send single heartbeats, so load the age of the last heartbeats every 15 s.
     const ages = setInterval(() => {
-      if (!document.hidden) again.current()
+      if (!document.hidden) latest.current.again()
     }, 15000)
     return () => {
       live.stop()
@@ -147,7 +147,7 @@ export function Page({ desk }) {
     if (!desk.own || !d) return
     desk.beat ||= createBeat(desk.own, () => {
       desk.toast('sess.back')
-      again.current()
+      latest.current.again()
     })
     if (mine?.online) desk.beat.start()
     else desk.beat.check()
@@ -164,6 +164,7 @@ export function Page({ desk }) {
       } catch (problem) {
         if (problem.status !== 409) throw problem
         const { session } = await get('/v1/sessions/' + x.id)
+        if (session.status === 'requested') throw problem
         desk.toast(session.specialistId ? 'sess.first' : 'sess.gone', { name: name(session.specialistId) })
       }
     })
@@ -194,7 +195,10 @@ export function Page({ desk }) {
       ${
         d &&
         html`
-          <${Trouble} problem=${sending.problem} />
+          <${Trouble}
+            problem=${sending.problem}
+            text=${['at_capacity', 'not_online'].includes(sending.problem?.reason) && 'sess.unable'}
+          />
           ${
             desk.own &&
             html`

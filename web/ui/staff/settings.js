@@ -1,5 +1,5 @@
 // The clinic and its settings. One button saves the changed sections. A setting that the page does not show keeps its
-// value. The connections to other servers at the end are saved separately, because the server tries them first.
+// value. The connections to other servers at the end are saved separately, because the server tests them first.
 import { html, useState } from '../lib/html.js'
 import { get, put } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
@@ -25,20 +25,20 @@ import { SmsTexts, checkSms, smsDraftOf, smsOf } from './smstexts.js'
 import { Webhooks } from './webhooks.js'
 import { zonesWith } from './specialists.js'
 
-// The limits for public bookings, each with its text key and default.
+// perHour contains the limits for public bookings, each with its text key and default.
 const perHour = {
   perNetwork: ['network', 10],
   perEmail: ['email', 3],
   perPhone: ['phone', 3],
   confirmMinutes: ['minutes', 30],
 }
-// A list of origins as typed: one per line. A slash at the end is ignored.
+// originsOf reads a list of origins, one per line. It removes a slash at the end.
 const originsOf = text =>
   text
     .split(/\s+/)
     .map(x => x.replace(/\/+$/, ''))
     .filter(Boolean)
-// The form shows an error in one origin at the field of the whole list.
+// originIds maps an error in any origin of the list to the field of the whole list.
 const originIds = (list, field) => ({
   [list]: field,
   ...Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${list}[${i}]`, field])),
@@ -68,7 +68,7 @@ export function Page({ desk }) {
     if (about) keep(await put('/v1/clinic', clinicOf(about.draft)))
     const parts = list.filter(x => x.part).map(x => x.part(x.draft))
     if (parts.length) {
-      // The server replaces the settings as a whole. So load them before saving, to keep the changes of other users.
+      // The server replaces all settings, so load them before saving, to keep the changes of other users.
       const { settings: now } = await get('/v1/settings')
       keep(await put('/v1/settings', Object.assign(now, ...parts)))
       boot.places = saved.settings.places || []

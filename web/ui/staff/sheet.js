@@ -1,5 +1,5 @@
-// A day or a week on paper: a table for each column, each on its own page, with a box to tick. It is rendered only when
-// the browser is about to print.
+// A printed day or week: a table for each column on a separate page, with boxes to tick. It is rendered only when the
+// browser is about to print.
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'

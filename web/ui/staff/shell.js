@@ -24,7 +24,7 @@ const Brand = () => html`
   </p>
 `
 
-// waits returns how many things on a page wait for the desk. The menu shows the number.
+// waits returns how many items of a page wait for the desk. The navigation shows the number.
 const waits = (s, id) => (id === 'requests' ? s.asked : s.counts?.[id]) || 0
 
 function Link({ desk, page, here, done }) {
@@ -61,7 +61,7 @@ function Link({ desk, page, here, done }) {
   `
 }
 
-// Me is the signed-in user: the way to the account, and the sign-out button.
+// Me shows the signed-in user, with a link to the account and the sign-out button.
 function Me({ desk, here, done }) {
   const { user } = useStore(desk.store, s => s.me)
   return html`
@@ -87,7 +87,7 @@ function Me({ desk, here, done }) {
   `
 }
 
-// The pages are grouped. A page that this role can't use is not shown.
+// Menu lists the pages in groups. It does not show a page that the user's role can't use.
 function Menu({ desk, pages, here, done }) {
   const groups = [...new Set(pages.filter(p => p.group !== 'me').map(p => p.group))]
   return html`
@@ -114,7 +114,7 @@ function Menu({ desk, pages, here, done }) {
   `
 }
 
-// Fold reduces the navigation to its icons, or shows its names again.
+// Fold is the button that reduces the navigation to its icons, or shows the names again.
 function Fold({ desk, slim }) {
   const label = t(slim ? 'nav.wide' : 'nav.slim')
   return html`
@@ -164,8 +164,7 @@ export function Shell({ desk, pages, here, children }) {
   `
 }
 
-// Toolbar is the first line of a page. It has the button for the navigation, for screens where the navigation is
-// hidden.
+// Toolbar is the first line of a page. On screens where the navigation is hidden, it has the button that opens it.
 let first = true
 export function Toolbar({ desk, title, name, kind = '', children }) {
   const ref = useRef()
@@ -192,7 +191,7 @@ export function Toolbar({ desk, title, name, kind = '', children }) {
   `
 }
 
-// LinkState shows whether the page is live.
+// LinkState shows whether the page receives live updates.
 export function LinkState({ desk }) {
   const link = useStore(desk.store, s => s.link),
     n = useStore(desk.store, bookingNow),
@@ -215,7 +214,7 @@ export function LinkState({ desk }) {
 const bookingNow = s =>
   Object.values(s.holds).reduce((n, all) => n + Object.values(all).filter(h => !h.own && !h.done).length, 0)
 
-// Toast shows what has just happened, with a next step or an undo button. Errors stay until the user closes them. An
+// Toast shows what has just happened, with a next step or an undo button. An error stays until the user closes it. An
 // undo button stays as long as the undo is possible.
 export function Toast({ desk }) {
   const toast = useStore(desk.store, s => s.toast)

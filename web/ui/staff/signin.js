@@ -1,5 +1,5 @@
-// The sign-in form, with the six digits of an authenticator app if the account has one. The same form is on its own
-// page and in the dialog that opens when a session has expired.
+// The sign-in form, with a field for a one-time code if the account has a second factor. The same form is used on its
+// own page and in the dialog that opens when a session has expired.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { Dialog } from '../lib/dialog.js'
@@ -10,7 +10,7 @@ import { t } from '../lib/i18n.js'
 import { Language } from '../lib/language.js'
 import { Code, Secret } from './secret.js'
 
-// The server's reasons and their text keys.
+// said maps the server's reasons to text keys.
 const said = {
   wrong_password: 'sign.wrong',
   wrong_code: 'sign.code.wrong',
@@ -22,12 +22,13 @@ const said = {
   openid_begin: 'sign.with.begin',
   openid_stranger: 'sign.with.stranger',
 }
-// The server redirects from the identity provider with the result in the query. Read it once and remove it.
+// After signing in with an identity provider, the server redirects here with the result in the query. Read the result
+// once and remove it from the address.
 const returned = new URLSearchParams(location.search).get('openid')
 if (returned) history.replaceState(null, '', location.pathname + location.hash)
 
-// SignInWith sends the browser to the identity provider, if there is one. In a dialog it opens a new window, so that
-// unsaved input is kept.
+// SignInWith sends the browser to the identity provider, if the clinic has one. In a dialog it opens a new window, so
+// that unsaved input is not lost.
 function SignInWith({ apart, failed }) {
   const [busy, setBusy] = useState(false)
   if (!boot.signInWith) return null
@@ -55,7 +56,8 @@ function SignInWith({ apart, failed }) {
   `
 }
 
-// CodeForm asks for a one-time code after the identity provider has confirmed a user who has one-time codes here.
+// CodeForm asks for a one-time code. It appears after the identity provider has confirmed a user who has a second
+// factor here.
 function CodeForm({ done, failed }) {
   const [code, setCode] = useState(''),
     [busy, setBusy] = useState(false)
@@ -112,7 +114,7 @@ function SignInForm({ email: known = '', done, children }) {
     setProblem(null)
     try {
       const me = await post('/v1/auth/sign-in', { email: email.trim(), password, code })
-      // The key of the downtime plan needs this password, which the page does not keep.
+      // Derive the key of the downtime plan from this password now, because the page does not store the password.
       import('../staff/keep.js').then(x => x.signedIn(me, password)).catch(() => {})
       done(me)
     } catch (failed) {
@@ -229,12 +231,12 @@ export function SignInPage({ done }) {
   `
 }
 
-// SignInAgain covers the console when the session has expired. All input stays in place, but the veil hides it from
-// others.
+// SignInAgain covers the console when the session has expired. All input stays in place, but other people cannot see
+// it.
 export function SignInAgain({ desk, why, done }) {
   const { user } = desk.store.get().me
   const [problem, setProblem] = useState(null)
-  // If the user has signed in again in another window, the console continues here.
+  // If the user has signed in again in another window, this console continues.
   useEffect(() => {
     const look = () => {
       if (boot.signInWith && !document.hidden)

@@ -1,5 +1,5 @@
-// The SMS gateway in the settings. A preset asks only for the account; any other gateway shows the request as a
-// template.
+// The SMS gateway in the settings. For a preset, the form asks only for the account. For any other gateway, it shows
+// the request as a template.
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { post } from '../lib/api.js'
@@ -18,7 +18,7 @@ const other = { method: 'POST', url: '', headers: '', body: '{"to": "{to}", "tex
 const presetOf = (presets, g) =>
   Object.keys(presets).find(name => request.every(f => presets[name][f] === g[f])) || 'other'
 
-// Request has the parts of the template. Their format is the same in each language.
+// Request shows the parts of the template. Their format is the same in every language.
 const Request = ({ draft, set, error }) => {
   const part = (name, rest = {}) => html`
     <${Field}
@@ -115,7 +115,7 @@ export function SmsGateway({ desk }) {
   }
   const errors = listed({ ...saving.errors, ...trying.errors }, ids)
   const error = id => errors.find(e => e.id === id)?.message
-  // The server finds the stored secret only for the same request and user.
+  // The server uses the stored secret only if the request and the user are unchanged.
   const same = chosen && [...request, 'user'].filter(f => f !== 'success').every(f => chosen[f] === draft[f])
   const kept = same && chosen.secretSet && chosen.secretReadable
   const template = request.map(f => draft[f]).join(' '),

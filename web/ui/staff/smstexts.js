@@ -1,5 +1,5 @@
-// The clinic's own text messages, one at a time. While the owner types, the server writes an example and measures it,
-// because the link and the values of the placeholders count too.
+// The clinic's own text messages, one at a time. While the owner types, the server fills in an example and measures its
+// length, which includes the link and the values of the placeholders.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -9,7 +9,7 @@ import { Placeholders, TextPick } from './placeholders.js'
 
 const notices = ['confirmation', 'reschedule', 'cancellation', 'reminder', 'must_move', 'waitlist_offer', 'proposal']
 const placeholders = ['when', 'day', 'time', 'clinic', 'phone']
-// The characters that the segments of a message have room for (3GPP TS 23.038).
+// room returns how many characters fit into the segments of a message (3GPP TS 23.038).
 const room = ({ encoding, segments }) => {
   const [one, many] = encoding === 'GSM-7' ? [160, 153] : [70, 67]
   return segments > 1 ? segments * many : one

@@ -1,4 +1,4 @@
-// Puts an appointment on the waiting list for an earlier time. The patient keeps the appointment until then.
+// Adds an appointment to the waiting list for an earlier time. The patient keeps the appointment until then.
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { ErrorSummary } from '../lib/form.js'

@@ -18,7 +18,7 @@ export const zonesWith = zone =>
     .map(z => [z, z.replace(/_/g, ' ')])
 
 const maxPicture = 150 * 1024
-// read returns the content of a chosen file in base64, or null if it can't be a picture.
+// read returns the content of a chosen file in base64, or null if the file is too large or not a picture.
 const read = file =>
   new Promise(done => {
     if (!file || file.size > maxPicture || !/^image\/(png|jpeg|webp)$/.test(file.type)) return done(null)
@@ -28,7 +28,7 @@ const read = file =>
     reader.readAsDataURL(file)
   })
 
-// Picture saves immediately: it is not part of the form.
+// Picture saves a chosen picture immediately, because it is not part of the form.
 function Picture({ desk, person, changed }) {
   const [shown, setShown] = useState(person.picture || '')
   const sending = useSend(desk)
@@ -85,7 +85,7 @@ function Picture({ desk, person, changed }) {
   `
 }
 
-// usualOf returns the weekly hours that most of the people have: the clinic's.
+// usualOf returns the clinic's usual weekly hours: those that most of the people have.
 function usualOf(desk, people) {
   const s = desk.store.get(),
     all = new Map()
@@ -97,7 +97,8 @@ function usualOf(desk, people) {
   const most = [...all.values()].sort((a, b) => b.n - a.n)[0]
   return (most?.hours || usualHours).map(({ weekday, start, end }) => ({ weekday, start, end }))
 }
-// Beginning has the hours and the types of a new specialist, so that patients can book as soon as it is saved.
+// Beginning lets the user choose the hours and the types of a new specialist, so that patients can book as soon as the
+// specialist is saved.
 function Beginning({ desk, people, types, form, set }) {
   return html`
     <${Field} id="hours" label=${t('nav.hours')} hint=${t('people.hours.hint')}>
@@ -169,7 +170,7 @@ function Edit({ desk, person, people, types, close, done, changed }) {
     }
   }
   // add creates a specialist with hours and types. If one of the later steps fails, the next press continues with the
-  // same specialist.
+  // specialist that the first press created.
   const added = useRef(null),
     s = desk.store
   const add = async body => {

@@ -1,5 +1,5 @@
-// The state of the console, and reduce, which applies every event to it. reduce is pure. A part that does not change
-// keeps its identity, so a component that shows one column is not rendered for a change in another.
+// The state of the console, and reduce, which applies every event to it. reduce is pure. An unchanged part keeps its
+// identity, so a change in one column does not render the other columns.
 //
 //   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date, by start, each
 //           with start and end in milliseconds; a colleague's appointment is only {busy: true}
@@ -7,7 +7,7 @@
 //   hours   {ada: {weekly, overrides, blocks}}; a block has start and end in milliseconds
 //   holds   {ada: {holdId: hold}}: live holds, without names
 //   changed {appointmentId: {at, version}}: the recent changes of this page; same clock as loaded
-//   stale   dates to load again because the stream sent a change; '*' for all
+//   stale   dates to load again because the stream sent a change; '*' for all. staleHours: the same for calendars
 //   news    recent online bookings, moves and cancellations, newest first; staleNews: there are more
 import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
@@ -52,7 +52,7 @@ const holdOf = (e, now) => ({
   seen: now,
   own: Boolean(e.isOwnHold),
 })
-// taking returns the time that an appointment takes of a room or a device, for the column of that resource.
+// taking returns the time during which an appointment uses a room or a device, for the column of that resource.
 const taking = (a, id) => ({ ...a, id: a.id + '@' + id, of: a.id, specialistId: id, busy: true })
 const placed = a => [a, ...(a.resourceIds || []).map(id => taking(a, id))]
 const byStart = (a, b) => a.start - b.start || (a.id < b.id ? -1 : 1)
@@ -78,14 +78,15 @@ function withList(s, e) {
     : [...new Set([...s.specialists.map(x => x.id), ...e.appointments.map(a => a.specialistId)])]
   const dates = []
   for (let date = e.from; date < e.to; date = addDays(date, 1)) {
-    // Of two answers for one date, the later request wins.
-    if (loaded[scopeKey(date, e.specialistId)] > e.at) continue
+    // If two answers contain one cell, the answer to the later request wins. One may be for all specialists and the
+    // other for one of them.
+    if (loaded[date] > e.at || loaded[scopeKey(date, e.specialistId)] > e.at) continue
     dates.push(dayIn(date, zone))
     loaded[scopeKey(date, e.specialistId)] = e.at
-    for (const id of ids) fresh[cell(date, id)] = []
+    for (const id of ids) if (!(loaded[scopeKey(date, id)] > e.at)) fresh[cell(date, id)] = []
   }
-  // If this page changed an appointment after the request, the answer may be from before the change. So keep this
-  // page's state, unless the answer has a newer version, and load the date once more.
+  // If this page changed an appointment after it sent the request, the answer may show the state before the change. So
+  // keep this page's state, unless the answer has a newer version, and load the date once more.
   const later = id => s.changed[id]?.at > e.at,
     unsure = new Set()
   const passed = a => {
@@ -107,7 +108,7 @@ function withList(s, e) {
       continue
     }
     const old = known.get(raw.id)
-    // An answer that was on its way during a change here is older than the change.
+    // If this page changed the appointment while the request was running, the answer is older than the change.
     if (old && old.version > raw.version) {
       if (old.status === 'confirmed') put(old)
     } else put(old?.version === raw.version ? old : appointmentOf(raw))
@@ -136,7 +137,7 @@ function withList(s, e) {
   }
 }
 const remembered = 2 * 60e3 // longer than any request takes
-// Ignore an answer that is older than the known state.
+// withAppointment puts an appointment into the state. It ignores an answer that is older than the known state.
 function withAppointment(s, { appointment, at }) {
   if (Math.max(find(s, appointment.id)?.version || 0, s.changed[appointment.id]?.version || 0) > appointment.version)
     return s
@@ -176,7 +177,7 @@ const withoutDone = holds =>
     : holds
 const add = (list, x) => (list.includes(x) ? list : [...list, x])
 
-// The changes that can be news. A change of the desk itself is not news; the server leaves it out.
+// changes contains the kinds of changes that can be news. The server does not report the desk's own changes as news.
 const changes = ['created', 'rescheduled', 'cancelled', 'undone']
 
 function heard(s, e) {
@@ -184,13 +185,14 @@ function heard(s, e) {
     case 'init':
       return { ...s, snapshot: {} }
     case 'connected':
-      // Load the changes that the page missed while it had no stream.
+      // Load the changes that the page missed while it had no stream. start() loads the first schedule itself.
       return {
         ...s,
         holds: s.snapshot || s.holds,
         snapshot: null,
         connections: s.connections + 1,
         stale: add(s.stale, '*'),
+        staleHours: s.ready ? add(s.staleHours, '*') : s.staleHours,
         staleNews: true,
       }
     case 'hold':
@@ -206,7 +208,8 @@ function heard(s, e) {
         ...(s.snapshot && { snapshot: withoutHold(s.snapshot, e) }),
       }
     case 'cancel': {
-      // The old place of a cancelled or moved appointment. The appointment event names only the new one.
+      // The event names the old time of a cancelled or moved appointment. The appointment event contains only the new
+      // time.
       const date = dateOf(e.slotStartDate)
       const there = s.cells[cell(date, e.specialistId)]?.some(a => a.start === ms(e.slotStartDate))
       return there ? { ...s, stale: add(s.stale, date) } : s
@@ -245,6 +248,14 @@ export function reduce(s, e) {
       return { ...s, stale: [] }
     case 'loading news':
       return { ...s, staleNews: false }
+    // The request for these changes failed, so they are still to be loaded.
+    case 'not loaded':
+      return {
+        ...s,
+        stale: e.stale.reduce(add, s.stale),
+        staleHours: e.staleHours.reduce(add, s.staleHours),
+        staleNews: s.staleNews || e.staleNews,
+      }
     case 'loading hours':
       return { ...s, staleHours: [] }
     case 'live holds': {
@@ -253,7 +264,7 @@ export function reduce(s, e) {
     }
     case 'set':
       return { ...s, ...e.patch }
-    // A page that stays open for weeks stores only the days near the displayed one.
+    // A page that stays open for weeks keeps only the days near the displayed day.
     case 'scope': {
       const near = key => Math.abs(ms(key.slice(0, 10)) - ms(e.scope.from)) < 15 * 864e5
       const kept = all => Object.fromEntries(Object.entries(all).filter(([key]) => near(key)))

@@ -1,4 +1,4 @@
-// How the booking page presents an appointment type: a part of the type's form, and the groups of types.
+// The part of a type's form that defines how the booking page shows the type, and the groups of types.
 import { html, useState } from '../lib/html.js'
 import { get, put } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -179,7 +179,7 @@ export function PageFields({ form, set, errors, groups }) {
   `
 }
 
-// The groups are part of the settings. Saving them keeps the other settings.
+// Groups edits the groups, which are part of the settings. Saving them does not change the other settings.
 export function Groups({ desk, groups, close, done }) {
   const [list, setList] = useState(groups)
   const sending = useSend(desk)

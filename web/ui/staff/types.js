@@ -1,5 +1,5 @@
-// Appointment types: what patients can book, described in sentences, and which specialist is
-// assigned first.
+// The appointment types that patients can book, described in sentences, and the order in which their specialists are
+// assigned.
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -11,7 +11,7 @@ import { draftOf, Questions, questionsOf } from './questions.js'
 import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
 import { Check, Confirm, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
-// A length in the largest unit that gives a whole number.
+// lasting returns the text for a length, in the largest unit that gives a whole number.
 const lasting = minutes => {
   const [unit, n] =
     minutes % 1440 === 0 && minutes
@@ -46,13 +46,14 @@ const numbers = [
   'maxHoldSeconds',
   'holdQuota',
 ]
-// The units in which a field's length can be entered, as multiples of the stored unit. Other fields have one unit.
+// units lists the units in which the user can enter a field's length, as multiples of the stored unit. Other fields
+// have one unit.
 const units = {
   minNoticeMinutes: { min: 1, hours: 60, days: 1440 },
   cooldownMinutes: { min: 1, hours: 60, days: 1440 },
   maxHoldSeconds: { sec: 1, min: 60 },
 }
-// unitOf returns the largest unit that gives a whole number.
+// unitOf returns the largest unit in which the value is a whole number.
 const unitOf = (name, value) => {
   const all = Object.entries(units[name] || {}).reverse()
   return value ? all.find(([, factor]) => value % factor === 0)?.[0] : all.at(-1)?.[0]
@@ -77,7 +78,8 @@ const fresh = {
   ...freshPage,
 }
 
-// Which specialist is assigned first. The user sets the order; the server stores numbers.
+// Priorities lets the user set which specialist is assigned first. The user sets the order, and the server stores
+// numbers.
 function Priorities({ people, value, change }) {
   const rows = [...value].sort((a, b) => b.priority - a.priority || (a.specialistId < b.specialistId ? -1 : 1))
   const put = (id, priority) => change(value.map(x => (x.specialistId === id ? { ...x, priority } : x)))
@@ -156,7 +158,7 @@ const Part = ({ title, children }) => html`
   </section>
 `
 
-// type is the type to change, or else copy is the one that a new type starts as.
+// type is the type to edit. For a new type, copy is the type whose values it starts with, if any.
 function Edit({ desk, type, copy, people: all, groups, close, done }) {
   const people = all.filter(p => p.kind !== 'resource'),
     rooms = all.filter(p => p.kind === 'resource')

@@ -1,6 +1,6 @@
-// Undo for the last action at this desk, for ten seconds: a cancellation, a move, an attendance, a block. Each undo
-// is a separate operation. The server may refuse it, since the time may be taken by then. Until the ten seconds are
-// over, the server notifies no one outside the clinic of a cancellation or a move.
+// Undo for the last action at this desk, for 10 seconds: a cancellation, a move, an attendance, a block. Each undo is a
+// separate operation. The server refuses it if the time has been taken since. During these 10 seconds, the server sends
+// no message about a cancellation or a move to anyone outside the clinic.
 import { passing } from '../lib/api.js'
 import { list } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
@@ -10,8 +10,9 @@ const undoFor = 10000
 /** @type {any} */
 let last = null
 
-// offer shows the completed action, with an undo button. run() undoes it and returns the appointment, if there is
-// one, or several. For several, starts has their old times, and a refusal names the times that are no longer free.
+// offer shows the completed action with an undo button. run() undoes the action and returns the appointment or
+// appointments, if there are any. For several appointments, starts contains their old times, and a refusal names the
+// times that are no longer free.
 export function offer(desk, key, params, run, starts) {
   /** @type {any} */
   const mine = (last = { until: Date.now() + undoFor })
@@ -36,13 +37,13 @@ const refusal = problem =>
     : { slot_taken: 'undo.taken', slot_held: 'undo.held' }[problem.code] ||
       (passing(problem) ? 'undo.unknown' : failKey(problem))
 
-// undoLast is the action of Ctrl+Z, and of U on a card.
+// undoLast runs for Ctrl+Z, and for the key U on a card.
 export function undoLast() {
   if (!last || Date.now() > last.until) return false
   last.run()
   return true
 }
-// Text fields have their own undo. In a dialog, an undo would interrupt another task.
+// Text fields have their own undo. While a dialog is open, an undo would interrupt another task.
 const typing = el => el.closest?.('input, textarea, select, dialog') != null
 addEventListener('keydown', e => {
   if (

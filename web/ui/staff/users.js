@@ -1,4 +1,4 @@
-// The users and their roles. Users are never deleted: an account of a former colleague is deactivated.
+// The users and their roles. Users are never deleted: the account of a former colleague is deactivated.
 import { html, useState } from '../lib/html.js'
 import { get, newKey, patch, post } from '../lib/api.js'
 import { Field, looksLikeEmail } from '../lib/form.js'

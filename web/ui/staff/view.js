@@ -1,4 +1,4 @@
-// How this screen shows the day, and the keyboard shortcuts of the board.
+// The settings for how this screen shows the day, and the list of keyboard shortcuts for the board.
 import { html } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'

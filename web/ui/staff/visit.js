@@ -11,7 +11,7 @@ import { typeName } from './words.js'
 const most = 6
 let count = 0
 
-// useVisit holds the other people of a group visit.
+// useVisit stores the other people of a group visit.
 export function useVisit() {
   const [others, setOthers] = useState([]),
     [errors, setErrors] = useState({})
@@ -28,7 +28,8 @@ export function useVisit() {
       setOthers(list => list.filter(x => x.id !== id))
       setTimeout(() => document.getElementById('visitor-add')?.focus())
     },
-    // check returns the other people in the server's format. If a field is wrong, check focuses it and returns nothing.
+    // check returns the other people in the server's format. If a field is wrong, it focuses the field and returns
+    // undefined.
     check() {
       const wrong = {}
       for (const x of others) {
@@ -47,8 +48,8 @@ export function useVisit() {
   }
 }
 
-// VisitFields contains the fields of each other person, and a button to add one. types are those of the specialist,
-// without group types.
+// VisitFields shows the fields of each other person, and a button that adds a person. types are the types of the
+// specialist, without group types.
 export function VisitFields({ visit, types, typeId }) {
   const { others, errors } = visit
   return html`
@@ -113,8 +114,8 @@ export function VisitFields({ visit, types, typeId }) {
   `
 }
 
-// useVisitOf returns all appointments of the visit, in order of start: an empty list if there is no visit, null until
-// it is loaded.
+// useVisitOf returns all appointments of the visit, in order of start. It returns an empty list if there is no visit,
+// and null until the visit is loaded.
 export function useVisitOf(desk, a) {
   const [list, setList] = useState(a?.visitId ? null : []),
     [problem, setProblem] = useState(null)
@@ -139,10 +140,10 @@ export function useVisitOf(desk, a) {
   return { list, problem }
 }
 
-// VisitRow shows in an appointment's dialog its number in the visit, and the other people.
+// VisitRow shows, in the dialog of an appointment, its number in the visit and the other people.
 export function VisitRow({ desk, a, show }) {
   const { list: all } = useVisitOf(desk, a),
-    s = desk.store.get() // the dialog is readable without it
+    s = desk.store.get() // a failure is ignored: the dialog works without the visit
   if (!all?.length)
     return html`
       <span class="muted">…</span>
@@ -167,8 +168,8 @@ export function VisitRow({ desk, a, show }) {
   `
 }
 
-// Whole asks whether the change applies to the whole visit or to this appointment. It shows nothing if there is no
-// other person, or until the visit is loaded.
+// Whole asks whether the change applies to the whole visit or only to this appointment. It shows nothing for a visit of
+// one person, or until the visit is loaded.
 export function Whole({ all, whole, set }) {
   if (!all || all.length < 2) return null
   return html`

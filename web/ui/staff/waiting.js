@@ -1,5 +1,5 @@
-// The patients who have arrived and are waiting, longest wait first, above today's board. A press opens the
-// appointment. The icon on the card shows that a patient was called in.
+// The patients who have arrived and are waiting, longest wait first, above today's board. A press on a patient opens
+// the appointment. A press on the card's icon marks that the patient was called in.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
@@ -9,8 +9,8 @@ import { serverNow } from '../lib/clock.js'
 import { cell } from './store.js'
 import { specialistName, who } from './words.js'
 
-// Highlight a patient who has waited for more than 15 minutes since the start of the appointment or, if later, since
-// the arrival.
+// The page highlights a patient who has waited for more than 15 minutes since the start of the appointment or, if
+// later, since the arrival.
 const long = 15 * 6e4
 
 const waitingIn = (s, date) =>

@@ -1,5 +1,5 @@
 // The waiting list: the people and their offers, in order. The desk can add a caller, offer a time, and accept or
-// decline for a patient on the phone.
+// decline an offer for a patient on the phone.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -7,7 +7,7 @@ import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { list as joined, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
-import { addDays, dayAndTime, write } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
 import { today } from './daybar.js'
 import { Confirm, Nothing, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
 import { Name, agrees } from './patient.js'
@@ -233,10 +233,10 @@ function Add({ desk, s, close }) {
   `
 }
 
-// An offer ends 10 minutes before its start and is open for at least 5 minutes.
+// An offer expires 10 minutes before the offered start. It must be open for at least 5 minutes.
 const least = 16 * 6e4
 
-// Offer lists the suitable free times. A press holds one and offers it.
+// Offer lists the free times that suit the person. A press on a time holds it and sends the offer.
 function Offer({ desk, s, x, close }) {
   const sending = useSend(desk)
   const found = useAsk(desk, () =>
@@ -251,7 +251,7 @@ function Offer({ desk, s, x, close }) {
         }),
   )
   const times = (found.data || []).filter(
-    y => x.slotStartDate || (y.start.slice(0, 10) <= x.to && Date.parse(y.start) > serverNow() + least),
+    y => x.slotStartDate || (dateOf(y.start) <= x.to && Date.parse(y.start) > serverNow() + least),
   )
   const offer = y => async () => {
     if (

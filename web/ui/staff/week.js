@@ -1,5 +1,5 @@
 // A week of one specialist, or of several side by side on each day, with the same cards, keys and drags as the day
-// view. The address has their ids: #week/2026-11-23/ada,karim.
+// view. The address contains their ids: #week/2026-11-23/ada,karim.
 import { html, useEffect, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { list as joined, locale, t } from '../lib/i18n.js'

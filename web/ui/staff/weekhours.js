@@ -1,5 +1,5 @@
-// Weekly hours as a form: the windows of each weekday in the browser's time inputs, and a bar that shows the day at a
-// glance. `hours` is as on the wire: [{weekday, start, end}].
+// The form for weekly hours: the windows of each weekday as time inputs, and a bar that shows the day at a glance.
+// `hours` has the format of the API: [{weekday, start, end}].
 import { TimeInput } from '../lib/typed.js'
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
@@ -9,7 +9,7 @@ import { say } from '../lib/say.js'
 import { minutesOf } from './day.js'
 
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
-// 5 January 2026 is a Monday. The browser gives the names of the days in the page's language.
+// weekdayName returns the name of a weekday in the page's language. 5 January 2026 is a Monday.
 const long = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
 const weekdayName = day => long.format(Date.UTC(2026, 0, 5 + weekdays.indexOf(day)))
 
@@ -34,11 +34,11 @@ export function faults(windows) {
 }
 export const faulty = hours => weekdays.some(day => Object.keys(faults(hours.filter(h => h.weekday === day))).length)
 
-// A time input has no 24:00, so 00:00 at the end of a window means 24:00.
+// A time input cannot show 24:00, so 00:00 as the end of a window means 24:00.
 const shownEnd = end => (end === '24:00' ? '00:00' : end)
 const meantEnd = text => (text === '00:00' ? '24:00' : text)
 
-// Windows is the list of one day. It is also the form for a date with other hours.
+// Windows shows the windows of one day. The form for a date with other hours uses it too.
 export function Windows({ id, name, windows, change }) {
   const bad = faults(windows)
   const edit = (i, part, value) => change(windows.map((w, j) => (j === i ? { ...w, [part]: value } : w)))

@@ -1,5 +1,5 @@
-// The time and the specialist: the fields that booking and moving share, and what prevents the chosen time. A refusal
-// shows the next step, if there is one.
+// The time and the specialist: the fields that the dialogs for booking and moving share, and the obstacle to the chosen
+// time. If there is a way to continue, the message shows it.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
@@ -17,7 +17,7 @@ export const slotOf = start => {
   const date = dateOf(start)
   return { date, time: textOf(dayIn(date, zone).minuteOf(start)) }
 }
-// startOf returns the instant of the fields, or null if they are incomplete.
+// startOf returns the instant that the fields describe, or null if they are incomplete.
 export const startOf = ({ date, time }) =>
   /^\d{4}-\d\d-\d\d$/.test(date) && /^\d\d:\d\d/.test(time) ? dayIn(date, zone).at(minutesOf(time)) : null
 
@@ -68,7 +68,8 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
     </div>
   `
 }
-// NextFree lists the next free times of the type, with the chosen specialist or with anyone. A press chooses one.
+// NextFree lists the next free times of the type, with the chosen specialist or with any specialist. A press chooses a
+// time.
 export function NextFree({ desk, typeId, specialistId, from, choose }) {
   const s = desk.store.get()
   const [anyone, setAnyone] = useState(false),
@@ -133,8 +134,8 @@ const time12 = (start, tz) =>
     start,
   )
 
-// useObstacle returns what prevents the chosen time. It loads the day if it is not loaded yet. `whole` is a visit that
-// begins `before` (in ms) the chosen time.
+// useObstacle returns the obstacle to the chosen time. It loads the day if it is not loaded yet. `whole` is a visit
+// that starts `before` ms earlier than the chosen time.
 /** @param {any} desk @param {{typeId: string, slot: any, moving?: string | string[], mine?: string, problem: any, whole?: any, before?: number}} wish @returns {any} */
 export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, before = 0 }) {
   const start = startOf(slot),
@@ -156,7 +157,7 @@ export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, 
     holds = useStore(desk.store, s => s.holds)
   if (!start) return { start: null, asking }
   const block = fit(desk.store.get(), { typeId, specialistId, start: start - before, moving, mine, whole })
-  // The server refused for a reason that this page can't see.
+  // The server refused the time for a reason that is not visible in this page's data.
   if (!block.why && problem) {
     const why = { slot_held: 'held', slot_taken: 'taken' }[problem.code]
     if (why) return { start, asking, why, specialistId, typeId, at: start, blind: true }
@@ -165,8 +166,8 @@ export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, 
   return { start, asking, ...block, seen: cells && holds }
 }
 
-// Obstacle shows what prevents the time, and a button if there is a way out. insist: {closed, held, taken} → the action
-// of that button.
+// Obstacle shows the obstacle to the time, and a button if the desk can book the time anyway. insist: {closed, held,
+// taken} → the action of that button.
 export function Obstacle({ desk, obstacle, insist, done }) {
   const { why, problem } = obstacle
   if (problem)
@@ -202,5 +203,5 @@ export function Obstacle({ desk, obstacle, insist, done }) {
   `
 }
 
-// way returns the element to focus while something prevents the time.
+// way returns the element that receives the focus while the time has an obstacle.
 export const way = () => document.querySelector('.dialog .notice button') || document.getElementById('when-time')

@@ -1,4 +1,4 @@
-// Where an appointment takes place, at a clinic with several places, and the filter of the calendar by place.
+// The place of an appointment, at a clinic with several places, and the calendar's filter by place.
 import { boot } from '../lib/boot.js'
 import { html } from '../lib/html.js'
 import { lang, t } from '../lib/i18n.js'
@@ -6,7 +6,7 @@ import { useStore } from '../lib/store.js'
 import { weekdayOf } from './day.js'
 import { cell } from './store.js'
 
-// With one place, the console shows no place.
+// If the clinic has only one place, the console does not show it.
 export const hasPlaces = boot.places.length > 1
 const nameOf = p => p.names?.[lang] || p.name
 export const placeName = id => {
@@ -14,8 +14,8 @@ export const placeName = id => {
   return at ? nameOf(at) : ''
 }
 
-// isAt reports whether a specialist works at a place on a date: by the hours of that day, or by an appointment there.
-// Hours without a place apply to every place, and so do appointments without a place (outside all hours).
+// isAt reports whether a specialist works at a place on a date, according to the hours of that day or to an appointment
+// there. Hours without a place apply to every place. So do appointments without a place, which are outside all hours.
 export function isAt(s, x, date, place) {
   if (!placeName(place) || !x.places?.length) return true
   const hours = s.hours[x.id],

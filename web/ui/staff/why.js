@@ -8,8 +8,8 @@ import { dayAndTime, time } from '../lib/time.js'
 import { fit } from './fit.js'
 import { sayObstacle, specialistName } from './words.js'
 
-// The server returns only a reason. If this page sees the same obstacle, its sentence has the details. Otherwise the
-// sentence has only the reason.
+// The server returns only a reason. If this page finds the same obstacle, the sentence contains the details. Otherwise
+// it contains only the reason.
 function sentence(desk, x, typeId, start) {
   const name = specialistName(desk.store.get(), x.specialistId)
   if (x.bookable) return t('explain.yes', { who: name })

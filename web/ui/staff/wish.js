@@ -1,5 +1,5 @@
-// When a person on the waiting list can come: the specialist, the dates, the part of the day and the weekdays. The
-// waiting list and the card of an appointment use the same fields.
+// The form for the wishes of a person on the waiting list: the specialist, the dates, the part of the day and the
+// weekdays. The waiting list and the card of an appointment use the same fields.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
@@ -18,7 +18,7 @@ const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday
 export const weekday = name => write('weekday', addDays('2026-11-23', names.indexOf(name)))
 
 export const blankWish = (from, to) => ({ who: '', part: 'any', days: [], from, to })
-// wishOf returns the wish in the server's format.
+// wishOf converts the draft to the server's format.
 export const wishOf = ({ who, part, days, from, to }) => ({
   from,
   to,
@@ -27,7 +27,7 @@ export const wishOf = ({ who, part, days, from, to }) => ({
   ...parts[part],
 })
 
-// last is the latest date that can be chosen.
+// last is the latest date that the user can choose.
 export function WishFields({ s, type, draft, set, error, last }) {
   const input = key => value => set({ [key]: value })
   return html`

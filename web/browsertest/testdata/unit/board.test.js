@@ -26,6 +26,16 @@ test('of two answers about one date, the one that was asked for later is believe
   assert.deepEqual(ids(after(asked(1, [appointment('a')]), asked(2, []))), [])
 })
 
+test('an older answer about all specialists or about one does not replace a newer answer about the same cell', () => {
+  const all = (at, appointments) => asked(at, appointments), one = (at, appointments) => asked(at, appointments, { specialistId: 'ada' })
+  for (const [newer, older] of [[one, all], [all, one]]) {
+    assert.deepEqual(ids(after(newer(2, [appointment('a')]), older(1, []))), ['a'])
+    assert.deepEqual(ids(after(newer(2, []), older(1, [appointment('a')]))), [])
+  }
+  const both = after(one(2, [appointment('a')]), all(1, [appointment('c', { specialistId: 'bob' })]))
+  assert.deepEqual([ids(both), ids(both, 'bob')], [['a'], ['c']])
+})
+
 test('what was taken back here is not lost to an answer from before', () => {
   const cancelled = appointment('a', { version: 2, status: 'cancelled' }), back = appointment('a', { version: 3 })
   assert.deepEqual(ids(after(asked(1, [appointment('a')]), made(2, cancelled), made(4, back), asked(3, []))), ['a'])
@@ -95,6 +105,18 @@ test('the stream says which dates are to be asked for again', () => {
   assert.deepEqual(reduce(s, told('appointment', { id: 'a', version: 1, change: 'created' })).stale, [], 'known already')
   assert.deepEqual(reduce(s, told('cancel')).stale, [date])
   assert.deepEqual(reduce(s, { type: 'connected' }).stale, ['*'])
+})
+
+test('calendars that changed while there was no stream are asked for again', () => {
+  const s = after(asked(1, []), { type: 'connected' })
+  assert.deepEqual(s.staleHours, [], 'the first schedule is being loaded')
+  assert.deepEqual(reduce({ ...s, ready: true }, { type: 'connected' }).staleHours, ['*'])
+})
+
+test('what could not be loaded stays marked', () => {
+  const s = reduce(after(asked(1, []), told('availability')), { type: 'loading hours' })
+  const marked = reduce(s, { type: 'not loaded', stale: [date], staleHours: ['ada'], staleNews: true })
+  assert.deepEqual([marked.stale, marked.staleHours, marked.staleNews], [[date], ['ada'], true])
 })
 
 test('a hold is seen until it ends, and a booked one until its appointment is there', () => {

@@ -4,7 +4,7 @@ import * as assert from 'node:assert/strict'
 import { dayIn, minutesOf, mondayOf, textOf, weekdayOf } from '../ui/staff/day.js'
 import { addDays, countdown, dateOf, daysBetween, hhmm, setZone, time } from '../ui/lib/time.js'
 
-// Each day has the length that the clock changes give it, and nine o'clock is always nine o'clock.
+// Each day has its real length, even if the clocks change, and 9:00 is always 9:00.
 for (const [date, zone, hours, nine] of [
   ['2026-11-24', 'Europe/Berlin', 24, '2026-11-24T08:00:00.000Z'],
   ['2026-03-29', 'Europe/Berlin', 23, '2026-03-29T07:00:00.000Z'],
@@ -24,7 +24,7 @@ for (const [date, zone, hours, nine] of [
     for (let m = 0; m < 1440; m += 15) {
       const instant = day.at(m)
       assert.equal(dateOf(instant, zone), date, textOf(m))
-      // A wall time that does not exist moves forward; every other time is the time on the clock.
+      // A wall-clock time that does not exist moves forward. Every other time is unchanged.
       if (hhmm(instant, zone) !== textOf(m)) assert.ok(hours < 24 && minutesOf(hhmm(instant, zone)) === m + (24 - hours) * 60, textOf(m))
     }
   })

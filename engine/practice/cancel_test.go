@@ -1,0 +1,55 @@
+package practice_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// TestCancelOfUnnamedAppointmentReachesUpstream: the practice-management system wrote an appointment without naming it,
+// and the patient cancels before the look-ups have ended.
+func TestCancelOfUnnamedAppointmentReachesUpstream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
+		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
+		p.Ask(p.Wish(48 * 3))
+		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: p.BookingOf().ID,
+			Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		p.Until(10*time.Minute, "settled", p.Settled)
+		if s := p.Upstream.Score(); s.Appointments != 0 {
+			t.Errorf("practice system: %+v, want no appointment", s)
+		}
+	})
+}
+
+// TestMoveOfUnnamedAppointmentLeavesOne: the practice-management system wrote an appointment without naming it, and the
+// look-ups failed. After a move, it has only the new time.
+func TestMoveOfUnnamedAppointmentLeavesOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
+		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
+		p.Ask(p.Wish(48 * 3))
+		p.Until(10*time.Minute, "settled", p.Settled)
+		if a := p.BookingOf(); a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID != "" {
+			t.Fatalf("upstream %s, GUID %q; want confirmed without one", a.UpstreamState, a.UpstreamID)
+		}
+		move(p, 48*3+4)
+		p.Until(10*time.Minute, "settled", p.Settled)
+		if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
+			a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
+			t.Errorf("practice system: %+v; the appointment is %s upstream, GUID %q; want one, confirmed", s,
+				a.UpstreamState, a.UpstreamID)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package practice
+
+import (
+	"slices"
+
+	"holdfast/engine/outbound"
+	"holdfast/store"
+)
+
+// # The delivery log
+//
+// The delivery log of an appointment lists its upstream operations in the order of their changes. It remains when the
+// queue has deleted an operation.
+
+// isWrite reports whether a delivery wrote an appointment's time, as a booking or a move, or is about to.
+func isWrite(d store.Delivery) bool {
+	return d.Channel == "upstream" && d.State != outbound.DeliveryNotNeeded &&
+		(d.Notice == NoticeOf(store.UpstreamBook) || d.Notice == NoticeOf(store.UpstreamReschedule))
+}
+
+// isFirst reports whether op, which has taken effect, is the first write to confirm an agent's booking. It returns
+// false for a booking that was confirmed without the upstream.
+func isFirst(a *store.Appointment, log []store.Delivery, op *store.Operation) bool {
+	waited := false
+	for _, d := range log {
+		if isWrite(d) && d.State == outbound.DeliveryDelivered && d.OperationID != op.ID {
+			return false
+		}
+		waited = waited || d.Channel == "upstream" && d.Notice == NoticeOf(store.UpstreamBook)
+	}
+	return waited && a.Source == store.SourceAgent
+}
+
+// decides reports whether the outcome of op is the upstream state of its appointment. It returns false if a later
+// change has replaced op, and for the cancellation of a time from which the appointment was moved.
+func decides(a *store.Appointment, log []store.Delivery, op *store.Operation, p *payload) bool {
+	switch {
+	case op.Kind != store.UpstreamCancel:
+		return isCurrent(a, p)
+	case p.GUID != "":
+		return false
+	case a.Status == store.Cancelled:
+		return true
+	}
+	// The appointment moved to a specialist who does not exist upstream.
+	i := slices.IndexFunc(log, func(d store.Delivery) bool { return d.OperationID == op.ID })
+	return !slices.ContainsFunc(log[i+1:], isWrite)
+}
+
+// isDelivered reports whether the last write of an appointment took effect.
+func isDelivered(log []store.Delivery) bool {
+	for _, d := range slices.Backward(log) {
+		if isWrite(d) {
+			return d.State == outbound.DeliveryDelivered
+		}
+	}
+	return false
+}
