@@ -67,7 +67,7 @@ var textForms = map[string]*regexp.Regexp{
 	"cancellation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) was cancelled\.$`),
 	"reminder":     regexp.MustCompile(`^Harbour Cl[a-z]*: reminder of your appointment on ([^.]*)\.`),
 	"must_move":    regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) has to be moved\.`),
-	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: proposed new time: ([^.]*)\. Held until ([^.]*)\.`),
+	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: we propose ([^.]*)\. Held until ([^.]*)\.`),
 }
 
 var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Reply): )?https://book\.clinic\.example/m#(\S+)$`)
