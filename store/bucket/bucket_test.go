@@ -153,10 +153,10 @@ func TestRefusalHasReason(t *testing.T) {
 		}, nil, bucket.ErrElsewhere, "not in the region eu-central-1"},
 		"no right to read": {func(o *bucket.Options) {
 			o.AccessKey, o.SecretKey = access, secret
-		}, func(b *bucket.Bucket) error { _, err := get(t, b, "there"); return err }, bucket.ErrDenied, "may not read"},
+		}, func(b *bucket.Bucket) error { _, err := get(t, b, "there"); return err }, bucket.ErrDenied, "has no permission to read"},
 		"no right to erase": {func(o *bucket.Options) {
 			o.AccessKey, o.SecretKey = access, secret
-		}, func(b *bucket.Bucket) error { return b.Delete(t.Context(), "there") }, bucket.ErrDenied, "may not delete"},
+		}, func(b *bucket.Bucket) error { return b.Delete(t.Context(), "there") }, bucket.ErrDenied, "has no permission to delete"},
 	} {
 		o := ofOwner(s)
 		if err := put(t.Context(), open(t, o), "there", []byte("x")); err != nil {
