@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
-	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -275,7 +274,7 @@ func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 	if err != nil {
 		return Poll{}, err
 	}
-	p := Poll{Zone: zone, Generation: generation, CheckedAt: now, Booked: list.booked(s, t, from, to)}
+	p := Poll{Zone: zone, Generation: generation, CheckedAt: now, Booked: list.booked()}
 	if r.Client != "" {
 		bk.renewSelection(ctx, t, list, &r, now)
 	}
@@ -303,8 +302,8 @@ func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 	return p, nil
 }
 
-// renewSelection renews the selection of a polling client, or creates it again from the given list. A selection is
-// only a hint, so a failure is only logged.
+// renewSelection renews the selection of a polling client, or creates it again from the given list. A selection is only
+// a hint, so a failure is only logged.
 func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *SlotList, r *PollRequest,
 	now time.Time) {
 	renewed, err := bk.holds.Renew(ctx, r.Client.Owner())
@@ -354,11 +353,11 @@ func (l *SlotList) locked(held []holds.Hold) []time.Time {
 }
 
 // booked lists the start times that the opening hours offer but that have no free seat. It is computed once per list.
-func (l *SlotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
+func (l *SlotList) booked() []time.Time {
 	l.fullOnce.Do(func() {
 		var starts []int64
-		for _, id := range l.specialists {
-			starts = s.Calendars[id].Starts(starts, t, from, to)
+		for _, c := range l.calendars {
+			starts = c.Starts(starts, l.t, l.from, l.to)
 		}
 		slices.Sort(starts)
 		for _, ms := range slices.Compact(starts) {

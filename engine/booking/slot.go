@@ -28,8 +28,8 @@ type TimeslotsRequest struct {
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero means today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
-	// Schedule is the state that the caller has read. Several listings of one answer then use the same state, even if
-	// a type is deleted in between. If Schedule is nil, the current state applies.
+	// Schedule is the state that the caller has read. Several listings of one answer then use the same state, even if a
+	// type is deleted in between. If Schedule is nil, the current state applies.
 	Schedule *clinic.Schedule
 
 	// MayHold reports whether the caller may hold a span. It may not if, for example, its network already holds its
@@ -64,6 +64,9 @@ type SlotList struct {
 	t           *store.AppointmentType
 	specialists []string // all specialists of the listing, by id, with or without a slot
 	needs       *availability.Needs
+	// of the specialists, from the schedule from which the list was computed; a later schedule can lack some of them
+	calendars []*availability.Calendar
+	from, to  time.Time // the listed days
 
 	fullOnce sync.Once
 	full     []time.Time // fully booked starts; see booked
@@ -179,8 +182,8 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	case days > MaxTimeslotDays:
 		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
-	// Read the holds before the bookings: a hold that becomes a booking between the two reads then appears in at
-	// least one of them.
+	// Read the holds before the bookings: a hold that becomes a booking between the two reads then appears in at least
+	// one of them.
 	held, err := bk.holds.List(ctx, concerned(s, t, r.SpecialistID)...)
 	if err != nil {
 		bk.log.Warn("slots listed without live holds", "error", err)
@@ -216,13 +219,16 @@ func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.Ap
 
 func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID,
 	place string, from, to time.Time) (*SlotList, error) {
-	list := &SlotList{t: t, Rooms: new(availability.Rooms)}
+	list := &SlotList{t: t, Rooms: new(availability.Rooms), from: from, to: to}
 	if !t.Active {
 		return list, nil
 	}
 	list.specialists = serving(s, t, specialistID)
 	if len(list.specialists) == 0 {
 		return list, nil
+	}
+	for _, id := range list.specialists {
+		list.calendars = append(list.calendars, s.Calendars[id])
 	}
 	sn, err := bk.Snapshot(ctx, Question{
 		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: list.specialists, From: from, To: to,
