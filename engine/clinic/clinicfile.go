@@ -250,7 +250,8 @@ func (cl *Clinic) Export() File {
 	for i := range s.Specialists {
 		p := &s.Specialists[i]
 		entry := specialistEntry(p)
-		entry.WeeklyHours = hoursEntries(s.WeeklyHours[p.ID])
+		// an empty list, not an absent one, so that Import clears hours that were added since
+		entry.WeeklyHours = append([]HoursEntry{}, hoursEntries(s.WeeklyHours[p.ID])...)
 		for _, o := range s.Overrides[p.ID] {
 			entry.Overrides = append(entry.Overrides, overrideEntry(&o))
 		}

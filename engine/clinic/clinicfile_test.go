@@ -1,6 +1,7 @@
 package clinic_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -123,5 +124,34 @@ func TestImportMovesBlock(t *testing.T) {
 	}
 	if c.Slot(1, "surgery", c.Start, "") != nil {
 		t.Error("the blocked time of the second specialist is listed")
+	}
+}
+
+// TestImportClearsHoursExportedAsEmpty checks that the file of a specialist without weekly hours clears hours that were
+// added after the export, also after its way through JSON.
+func TestImportClearsHoursExportedAsEmpty(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	ctx := t.Context()
+	hours := []store.WeeklyWindow{{Weekday: 1, Window: store.Window{Start: 480, End: 720}}}
+	if err := c.Clinic.PutWeeklyHours(ctx, enginetest.Jo, "ada", nil); err != nil {
+		t.Fatal(err)
+	}
+	exported, err := json.Marshal(c.Clinic.Export())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Clinic.PutWeeklyHours(ctx, enginetest.Jo, "ada", hours); err != nil {
+		t.Fatal(err)
+	}
+	var f clinic.File
+	if err := json.Unmarshal(exported, &f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Clinic.Import(ctx, enginetest.Jo, f); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Clinic.WeeklyHours("ada"); err != nil || len(got) != 0 {
+		t.Errorf("after the import, the hours are %v, %v, want none", got, err)
 	}
 }

@@ -270,7 +270,7 @@ type SpecialistEntry struct {
 	Email       string              `json:"email,omitempty"`
 	MaxSessions int                 `json:"maxSessions"` // default: 1; 0 takes no on-demand sessions
 	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
-	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
+	WeeklyHours []HoursEntry        `json:"weeklyHours,omitzero"`
 	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
 	Blocks      []BlockEntry        `json:"blocks,omitempty"`
 	store.SpecialistPage
