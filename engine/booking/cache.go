@@ -43,10 +43,11 @@ func (c *listCache) close() {
 	}
 }
 
-// slotKey is `timeslots:{type}:{specialist|pooled}:{place@}{range}:{generation}`.
+// slotKey is `timeslots:{type}:{specialist|*}:{place@}{range}:{generation}`. An asterisk means pooled over all
+// specialists; record.ValidID refuses it as the id of a specialist.
 func slotKey(appointmentTypeID, specialistID, place string, from, to store.Date, generation uint64) string {
 	if specialistID == "" {
-		specialistID = "pooled" // no specialist's list can be found under it: the pooled list is looked up first
+		specialistID = "*"
 	}
 	b := make([]byte, 0, 128)
 	b = append(b, "timeslots:"...)
