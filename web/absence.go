@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// awayBody is the time range in which a specialist is absent.
+// awayBody holds the time range of a specialist's absence.
 type awayBody struct {
 	SpecialistID string `json:"specialistId"`
 	Start        string `json:"start"`
@@ -44,7 +44,7 @@ type absencePlanBody struct {
 	SameSpecialist bool `json:"sameSpecialist"`
 }
 
-// planAbsence proposes new times for the appointments of an absence. It writes nothing.
+// planAbsence proposes new times for the appointments affected by an absence. It writes nothing.
 func (s *Server) planAbsence(c *call, b *absencePlanBody) error {
 	c.once = nil
 	away := b.away(&c.wrong)
@@ -88,12 +88,12 @@ type createdAbsenceJSON struct {
 type absenceResultJSON struct {
 	AppointmentID string `json:"appointmentId"`
 	By            string `json:"by"`
-	Error         string `json:"error,omitempty"`  // a code of docs/errors.md
+	Error         string `json:"error,omitempty"`  // an error code from docs/errors.md
 	Reason        string `json:"reason,omitempty"` // the reason field of that error
 }
 
-// createAbsence blocks the time of an absence and treats each appointment in it as chosen: it moves the appointment,
-// emails the patient a proposed time, or lists the patient for a call.
+// createAbsence blocks the time of an absence and handles each appointment in it as the caller chose: it moves the
+// appointment, emails the patient a proposed time, or lists the patient for a phone call.
 func (s *Server) createAbsence(c *call, b *absenceBody) error {
 	m := &c.wrong
 	r := absence.Request{Away: b.away(m), Hold: time.Duration(b.HoldHours) * time.Hour, Actor: c.caller.actor}
@@ -135,7 +135,7 @@ type answerJSON struct {
 	Proposal     *proposalJSON   `json:"proposal,omitempty"`
 }
 
-// proposalJSON is a time that is proposed instead of the booked one.
+// proposalJSON is a time proposed in place of the booked one.
 type proposalJSON struct {
 	timeJSON
 	Status    string `json:"status"`
@@ -205,7 +205,7 @@ func (s *Server) undoAbsence(c *call) error {
 	})
 }
 
-// proposed returns the latest proposal for an appointment; nil if there is none for its current time.
+// proposed returns the latest proposal for an appointment, or nil if there is none for its current time.
 func (s *Server) proposed(c *call, a *store.Appointment) (*store.WaitlistOffer, error) {
 	x, err := s.engine.Waitlist.ProposalFor(c.ctx(), a)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(x.Offers) == 0 {
@@ -217,7 +217,7 @@ func (s *Server) proposed(c *call, a *store.Appointment) (*store.WaitlistOffer, 
 	return &x.Offers[len(x.Offers)-1], nil
 }
 
-// errNothingProposed: there is no proposed time to accept or decline.
+// errNothingProposed means that there is no proposed time to accept or decline.
 var errNothingProposed = errNotBookable.titled(notNow).because("not_offered",
 	"No time is proposed for this appointment at the moment.")
 
@@ -241,7 +241,7 @@ func (s *Server) acceptProposal(c *call) error {
 		return err
 	}
 	o, err := s.proposed(c, &a)
-	if err == nil && o == nil { // a repeat with another idempotency key
+	if err == nil && o == nil { // a repeat under a different idempotency key
 		o, err = s.engine.Waitlist.AcceptedProposal(c.ctx(), &a)
 	}
 	if err != nil {
@@ -273,8 +273,8 @@ func (s *Server) declineProposal(c *call) error {
 	})
 }
 
-// proposalProblem converts the errors of a proposal that has ended, because the texts for waiting-list offers do not
-// fit a proposal. It returns other errors unchanged.
+// proposalProblem converts the errors for a proposal that is no longer open, because the messages for waiting-list
+// offers do not fit a proposal. It returns other errors unchanged.
 func proposalProblem(err error) error {
 	var ended *waitlist.EndedError
 	switch {

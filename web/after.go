@@ -24,8 +24,8 @@ const (
 	afterBound = time.Second
 )
 
-// heedAfter waits until this node has applied the change whose number the caller sent in Holdfast-After, but at most
-// afterBound.
+// heedAfter waits until this node has applied the change whose number the caller sent in Holdfast-After. It waits at
+// most afterBound.
 func (c *call) heedAfter() error {
 	given := c.r.Header.Values(afterHeader)
 	if len(given) == 0 {
@@ -48,7 +48,7 @@ func (c *call) heedAfter() error {
 }
 
 // sayChange sets Holdfast-Change to the number of the last change that this node has applied. A request with
-// Holdfast-After gets the number before the handler reads, and a change gets it after the handler.
+// Holdfast-After gets the number before the handler reads, and a change gets it after the handler has run.
 func (c *call) sayChange() {
 	c.rw.Header()[changeHeader] = []string{strconv.FormatInt(c.engine.LastChange(), 10)}
 }

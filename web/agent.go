@@ -14,7 +14,7 @@ import (
 )
 
 // The routes of voice and chat agents. Their field names follow the wire format that such agents already use. Every
-// answer has llm_guidance.
+// answer contains llm_guidance.
 
 // principal returns the key id and the scope of the calling program.
 func (c *call) principal() record.Principal {
@@ -136,7 +136,8 @@ func (m *mistakes) day(field, s string) store.Date {
 	return m.parseDate(field, s)
 }
 
-// number parses a whole number from 1 on, which an agent may have put in quotes. It returns 0 if the number is missing.
+// number parses a whole number of at least 1, which an agent may have put in quotes. It returns 0 if the number is
+// missing.
 func (m *mistakes) number(field string, raw json.RawMessage) int {
 	s := string(bytes.Trim(raw, `"`))
 	if s == "" || s == "null" {
@@ -167,8 +168,8 @@ type agentBookBody struct {
 func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	m := &c.wrong
 	minutes := m.number("minutes", b.Minutes)
-	// Refuse wrong fields here: for other mistakes, the engine returns the next step of the conversation and no list of
-	// fields.
+	// Refuse invalid fields here: for other mistakes, the engine returns the next step of the conversation and no list
+	// of fields.
 	if err := m.err(); err != nil {
 		return err
 	}

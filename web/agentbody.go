@@ -8,11 +8,11 @@ import (
 	"holdfast/engine/agent"
 )
 
-// All routes for agents accept unknown fields in the body. Each answer has success and the next step, and the answer to
-// a failed request also has error_type.
+// All routes for agents accept unknown fields in the body. Each answer contains success and the next step, and the
+// answer to a failed request also contains error_type.
 
 // toAgent wraps a handler whose body a language model writes. Models add fields that do not exist, so toAgent ignores
-// unknown fields and names them in the answer's warnings. All other routes refuse unknown fields. All other checks are
+// unknown fields and names them in the answer's warnings. All other routes refuse unknown fields. Its other checks are
 // the same as those of in.
 func toAgent[T any](h func(*call, *T) error) handle {
 	answer := bodied(bodyRules{limit: maxBody, lenient: true}, h)
@@ -28,8 +28,8 @@ func toAgent[T any](h func(*call, *T) error) handle {
 // maxWarnings is the maximum number of unknown fields that an answer names.
 const maxWarnings = 20
 
-// known returns a document without the unknown fields of its object, and a warning for each of them. It returns a
-// document that is not a JSON object unchanged, so that the decoder refuses it.
+// known removes the unknown fields from a document's object and returns a warning for each of them. If the document is
+// not a JSON object, known returns it unchanged, so that the decoder refuses it.
 func known(raw []byte, expected *shape) (kept []byte, warnings []string) {
 	w := walk{b: raw}
 	if !json.Valid(raw) {
@@ -81,7 +81,7 @@ func (c *call) warn() {
 	c.out = append(append(out, list...), '}')
 }
 
-// forAgent reports whether the caller is an agent, whose answers contain guidance.
+// forAgent reports whether the request is on a route for agents, where every answer contains guidance.
 func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/agent/") }
 
 // agentProblem sets a problem as the answer, with guidance on the next step.

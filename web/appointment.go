@@ -39,13 +39,13 @@ type appointmentJSON struct {
 	OverbookReason string      `json:"overbookReason,omitempty"`
 	CancelReason   string      `json:"cancelReason,omitempty"`
 	Patient        patientJSON `json:"patient"`
-	// the language of messages to the patient; if omitted, the clinic's
+	// the language of messages to the patient; if omitted, the clinic's language
 	Locale    string `json:"locale,omitempty"`
-	ArrivedAt string `json:"arrivedAt,omitempty"` // for the desk
-	SeriesID  string `json:"seriesId,omitempty"`  // for the desk
+	ArrivedAt string `json:"arrivedAt,omitempty"` // desk only
+	SeriesID  string `json:"seriesId,omitempty"`  // desk only
 	// the group visit that this appointment is part of; omitted if there is none
 	VisitID     string      `json:"visitId,omitempty"`
-	ResourceIDs []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices in use
+	ResourceIDs []string    `json:"resourceIds,omitempty"` // desk only: the rooms and devices in use
 	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil means none
 }
 
@@ -102,7 +102,7 @@ func (s *Server) appointmentOf(c *call, a *store.Appointment) appointmentJSON {
 	return j
 }
 
-// deskAppointmentOf returns an appointment for a list of the desk, without its manage link.
+// deskAppointmentOf returns an appointment for a list shown to the desk, without its manage link.
 func deskAppointmentOf(a *store.Appointment) appointmentJSON {
 	return appointmentJSON{
 		publicAppointmentJSON: bareAppointmentOf(a), OverbookReason: a.OverbookReason, CancelReason: a.CancelReason,
@@ -123,7 +123,7 @@ func (s *Server) manageURL(c *call, a *store.Appointment) string {
 
 func versionTag(a *store.Appointment) string { return `"` + strconv.FormatInt(a.Version, 10) + `"` }
 
-// version returns the appointment version in the header If-Match, or 0 if any version matches. The header has the
+// version returns the appointment version in the header If-Match, or 0 if any version matches. The header contains the
 // version in quotes, optionally followed by a dot and a hash of the answer.
 func (c *call) version() (int64, error) {
 	header := strings.TrimSpace(c.r.Header.Get("If-Match"))
@@ -169,8 +169,8 @@ func (q *query) colleagues(searching bool) (busy bool) {
 
 func (s *Server) listAppointments(c *call) error { return s.findAppointments(c, c.query()) }
 
-// searchBody has the parameters of listAppointments. A search text can be a patient's name or email address, which must
-// not appear in a URL, a browser history or a proxy's log.
+// searchBody holds the parameters of listAppointments. A search text can be a patient's name or email address, which
+// must not appear in a URL, a browser history or a proxy's log.
 type searchBody struct {
 	Q            string `json:"q"`
 	From         string `json:"from"`
@@ -289,13 +289,13 @@ func (s *Server) getAppointment(c *call) error {
 	return nil
 }
 
-// managedJSON is the answer to a manage link.
+// managedJSON is the answer to a request with a manage link.
 type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
-	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time was sent
-	Names       map[string]string `json:"names"`               // of type and specialist by id, archived or not
+	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time has been sent
+	Names       map[string]string `json:"names"`               // by id: type and specialist, archived or not
 	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments of the visit, including this one
-	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // another time, because the specialist is away
+	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // a new time proposed because the specialist is away
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {
@@ -333,7 +333,7 @@ type cancelBody struct {
 	clientBody
 	Reason   string `json:"reason"`
 	Notify   *bool  `json:"notify"`
-	Undoable bool   `json:"undoable"` // for staff
+	Undoable bool   `json:"undoable"` // staff only
 }
 
 func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
@@ -351,8 +351,8 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	return s.sayAppointment(c, &a)
 }
 
-// undoAppointment undoes the last change of this member of staff. If the change was made to a whole visit, it undoes
-// all of it.
+// undoAppointment undoes this member of staff's last change. If that change was made to a whole visit, undoAppointment
+// undoes all of it.
 func (s *Server) undoAppointment(c *call) error {
 	id, version, err := s.change(c)
 	if err != nil {
@@ -372,11 +372,11 @@ type rescheduleBody struct {
 	SlotStartDate string `json:"slotStartDate"`
 	SpecialistID  string `json:"specialistId"`
 	HoldID        string `json:"holdId"`
-	IgnoreHours   bool   `json:"ignoreHours"` // for the desk
-	Displace      bool   `json:"displace"`    // for the desk
+	IgnoreHours   bool   `json:"ignoreHours"` // desk only
+	Displace      bool   `json:"displace"`    // desk only
 	Notify        *bool  `json:"notify"`
-	Undoable      bool   `json:"undoable"` // for staff
-	// AppointmentTypeID is the new type of the appointment, for the desk.
+	Undoable      bool   `json:"undoable"` // staff only
+	// AppointmentTypeID is the new type of the appointment. Only the desk can set it.
 	AppointmentTypeID string `json:"appointmentTypeId"`
 }
 

@@ -15,8 +15,8 @@ type appointmentTypeJSON struct {
 	Description string `json:"description"` // sent even if it is empty
 }
 
-// appointmentTypeOf returns the JSON form of a type. Unless forAdmin is set, it omits the fields that are not public
-// and the deactivated specialists.
+// appointmentTypeOf returns the JSON form of a type. Unless forAdmin is set, it omits non-public fields and deactivated
+// specialists.
 func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appointmentTypeJSON {
 	j := appointmentTypeJSON{clinic.EntryOf(t), t.Description}
 	if !forAdmin {
@@ -32,8 +32,8 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 	return j
 }
 
-// appointmentTypesFor lists the types of a schedule that this caller may see. The public sees the active types that it
-// may book.
+// appointmentTypesFor lists the types of a schedule that this caller may see. The public sees only the active types
+// that it may book.
 func (s *Server) appointmentTypesFor(now *store.Schedule, forAdmin bool) []appointmentTypeJSON {
 	list := []appointmentTypeJSON{}
 	for i := range now.AppointmentTypes {
@@ -67,7 +67,7 @@ func (s *Server) appointmentTypeAnswer(c *call, t *store.AppointmentType) any {
 	return map[string]appointmentTypeJSON{"appointmentType": s.appointmentTypeOf(t, c.caller.may(desk))}
 }
 
-// appointmentTypeBody creates or changes a type. In a new type, a missing field has the default.
+// appointmentTypeBody creates or changes a type. In a new type, a missing field gets its default.
 type appointmentTypeBody = changes[clinic.AppointmentTypeEntry]
 
 // changeType returns the function that applies a body to a type.

@@ -97,7 +97,7 @@ func (s *Server) searchAudit(c *call, b *auditSearchBody) error {
 	return s.sayAudit(c, f)
 }
 
-// subjectsOf returns the appointments of a person as subjects of the log.
+// subjectsOf returns a person's appointments as subjects of the log.
 func (s *Server) subjectsOf(c *call, appointmentID string) ([]string, error) {
 	h, err := s.engine.Person.History(c.ctx(), appointmentID, person.Viewer{Actor: c.caller.actor})
 	if err != nil {

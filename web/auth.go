@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// access is the permission that a route needs.
+// access is the permission that a route requires.
 type access uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	requested          // the emailed link of this booking request, or desk
 	waits              // an emailed link of this waiting-list entry, or the front desk
 	desk               // the daily work with appointments
-	admin              // the clinic's set-up
+	admin              // the clinic's setup
 	agentKey           // voice and chat agents
 	presenceKey        // sets specialists online and accepts sessions
 	// monitors the server: an admin, the reception, or a scraper on this machine or with a key for it
@@ -104,7 +104,7 @@ func (s *Server) identify(c *call) error {
 	return nil
 }
 
-// onLocal is the credential of requests to the handler of Local. They act as the system itself.
+// onLocal is the credential for requests to Local's handler. Such requests act as the system itself.
 func (s *Server) onLocal(c *call) (bool, error) {
 	if c.r.Context().Value(localKey{}) == nil {
 		return false, nil

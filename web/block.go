@@ -9,7 +9,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// blockJSON is a time range in which a specialist takes no bookings.
+// blockJSON is a time range during which a specialist takes no bookings.
 type blockJSON struct {
 	ID           string `json:"id"`
 	SpecialistID string `json:"specialistId"`
@@ -25,7 +25,7 @@ func blockOf(b *store.Block) blockJSON {
 		b.Reason, b.SetID, string(b.Source)}
 }
 
-// listBlocks lists the blocks of a specialist. For a colleague's blocks, a signed-in specialist gets the times and not
+// listBlocks lists the blocks of a specialist. For a colleague's blocks, a signed-in specialist gets the times but not
 // the reasons.
 func (s *Server) listBlocks(c *call) error {
 	blocks, err := s.engine.Clinic.Blocks(c.param("id"))

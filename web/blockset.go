@@ -56,7 +56,8 @@ func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
 	return f, nil
 }
 
-// planBlocks returns how many blocks a form would create, and the appointments in their time. It changes nothing.
+// planBlocks returns how many blocks a form would create, and the appointments that those blocks overlap. It changes
+// nothing.
 func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	c.once = nil
 	f, err := s.blockForm(c, b)
@@ -75,7 +76,7 @@ func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	return c.json(http.StatusOK, said)
 }
 
-// inTheWayJSON is an appointment in the time of a block.
+// inTheWayJSON is an appointment that overlaps a block.
 type inTheWayJSON struct {
 	appointmentJSON
 	Told bool `json:"told"` // the server emailed the patient that the appointment must move
@@ -112,7 +113,7 @@ func (s *Server) createBlocks(c *call, b *blocksBody) error {
 	})
 }
 
-// listInTheWay returns the appointments in the time of a block and of all blocks that were created with it.
+// listInTheWay returns the appointments that overlap a block or any block created with it.
 func (s *Server) listInTheWay(c *call) error {
 	blocks, err := s.engine.Clinic.BlocksWith(c.param("id"))
 	if err != nil {
@@ -134,7 +135,7 @@ type holidaysBody struct {
 	ICS string `json:"ics"`
 }
 
-// holidayJSON is an entry of a public calendar that covers whole days.
+// holidayJSON is an all-day entry of a public calendar.
 type holidayJSON struct {
 	Title string `json:"title"`
 	From  string `json:"from"`

@@ -31,7 +31,7 @@ const (
 // watchedBody is a request's body that records whether the server has read it to its end.
 type watchedBody struct {
 	io.ReadCloser
-	left  int64 // bytes of the announced length; less than 0 if none was announced
+	left  int64 // bytes left of the announced length; negative if none was announced
 	ended bool
 }
 
@@ -103,8 +103,8 @@ func beacon[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, plain: true}, h)
 }
 
-// bodyless wraps the handler of a POST whose path has all the data. The caller may send an empty object. Idempotency
-// keys work as for any other POST.
+// bodyless wraps the handler of a POST whose path contains all the data. The caller may send an empty object.
+// Idempotency keys work as for any other POST.
 func bodyless(h handle) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error {
 		return h(c)
@@ -112,8 +112,8 @@ func bodyless(h handle) handle {
 }
 
 // allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its answer with its change.
-// The server then looks for an earlier answer to the same request only after a failure, which saves a look-up for
-// every new request. The commit itself refuses an idempotency key that was answered before.
+// The server then looks for an earlier answer to the same request only after a failure, which saves a look-up for every
+// new request. The commit itself refuses an idempotency key that already has an answer.
 func allOrNothing[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, allOrNothing: true}, h)
 }
@@ -124,7 +124,7 @@ type emptyBody struct{}
 type bodyRules struct {
 	limit    int64
 	optional bool
-	plain    bool // the body of text/plain is parsed as JSON
+	plain    bool // a text/plain body is parsed as JSON
 	// lenient ignores unknown fields and names them in the answer's warnings. It is only for the routes of agents,
 	// whose bodies a language model writes.
 	lenient      bool
@@ -176,7 +176,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 	}
 }
 
-// withWrong combines err with the mistakes in call.wrong. If there are mistakes, it always returns a
+// withWrong combines err with the mistakes in call.wrong. If there are mistakes, the result is always a
 // *record.ValidationError.
 func (c *call) withWrong(err error) error {
 	if len(c.wrong) == 0 {
@@ -294,7 +294,7 @@ func kindOf(t reflect.Type) string {
 	return "a whole number that fits"
 }
 
-// quoted returns a text from the request in quotes, shortened to 64 bytes.
+// quoted returns a string from the request in quotes, shortened to 64 bytes.
 func quoted(s string) string {
 	return strconv.Quote(record.Clip(s))
 }

@@ -20,9 +20,9 @@ type patientBody struct {
 
 // saidBody is the patient's answers and consent. Public answers do not contain these fields either.
 type saidBody struct {
-	Consent    bool              `json:"consent"`    // they agree to the clinic's text
-	NewPatient bool              `json:"newPatient"` // this is their first visit
-	SMS        bool              `json:"sms"`        // they agree to text messages
+	Consent    bool              `json:"consent"`    // the patient agrees to the clinic's consent text
+	NewPatient bool              `json:"newPatient"` // this is the patient's first visit
+	SMS        bool              `json:"sms"`        // the patient agrees to text messages
 	Answers    map[string]string `json:"answers"`    // by the question's id
 }
 
@@ -57,7 +57,7 @@ func (s *Server) book(c *call, b *bookBody) error {
 	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any { return s.publicAppointmentOf(c, a) })
 }
 
-// needsApproval reports whether the desk decides about bookings of a type.
+// needsApproval reports whether bookings of a type need the desk's approval.
 func (s *Server) needsApproval(appointmentTypeID string) bool {
 	t, err := s.engine.Clinic.AppointmentType(appointmentTypeID)
 	return err == nil && t.Page.Approval
@@ -76,7 +76,7 @@ type createAppointmentBody struct {
 		Reason string `json:"reason"`
 	} `json:"overbook"`
 	IgnoreHours bool  `json:"ignoreHours"`
-	Displace    *bool `json:"displace"` // another client's hold; default: true if SpecialistID is set
+	Displace    *bool `json:"displace"` // displace another client's hold; default: true if SpecialistID is set
 	Notify      *bool `json:"notify"`
 }
 

@@ -30,9 +30,9 @@ const (
 	bulkPublish = "$bulk-publish"
 	bulkEvery   = time.Minute
 	bulkDays    = 14
-	bulkSlots   = 20000 // the maximum of all types together; the earliest slots are published
+	bulkSlots   = 20000 // maximum over all types together; the earliest slots are published
 	bulkHosts   = 2
-	longestHost = 253 + len(":65535") // the maximum of a DNS name
+	longestHost = 253 + len(":65535") // the longest DNS name with a port
 
 	deepLink     = "http://fhir-registry.smarthealthit.org/StructureDefinition/booking-deep-link"
 	slotCapacity = "http://fhir-registry.smarthealthit.org/StructureDefinition/slot-capacity"
@@ -60,7 +60,7 @@ type bulkFiles struct {
 	files   map[string]*bulkFile
 
 	mu    sync.Mutex
-	hosts []*bulkHost // the latest requested hosts, if no address is configured
+	hosts []*bulkHost // the most recently requested hosts, if no address is configured
 }
 
 // bulkHost holds the files for an address that is known only from requests. Each file is built at its first request.
@@ -69,7 +69,7 @@ type bulkHost struct {
 	files map[string]func() *bulkFile
 }
 
-// of returns a file in which links start with the address base. It caches the files of only bulkHosts addresses,
+// of returns a file whose links start with the address base. It caches the files of at most bulkHosts addresses,
 // because a caller can send any Host header.
 func (a *bulkFiles) of(name, base string) *bulkFile {
 	if a.base != "" {
@@ -177,13 +177,13 @@ func (s *Server) getBulk(name string) handle {
 	}
 }
 
-// jsonText escapes a text for a JSON string and returns it without the quotes.
+// jsonText escapes s for a JSON string and returns it without the quotes.
 func jsonText(s string) string {
 	b, _ := json.Marshal(s) // encoding a string cannot fail
 	return string(b[1 : len(b)-1])
 }
 
-// bulkLines are the lines of one file.
+// bulkLines holds the lines of one file.
 type bulkLines struct{ bytes.Buffer }
 
 func (b *bulkLines) add(resource any) error {
@@ -286,7 +286,7 @@ func (n *nearest) cut() {
 	n.all = n.all[:min(len(n.all), n.most)]
 }
 
-// addFree adds the free slots of one type in one place.
+// addFree adds the free slots of one type at one place.
 func (s *Server) addFree(ctx context.Context, free *nearest, now *clinic.Schedule, base string,
 	t *store.AppointmentType, place, schedule string) error {
 	today := store.DateOf(time.Now().In(now.Zone))
@@ -304,8 +304,8 @@ func (s *Server) addFree(ctx context.Context, free *nearest, now *clinic.Schedul
 	return nil
 }
 
-// locationOf returns a place of the clinic. The clinic stores its address as one text, so the resource has the lines of
-// the address and no separate city.
+// locationOf returns a place of the clinic. The clinic stores its address as one string, so the resource contains the
+// lines of the address and no separate city.
 func locationOf(now *clinic.Schedule, place *clinic.Place, id string) fhir.Location {
 	about := &now.Clinic
 	l := fhir.Location{ResourceType: "Location", ID: id, Status: "active", Name: about.Name}
@@ -352,7 +352,7 @@ func manifestOf(base string, changed time.Time) manifestJSON {
 	}}
 }
 
-// packed returns a file with its tag and its compressed form.
+// packed returns a file with its entity tag and its compressed form.
 func packed(text []byte) *bulkFile {
 	sum := sha256.Sum256(text)
 	var b bytes.Buffer

@@ -21,7 +21,7 @@ type busyCalendarJSON struct {
 	Host      string             `json:"host,omitempty"` // of the address
 	SetAt     string             `json:"setAt,omitempty"`
 	AskedAt   string             `json:"askedAt,omitempty"` // omitted before the first attempt
-	ReadAt    string             `json:"readAt,omitempty"`  // omitted if it was never read
+	ReadAt    string             `json:"readAt,omitempty"`  // omitted if it has never been read
 	Failure   string             `json:"failure,omitempty"` // why the last attempt to read it failed
 	Unread    int                `json:"unread"`            // events that the server could not parse
 	Old       bool               `json:"old"`               // the busy times are too old to rely on
@@ -29,7 +29,7 @@ type busyCalendarJSON struct {
 	Conflicts []busyConflictJSON `json:"conflicts"`
 }
 
-// busyConflictJSON is an appointment within busy time. It names no person.
+// busyConflictJSON is an appointment that overlaps a busy time. It names no person.
 type busyConflictJSON struct {
 	ID                string `json:"id"`
 	AppointmentTypeID string `json:"appointmentTypeId"`

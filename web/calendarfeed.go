@@ -15,7 +15,7 @@ import (
 // patient. The secret is in the path, because calendar programs cannot set headers.
 const calendarPattern = "/v1/calendars/{id}"
 
-// calendarFeedBody creates the address of a specialist's calendar.
+// calendarFeedBody requests an address for a specialist's calendar.
 type calendarFeedBody struct {
 	Names bool `json:"names"` // the calendar contains the names of patients
 }
@@ -69,8 +69,8 @@ func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
 	return c.json(http.StatusCreated, map[string]calendarFeedJSON{"calendarFeed": answer})
 }
 
-// calendarAddress returns the address of a calendar, and the same with the scheme that opens the calendar program of
-// a phone.
+// calendarAddress returns the address of a calendar, and the same address with the scheme that opens a phone's calendar
+// program.
 func calendarAddress(c *call, secret string) (url, webcal string) {
 	url = c.base() + "/v1/calendars/" + secret + ".ics"
 	_, rest, _ := strings.Cut(url, "://")
@@ -85,7 +85,7 @@ func (s *Server) endCalendarFeed(c *call) error {
 	return c.done(s.engine.Feed.Revoke(c.ctx(), c.caller.actor, p.ID))
 }
 
-// appointmentCalendarJSON is the address at which a calendar program reads one appointment.
+// appointmentCalendarJSON is the address from which a calendar program reads one appointment.
 type appointmentCalendarJSON struct {
 	URL    string `json:"url"`
 	Webcal string `json:"webcal"`

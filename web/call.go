@@ -29,9 +29,9 @@ type call struct {
 	caller caller
 	site   string         // the allowed origin (CORS) of another website that sent the request; else empty
 	client holds.ClientID // the client id, set by resolveClient; may be empty
-	denied error          // an invalid manage link; a repeat under its idempotency key still gets its answer
+	denied error          // an invalid manage link; a repeat under its idempotency key still gets the stored answer
 
-	once      *record.Once // the idempotency key of this request; nil after a use case took it
+	once      *record.Once // the idempotency key of this request; nil once a use case has taken it
 	committed struct {     // the answer that was stored with the last run of the write
 		status int
 		body   []byte
@@ -40,8 +40,7 @@ type call struct {
 	out    []byte // the body of that answer
 
 	warnings []string // unknown fields that an agent sent
-	// mistakes found in the body so far; if there are any, the request is refused, and ctx returns the context of a
-	// trial
+	// mistakes found in the body so far; if there are any, the request is refused, and ctx returns a trial context
 	wrong mistakes
 
 	bounded context.Context // derived from ctx; nil until first used
@@ -216,8 +215,8 @@ func isTraceparent(s string) bool {
 func (c *call) param(name string) string { return c.params.ByName(name) }
 
 // ctx returns the context of the request, which ends when the caller disconnects or the request reaches its route's
-// time limit. A write that has started always completes. If the body has a mistake, the context is that of a trial: the
-// handler can find more mistakes and changes nothing.
+// time limit. A write that has started always completes. If the body has a mistake, ctx returns a trial context: the
+// handler can find more mistakes but changes nothing.
 func (c *call) ctx() context.Context {
 	if c.bounded == nil {
 		c.bounded, c.release = context.WithTimeout(store.WithSpent(c.r.Context(), &c.spent), c.patience(c.route))
@@ -228,7 +227,7 @@ func (c *call) ctx() context.Context {
 	return c.bounded
 }
 
-// renew restarts the time limit of the request after the body was read, because the body has its own limit.
+// renew restarts the time limit of the request once the body has been read, because the body has its own limit.
 func (c *call) renew() {
 	if c.release != nil {
 		c.release()
@@ -420,7 +419,8 @@ func each[T, J any](list []T, convert func(*T) J) []J {
 	return converted
 }
 
-// rendered returns the status and the JSON of an answer, for a use case that commits the answer with its write.
+// rendered returns the status and the JSON of an answer, for a use case that commits the answer together with its
+// write.
 func rendered(status int, v any) (int, []byte) {
 	b, err := json.Marshal(v)
 	if err != nil {

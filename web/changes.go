@@ -26,7 +26,7 @@ func (b *changes[T]) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &b.sent)
 }
 
-// shapedAs returns the type whose fields the body can have.
+// shapedAs returns the type whose fields the body can contain.
 func (b *changes[T]) shapedAs() reflect.Type { return reflect.TypeFor[T]() }
 
 // apply sets the fields of to that the caller sent.

@@ -81,7 +81,7 @@ func (s *Server) putClinic(c *call, b *clinicBody) error {
 	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&changed)})
 }
 
-// set copies a value that was sent. A nil from means that it was not sent.
+// set copies *from to *to. A nil from means that the caller did not send the value.
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from

@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// The server compresses pages, documents, and JSON that has neither a secret nor a person in it.
+// The server compresses pages, documents, and JSON that contains neither secrets nor personal data.
 //
 // An eavesdropper sees the length of encrypted answers, and the length of a compressed answer shows which text is
-// repeated in it (CRIME, BREACH). Any visitor can write into a clinic's records by booking: with the name "Lena V",
-// for example, to see whether the reception's list grows by less than usual. So the server does not compress a list
-// of appointments, an answer with a key or a link, or any other answer that needs a credential. A page has a nonce,
+// repeated in it (CRIME, BREACH). Any visitor can write into a clinic's records by booking: for example, under the name
+// "Lena V", to see whether the reception's list grows by less than usual. So the server does not compress a list of
+// appointments, an answer with a key or a link, or any other answer that needs a credential. A page contains a nonce,
 // which differs in each answer, and repeats nothing from the request.
 
 // packers is a pool of gzip writers for reuse.
 type packers struct{ pool sync.Pool }
 
-// pack compresses body at a fast level, because a caller waits for it.
+// pack compresses body at a fast level, because a caller is waiting for it.
 func (p *packers) pack(body []byte) []byte {
 	z, _ := p.pool.Get().(*gzip.Writer)
 	if z == nil {
@@ -40,7 +40,7 @@ func (rt *route) compressible() bool {
 		rt.pattern != calendarPattern || rt.pattern == schedulePattern)
 }
 
-// compress replaces the answer by its compressed form if the route allows it, the caller accepts it and the answer is
+// compress replaces the answer with its compressed form if the route allows it, the caller accepts it and the answer is
 // long enough. If the route allows it, compress sets Vary even on an uncompressed answer. A compressed answer gets a
 // weak entity tag.
 func (c *call) compress() {
@@ -66,7 +66,7 @@ func isPicture(h http.Header) bool {
 	return len(kind) == 1 && (kind[0] == "image/png" || kind[0] == "image/webp")
 }
 
-// addVary adds the name of a request header to Vary, unless Vary has it already.
+// addVary adds the name of a request header to Vary, unless Vary already contains it.
 func addVary(h http.Header, name string) {
 	for _, line := range h["Vary"] {
 		for one := range strings.SplitSeq(line, ",") {

@@ -9,9 +9,9 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// crossSite contains the routes that a page of another website can call from a browser, if the setting corsOrigins has
-// the page's origin: reading, holding, booking, and requesting a session. All are open to anonymous visitors. Manage
-// links, sign-in, and everything that needs a key are not included. The keys are the names of routes, as in
+// crossSite contains the routes that a page of another website can call from a browser, if the setting corsOrigins
+// lists the page's origin: reading, holding, booking, and requesting a session. All are open to anonymous visitors.
+// Manage links, sign-in, and everything that needs a key are not included. The keys are the names of routes, as in
 // routeMetrics.
 var crossSite = map[string]bool{
 	"GET /v1/clinic":                                true,
@@ -44,8 +44,8 @@ var crossSite = map[string]bool{
 }
 
 // Header values of CORS (Fetch standard, section 3.3). Access-Control-Allow-Credentials is never sent, so a browser
-// neither sends cookies nor lets the page read an answer to a request that had some. Authorization is not among the
-// allowed headers, so a page cannot carry an API key.
+// neither sends cookies nor lets the page read the answer to a request that carried cookies. Authorization is not among
+// the allowed headers, so a page cannot send an API key.
 var (
 	corsHeaders = []string{
 		"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent",

@@ -259,7 +259,7 @@ func (w *kitWriter) page(style []byte) []byte {
 
 func esc(text string) string { return html.EscapeString(text) }
 
-// bdi isolates typed text, so that its writing direction does not affect the rest.
+// bdi isolates user-entered text, so that its writing direction does not affect the rest.
 func bdi(text string) string { return "<bdi>" + esc(text) + "</bdi>" }
 
 // byHandBody contains the bookings that the desk wrote on paper while the server was unreachable.
@@ -278,7 +278,7 @@ type byHandRowBody struct {
 type verdictJSON struct {
 	Outcome      string             `json:"outcome"`
 	Reason       string             `json:"reason,omitempty"`
-	Row          int                `json:"row,omitempty"` // number of the conflicting row above, from 1
+	Row          int                `json:"row,omitempty"` // number of the earlier row it conflicts with, from 1
 	Appointments []obstacleBodyJSON `json:"appointments,omitempty"`
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // keenListener accepts connections that close within vanishTime after their peer has vanished. While it drains, it
-// still accepts the connections in the backlog: for their clients these connections are open, and a client may have
-// sent its request.
+// still accepts the connections in the backlog: for their clients these connections are open, and a client may already
+// have sent its request.
 type keenListener struct {
 	net.Listener
 	draining atomic.Bool

@@ -20,7 +20,7 @@ import (
 )
 
 // problem is an RFC 9457 answer to a request that was refused or failed. It implements error, so a handler can return a
-// problem for which the engine has no error. Its detail states what to do. It contains no secret and no personal data.
+// problem directly if no engine error fits. Its detail states what to do. It contains no secret and no personal data.
 type problem struct {
 	Type              string         `json:"type"`
 	Title             string         `json:"title"`
@@ -33,7 +33,7 @@ type problem struct {
 	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own conflicting appointment
 	SlotStartDate     string         `json:"slotStartDate,omitempty"` // of that appointment
 	RetryAfterSeconds int            `json:"retryAfterSeconds,omitempty"`
-	OK                *bool          `json:"ok,omitempty"` // false, on routes whose success has ok: true
+	OK                *bool          `json:"ok,omitempty"` // false, on routes whose successful answers contain ok: true
 }
 
 type problemField struct {
@@ -43,19 +43,19 @@ type problemField struct {
 
 func (p problem) Error() string { return p.Code + ": " + p.Detail }
 
-// with returns the problem with another detail.
+// with returns the problem with a different detail.
 func (p problem) with(detail string) problem {
 	p.Detail = detail
 	return p
 }
 
-// titled returns the problem with another title.
+// titled returns the problem with a different title.
 func (p problem) titled(title string) problem {
 	p.Title = title
 	return p
 }
 
-// because returns the problem with a reason, which is a code for programs, and another detail.
+// because returns the problem with a reason, which is a code for programs, and a different detail.
 func (p problem) because(reason, detail string) problem {
 	p.Reason, p.Detail = reason, detail
 	return p
@@ -167,7 +167,7 @@ var (
 // notNow is the title of not_bookable problems that are not about a requested time.
 const notNow = "Not possible now"
 
-// sentinels maps the errors of the packages below to problems.
+// sentinels maps the errors of lower-level packages to problems.
 var sentinels = []struct {
 	err error
 	say problem

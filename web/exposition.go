@@ -16,8 +16,9 @@ type metric struct {
 }
 
 // exposition is an answer to Prometheus, in its text format 0.0.4
-// (https://prometheus.io/docs/instrumenting/exposition_formats/). This package does not use the library of Prometheus,
-// because it adds protobuf, a thirteenth of the program's size, for a format with one line per value.
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). This package does not use the Prometheus client
+// library: that library depends on protobuf, which would be a thirteenth of the program's size, for a format with one
+// line per value.
 type exposition struct {
 	lines map[*metric][]byte // of each metric, after its header; the format requires all lines of a metric together
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // FHIR R4. A Schedule is a type and a specialist who can be booked for it, and a Slot is a bookable time. With a key, a
-// caller can read, book and cancel appointments (Appointment). Slots are computed and not stored. The id of a slot is
+// caller can read, book and cancel appointments (Appointment). Slots are computed, not stored. The id of a slot is
 // derived from its contents, so it stays the same.
 
 var (
@@ -151,7 +151,7 @@ type offer struct {
 	p  *store.Specialist
 }
 
-// scheduleID returns the id of an offer in FHIR, whose ids cannot contain an underscore.
+// scheduleID returns the FHIR id of an offer. FHIR ids cannot contain an underscore.
 func scheduleID(typeID, specialistID string) string {
 	sum := sha256.Sum256([]byte(typeID + "\x00" + specialistID))
 	return hex.EncodeToString(sum[:10])
@@ -263,7 +263,7 @@ func (s *Server) readSchedule(c *call) error {
 	return c.sayFHIR(http.StatusOK, scheduleOf(c.base(), o, time.Now()).Summary(q.text("_summary")))
 }
 
-// searchSlots lists the free and held slots of some schedules over some days.
+// searchSlots lists the free and held slots of the requested schedules and days.
 func (s *Server) searchSlots(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"holdfast/web/fhir"
 )
 
-// readSlot returns the current state of one slot. A slot that was free can still be read after it is taken.
+// readSlot returns the current state of one slot. A slot that was free can still be read after it has been taken.
 func (s *Server) readSlot(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err

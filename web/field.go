@@ -7,7 +7,7 @@ import (
 	"holdfast/engine/record"
 )
 
-// fieldError returns a *record.ValidationError for one field, for mistakes that this package finds itself.
+// fieldError returns a *record.ValidationError for one field. It is for mistakes that this package finds itself.
 func fieldError(field, message string) error {
 	return &record.ValidationError{Fields: []record.FieldError{{Field: field, Message: message}}}
 }
@@ -27,7 +27,7 @@ func (m mistakes) err() error {
 	return &record.ValidationError{Fields: m}
 }
 
-// instant parses an RFC 3339 instant with any offset. An empty text is the zero time; if the instant is required, the
+// instant parses an RFC 3339 instant with any offset. An empty string is the zero time; if the instant is required, the
 // engine refuses the zero time.
 func (m *mistakes) instant(field, s string) time.Time {
 	if s == "" {
@@ -41,8 +41,8 @@ func (m *mistakes) instant(field, s string) time.Time {
 	return t.UTC()
 }
 
-// seconds converts a number of seconds to a duration: nil to 0, and a number below 1 to -1 s. It caps the number, so
-// that it cannot overflow, at a value above all limits of the engine.
+// seconds converts a number of seconds to a duration: nil to 0, and a number below 1 to -1 s. To prevent overflow, it
+// caps the number at a value above all limits of the engine.
 func seconds(n *int) time.Duration {
 	switch {
 	case n == nil:

@@ -73,7 +73,7 @@ func (m *mistakes) weekdays(field string, names []string) (days []store.Weekday)
 	return days
 }
 
-// clock parses a local time such as 09:00. An empty text is midnight.
+// clock parses a local time such as 09:00. An empty string means midnight.
 func (m *mistakes) clock(field, s string) store.TimeOfDay {
 	if s = strings.TrimSpace(s); s == "" {
 		return 0

@@ -185,5 +185,5 @@ func (g gauges) storage(to *exposition) {
 	}
 }
 
-// none is the default of Options.LastBackup and Options.LastCopy: there is no backup.
+// none is the default of Options.LastBackup and Options.LastCopy. It reports that there is no backup.
 func none() (time.Time, bool) { return time.Time{}, false }

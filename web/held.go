@@ -44,7 +44,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// minHoldShare is the number of seats of a day or week that one address can always hold, for two people of one
+// minHoldShare is the number of seats of a day or week that one address can always hold, enough for two people of one
 // household.
 const minHoldShare = 2
 
@@ -60,7 +60,7 @@ type holdLimit[K comparable] struct {
 
 type heldGroup struct {
 	ends   map[string]time.Time // by hold
-	looked time.Time            // time of the last check which holds are live
+	looked time.Time            // when the holds were last checked
 }
 
 func newHoldLimit[K comparable](end func(context.Context, string) (time.Time, bool)) *holdLimit[K] {
@@ -279,7 +279,7 @@ func (s *Server) mayHold(c *call) func(*holds.Span) bool {
 	}
 }
 
-// admitHold counts a hold of the public. If there are too many, it releases the hold and returns an error.
+// admitHold counts a public hold. If there are too many, it releases the hold and returns an error.
 func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil

@@ -20,7 +20,7 @@ type historyJSON struct {
 	Links     []linkJSON        `json:"links"`
 }
 
-// identityJSON is one spelling of a person's name and contact in appointments.
+// identityJSON is one spelling of a person's name and contact details, as found in appointments.
 type identityJSON struct {
 	Name      string `json:"name"`
 	Email     string `json:"email,omitempty"`

@@ -46,8 +46,8 @@ type createHoldBody struct {
 	SpecialistID      string `json:"specialistId"`
 	Place             string `json:"place"`
 	TTLSeconds        *int   `json:"ttlSeconds"`
-	Displace          bool   `json:"displace"`    // for the desk
-	IgnoreHours       bool   `json:"ignoreHours"` // for the desk
+	Displace          bool   `json:"displace"`    // desk only
+	IgnoreHours       bool   `json:"ignoreHours"` // desk only
 }
 
 func (s *Server) createHold(c *call, b *createHoldBody) error {

@@ -41,9 +41,9 @@ func (f *inFlight) leave(key string) {
 // atMostOnce runs do, unless the request's Idempotency-Key already has an answer: then it returns that answer. It
 // stores only successful answers, so a failed request can be repeated under its key.
 //
-// A use case that writes durably receives the record.Once and commits the answer with its write. If the request has no
-// durable write, as with a hold, atMostOnce stores the answer only in memory: after a restart of the server, a repeat
-// runs again.
+// A use case that writes durably receives the record.Once and commits the answer with its write. If the request makes
+// no durable write (a hold, for example), atMostOnce stores the answer only in memory: after a restart of the server, a
+// repeat runs again.
 //
 // If allOrNothing is set, atMostOnce first searches only its memory for an earlier answer and runs do. It searches the
 // database only if do fails, and returns the failure only if the database has no earlier answer either.
@@ -109,7 +109,7 @@ func (c *call) fingerprint(raw []byte) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// replay sets the stored answer as the answer of this request, if there is one, and reports whether there is.
+// replay sets the stored answer, if there is one, as the answer to this request. It reports whether there was one.
 func (c *call) replay(once *record.Once, recall func(context.Context,
 	*record.Once) (*store.IdempotencyRecord, error)) (bool, error) {
 	record, err := recall(c.ctx(), once)
@@ -121,8 +121,8 @@ func (c *call) replay(once *record.Once, recall func(context.Context,
 	return true, nil
 }
 
-// answering returns the record.Once of this request for a use case, which commits the answer with its write. It returns
-// nil if the request has no idempotency key. render must be pure.
+// answering returns this request's record.Once. The use case passes its result to it, so that the answer is committed
+// together with the write. It returns nil if the request has no idempotency key. render must be pure.
 func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	once := c.once
 	if once != nil {
@@ -145,8 +145,8 @@ func (c *call) leave(render func(result any) (int, []byte), result any) {
 	c.status, c.out = c.committed.status, c.committed.body
 }
 
-// answerChange calls do and answers with its result. do passes the record.Once to a use case, which commits the answer
-// with its write. say must be pure.
+// answerChange calls do and answers with its result. do passes the record.Once to a use case, so that the answer is
+// committed together with the write. say must be pure.
 func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.Once) (T, error)) error {
 	render := func(result any) (int, []byte) {
 		r := result.(T)
@@ -160,8 +160,8 @@ func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.
 	return nil
 }
 
-// committing returns a context with the record.Once of this request, for a use case that reads it from the context. The
-// use case commits the answer that render returns with its write.
+// committing returns a context with the record.Once of this request, for a use case that reads it from the context.
+// Together with its write, the use case commits the answer that render returns.
 func committing[T any](c *call, status int, render func(*T) any) context.Context {
 	return record.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {
 		r := result.(T)

@@ -214,7 +214,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest,
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
-	// The sentence for the caller, in the language of the clinic's agents, as find_slots returns it.
+	// The sentence for the caller is in the language of the clinic's agents, like the one that find_slots returns.
 	out := bookingOut{Status: string(booked.Outcome), Message: booked.Guidance.VoiceResponse,
 		OperationID: booked.OperationID}
 	if booked.Outcome != agent.Confirmed && booked.Outcome != agent.Queued {
@@ -241,7 +241,8 @@ type statusIn struct {
 	ManageToken string `json:"manageToken" jsonschema:"the manageToken that book or reschedule returned, copied exactly"`
 }
 
-// managed returns the appointment of a manageToken. A token that is no longer valid is refused like a patient's link.
+// managed returns the appointment of a manageToken. It refuses a token that is no longer valid, as it would an expired
+// link.
 func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment, error) {
 	a, err := t.engine.Booking.Managed(ctx, token)
 	switch {
@@ -253,7 +254,7 @@ func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment,
 	return a, nil
 }
 
-// errDeadToken is errDeadLink with a sentence that states which answer has the newest token.
+// errDeadToken is errDeadLink with a sentence that states which answer contains the newest token.
 var errDeadToken = errDeadLink.with(errDeadLink.Detail +
 	" The newest manageToken is in the answer of the last book or reschedule.")
 
@@ -317,7 +318,7 @@ func (t mcpTools) movedOut(a *store.Appointment) bookingOut {
 	return out
 }
 
-// onceMoved identifies a call of reschedule by its caller and its two tokens, which are stored only as a hash.
+// onceMoved identifies a call of reschedule by its caller and its two tokens, of which only a hash is stored.
 func (t mcpTools) onceMoved(in moveIn) *record.Once {
 	scope := sha256.Sum256([]byte("mcp reschedule\x00" + string(t.principal.Actor())))
 	key := sha256.Sum256([]byte(in.ManageToken + "\x00" + in.BookingToken))

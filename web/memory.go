@@ -12,14 +12,15 @@ import (
 	"holdfast/engine/timed"
 )
 
-// The server logs a warning if its memory exceeds these limits. A clinic needs a tenth of them.
+// The server logs a warning if its memory exceeds these limits. A typical clinic needs a tenth of that.
 const (
 	heapWarning     = 500 << 20
 	residentWarning = 1 << 30
 	memoryEvery     = 30 * time.Second
 )
 
-// memoryWarning warns once when a value exceeds its limit, and again only after the value was well below it.
+// memoryWarning warns once when a value exceeds its limit, and again only after the value has fallen at least a tenth
+// below it.
 type memoryWarning struct {
 	what  string
 	bound uint64
@@ -63,7 +64,7 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// residentBytes returns the memory of the process that is not swapped out; 0 if /proc does not provide it.
+// residentBytes returns the memory of the process that is not swapped out, or 0 if /proc does not provide it.
 func residentBytes() uint64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(b)
@@ -74,7 +75,7 @@ func residentBytes() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// processorTime returns the processor time of the process; false if /proc does not provide it.
+// processorTime returns the processor time that the process has used. It returns false if /proc does not provide it.
 func processorTime() (time.Duration, bool) {
 	b, err := os.ReadFile("/proc/self/stat")
 	// The program name, in brackets, can contain anything; the third field comes after it.
@@ -87,7 +88,8 @@ func processorTime() (time.Duration, bool) {
 	return time.Duration(user+system) * (time.Second / 100), true // in hundredths of a second on every Linux
 }
 
-// openFiles returns the number of open files of the process and their limit; false if /proc does not provide them.
+// openFiles returns the number of files that the process has open, and the limit. It returns false if /proc does not
+// provide them.
 func openFiles() (open, most int, ok bool) {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -98,7 +100,7 @@ func openFiles() (open, most int, ok bool) {
 		if rest, found := bytes.CutPrefix(line, []byte("Max open files")); found {
 			soft, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
 			most, err = strconv.Atoi(string(soft))
-			return len(list) - 1, most, err == nil // without the descriptor that read the list
+			return len(list) - 1, most, err == nil // minus the descriptor used to read the list
 		}
 	}
 	return 0, 0, false

@@ -12,9 +12,8 @@ import (
 )
 
 // metrics counts requests and their durations. Labels are route patterns, status classes and words from fixed lists; no
-// part of a label comes from a request. A route is listed from its first request on. The histograms of durations are
-// per kind of request and not per route, so a server with a hundred routes has a few hundred lines instead of
-// thousands.
+// part of a label comes from a request. A route is listed from its first request on. The duration histograms are per
+// kind of request and not per route, so a server with a hundred routes has a few hundred lines instead of thousands.
 type metrics struct {
 	version string
 	started time.Time

@@ -21,7 +21,7 @@ func (s *Server) bookedOnline(c *call) error {
 	return answerList(c, "appointments", list, err, deskAppointmentOf)
 }
 
-// newsRange reads the parameters since and limit. It replaces a since that is older than newsAge.
+// newsRange reads the parameters since and limit. If since is older than newsAge, newsRange raises it to that age.
 func newsRange(c *call) (since time.Time, limit int, err error) {
 	q := c.query()
 	since, limit = q.instant("since"), q.whole("limit", 1, 200, 50)
@@ -40,7 +40,7 @@ type onlineChangeJSON struct {
 	From        *gapJSON        `json:"from,omitempty"`
 }
 
-// gapJSON is the time that a move or a cancellation made free.
+// gapJSON is the time that a move or a cancellation freed.
 type gapJSON struct {
 	SpecialistID  string `json:"specialistId"`
 	SlotStartDate string `json:"slotStartDate"`

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/openid"
 )
 
-// openIDCookie is the name of the cookie that stores the state of a started sign-in with the identity provider. Its
-// value is encrypted, and it gives no access by itself.
+// openIDCookie is the name of the cookie that stores the state of a sign-in that has been started with the identity
+// provider. Its value is encrypted, and it gives no access by itself.
 const (
 	openIDCookie = "holdfast_openid"
 	openIDLife   = 10 * time.Minute
@@ -58,7 +58,7 @@ func openIDProblem(err error) error {
 }
 
 // finishOpenID is the redirect address of the identity provider. It redirects the browser to the sign-in page and to no
-// other address. After a failure, the query has one word that names the cause. An internal error is answered as a
+// other address. After a failure, the query contains one word that names the cause. An internal error is answered as a
 // problem.
 func (s *Server) finishOpenID(c *call) error {
 	if c.r.Method != http.MethodGet { // HEAD must not use up a sign-in
@@ -119,8 +119,8 @@ type openIDCodeBody struct {
 	Code string `json:"code"`
 }
 
-// codeOpenID is the second step of a sign-in: the provider has authenticated the user, and the user also needs a
-// one-time code of this server.
+// codeOpenID is the second step of a sign-in: the provider has authenticated the user, who must also enter a one-time
+// code for this server.
 func (s *Server) codeOpenID(c *call, b *openIDCodeBody) error {
 	c.once = nil
 	secret, staff, err := s.engine.Account.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie),

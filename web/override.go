@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// overrideJSON replaces the weekly hours of one local date: closed, or other hours.
+// overrideJSON replaces the weekly hours of one local date: the specialist is closed or has other hours.
 type overrideJSON struct {
 	ID           string       `json:"id"`
 	SpecialistID string       `json:"specialistId"`
@@ -26,7 +26,7 @@ func overrideOf(o *store.Override) overrideJSON {
 }
 
 // listOverrides lists the overrides of a specialist. For a colleague's overrides, a signed-in specialist gets the times
-// and not the reasons.
+// but not the reasons.
 func (s *Server) listOverrides(c *call) error {
 	overrides, err := s.engine.Clinic.Overrides(c.param("id"))
 	return answerList(c, "overrides", overrides, err, func(o *store.Override) overrideJSON {

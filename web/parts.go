@@ -25,7 +25,7 @@ import (
 // encodedLists caches the slots of the engine's lists as JSON. An entry exists as long as its list.
 type encodedLists struct{ all sync.Map } // weak.Pointer[booking.SlotList] to *encodedSlots
 
-// encodedSlots contains every slot of a list encoded without holds, one after the other.
+// encodedSlots contains all slots of a list, one after the other, encoded without holds.
 type encodedSlots struct {
 	slots []byte
 	ends  []int32 // the offset at which each slot ends
@@ -64,7 +64,7 @@ func (e *encodedSlots) part(first, end int) []byte {
 	return e.slots[from:e.ends[end-1]]
 }
 
-// slotParts returns the slots of an answer as JSON, in pieces to be sent in order. Each slot begins with a comma.
+// slotParts returns the slots of an answer as JSON, in pieces that are sent in order. Each slot begins with a comma.
 func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
 	encoded := s.encoded.of(answer.List)
 	answer.Each(func(first, end int) {
@@ -76,7 +76,7 @@ func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
 }
 
 // partsAnswers computes the tags of answers, and caches their compressed copies by tag. A tag identifies the content,
-// so a copy is never stale. Each process has other tags, because the seed is random.
+// so a copy is never stale. Each process computes different tags, because the seed is random.
 type partsAnswers struct {
 	seed   maphash.Seed
 	copies *timed.Map[string, []byte]
@@ -89,7 +89,8 @@ type partsAnswers struct {
 const (
 	// minZip is the minimum size of an answer that the server compresses, in bytes.
 	minZip = 1400
-	// A copy stays for at least copyTime. maxCopies is the size of each of the two halves of the cache, in bytes.
+	// A copy stays in the cache for at least copyTime. maxCopies is the size of each of the two halves of the cache, in
+	// bytes.
 	copyTime  = 5 * time.Minute
 	maxCopies = 4 << 20
 )

@@ -9,7 +9,7 @@ import (
 
 // Every request has a deadline, and its calls to the database and the live state inherit the deadline. So no caller
 // waits forever for a call that hangs, and waiting callers do not pile up. For a stream, the deadline applies only
-// while the stream is being opened.
+// while the server opens the stream.
 const (
 	usualPatience = 10 * time.Second
 	agentPatience = 30 * time.Second // calls to the upstream have shorter limits

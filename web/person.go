@@ -57,7 +57,7 @@ func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 }
 
 // alone refuses an email address or a phone number that several people share, unless Everybody is set: a caller who
-// means one of them must not erase the others.
+// wants to erase only one of them must not erase the others.
 func (s *Server) alone(c *call, b *erasePersonBody) error {
 	if b.Everybody || b.Email == "" && b.Phone == "" {
 		return nil
@@ -89,7 +89,7 @@ type erasedJSON struct {
 	MailFiles    int `json:"mailFiles"`
 }
 
-// remainsJSON lists the copies that the erasure did not change.
+// remainsJSON lists the copies of the data that the erasure did not change.
 type remainsJSON struct {
 	Copies    []copyJSON `json:"copies"`
 	MailFiles []string   `json:"mailFiles"`

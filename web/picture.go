@@ -7,7 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// maxPictureBody is the size limit of a body with a picture: the largest picture in base64 and the JSON around it.
+// maxPictureBody is the size limit of a body with a picture. It allows for the largest picture in base64 and the JSON
+// around it.
 const maxPictureBody = 256 << 10
 
 // picturePath returns the path of a specialist's picture, or "" if there is none. The path contains the digest of the

@@ -1,6 +1,6 @@
 package web
 
-// place reads the id of the place to which the caller restricts a listing; empty means all places.
+// place reads the id of the place to which the caller restricts a listing. An empty id means all places.
 func (s *Server) place(q *query) string {
 	id := q.id("place")
 	s.checkPlace(&q.mistakes, id)

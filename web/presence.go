@@ -19,7 +19,7 @@ import (
 // presenceJSON is the presence of one specialist.
 type presenceJSON struct {
 	SpecialistID    string `json:"specialistId"`
-	Name            string `json:"name,omitempty"` // in lists
+	Name            string `json:"name,omitempty"` // only in lists
 	Online          bool   `json:"online"`
 	Deactivated     bool   `json:"deactivated"`
 	LastHeartbeatAt string `json:"lastHeartbeatAt,omitempty"`
@@ -161,7 +161,7 @@ type sessionJSON struct {
 
 	AppointmentTypeID string `json:"appointmentTypeId,omitempty"`
 
-	// For specialists and the front desk only.
+	// only for specialists and the front desk
 	Reason   string              `json:"reason,omitempty"`
 	Patient  *sessionPatientJSON `json:"patient,omitempty"`
 	Declined []string            `json:"declined,omitempty"`
@@ -255,7 +255,7 @@ func (s *Server) listSessions(c *call) error {
 }
 
 // getSession returns a session to the client that requested it and to the specialists. hideOutcome determines whether
-// the answer has the outcome.
+// the answer contains the outcome.
 func (s *Server) getSession(c *call) error {
 	if err := c.resolveClient(""); err != nil {
 		return err

@@ -18,7 +18,7 @@ type query struct {
 	mistakes
 }
 
-// queryOf returns the parameters of a search whose parameters are in the body instead of the URL.
+// queryOf returns the parameters of a search that the caller sent in the body instead of the URL.
 func queryOf(values url.Values, limit *int) *query {
 	if limit != nil {
 		values.Set("limit", strconv.Itoa(*limit))
@@ -35,7 +35,7 @@ func (c *call) query() *query {
 	return q
 }
 
-// text reads a parameter that may appear at most once; empty if it is missing.
+// text reads a parameter that may appear at most once. It returns "" if the parameter is missing.
 func (q *query) text(name string) string {
 	given := q.values[name]
 	if len(given) == 0 {
@@ -63,7 +63,7 @@ func (q *query) several(name string, allowed []string) []string {
 	return list
 }
 
-// id reads an id that may be missing.
+// id reads an optional id.
 func (q *query) id(name string) string {
 	s := q.text(name)
 	if s != "" && !record.ValidID(s) {
@@ -72,7 +72,7 @@ func (q *query) id(name string) string {
 	return s
 }
 
-// date reads a local date; the zero Date if it is missing.
+// date reads a local date. It returns the zero Date if the parameter is missing.
 func (q *query) date(name string) store.Date {
 	s := q.text(name)
 	if s == "" {
@@ -90,8 +90,8 @@ func (m *mistakes) parseDate(field, s string) store.Date {
 	return d
 }
 
-// instant reads an RFC 3339 instant; the zero time if it is missing. It replaces spaces by +, because a + that the
-// caller did not encode is decoded to a space.
+// instant reads an RFC 3339 instant. It returns the zero time if the parameter is missing. It replaces spaces with +,
+// because a + that the caller did not encode is decoded to a space.
 func (q *query) instant(name string) time.Time {
 	s := strings.ReplaceAll(q.text(name), " ", "+")
 	t := q.mistakes.instant(name, s)
@@ -101,7 +101,7 @@ func (q *query) instant(name string) time.Time {
 	return t
 }
 
-// bound reads one end of a range: an instant, or a local date, which means its first instant in the zone.
+// bound reads one end of a range: an instant, or a local date, which stands for its first instant in the zone.
 func (q *query) bound(name string, zone *time.Location) time.Time {
 	if len(q.text(name)) > len(time.DateOnly) {
 		return q.instant(name)
@@ -113,7 +113,7 @@ func (q *query) bound(name string, zone *time.Location) time.Time {
 	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, zone).UTC()
 }
 
-// whole reads a number within bounds; fallback if it is missing.
+// whole reads a number within bounds. It returns fallback if the parameter is missing.
 func (q *query) whole(name string, low, high, fallback int) int {
 	s := q.text(name)
 	if s == "" {
@@ -127,7 +127,7 @@ func (q *query) whole(name string, low, high, fallback int) int {
 	return n
 }
 
-// flag reads true or false; false if it is missing.
+// flag reads true or false. It returns false if the parameter is missing.
 func (q *query) flag(name string) bool {
 	switch q.text(name) {
 	case "", "false":
@@ -139,7 +139,7 @@ func (q *query) flag(name string) bool {
 	return false
 }
 
-// client returns the client of a GET from its header or query; empty if it is missing.
+// client returns the client of a GET from its header or query. It returns "" if neither names one.
 func (q *query) client(c *call) holds.ClientID {
 	if err := c.resolveClient(q.text("clientId")); err != nil {
 		q.add("clientId", "differs from the header Holdfast-Client; send one of the two, or the same in both")

@@ -27,7 +27,7 @@ type operationJSON struct {
 	StartTime     string  `json:"startTime,omitempty"` // in clinic time, "11/23/2026 10:00 AM"
 	SlotStartDate string  `json:"slotStartDate,omitempty"`
 	AppointmentID string  `json:"appointmentId,omitempty"`
-	ChildName     *string `json:"childName,omitempty"` // for the front desk
+	ChildName     *string `json:"childName,omitempty"` // front desk only
 }
 
 func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) operationJSON {
@@ -52,7 +52,7 @@ func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) o
 	return j
 }
 
-// seesNames reports whether the caller may see the name of the person for whom an operation is.
+// seesNames reports whether the caller may see the name of the person whom an operation concerns.
 func (c *call) seesNames() bool { return c.caller.may(frontDesk) }
 
 // queueKinds returns the kinds of operations that a word selects, and false if the word is unknown. An empty word
@@ -106,7 +106,7 @@ func (s *Server) queueStatus(c *call) error {
 		Processing int             `json:"processing"`
 		Completed  int             `json:"completed"`
 		Failed     int             `json:"failed"`
-		Scheduled  int             `json:"scheduled"` // emails for later, such as reminders
+		Scheduled  int             `json:"scheduled"` // emails to be sent later, such as reminders
 		Operations []operationJSON `json:"operations"`
 	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed,
 		status.Scheduled, list})

@@ -35,7 +35,7 @@ type waitlistCountJSON struct {
 	Booked   int `json:"booked"`
 }
 
-// getReports is `GET /v1/reports?by=week&from=&to=`. Without dates, it counts the last 12 weeks or months.
+// getReports is `GET /v1/reports?by=week&from=&to=`. Without dates, it covers the last 12 weeks or months.
 func (s *Server) getReports(c *call) error {
 	q := c.query()
 	now := time.Now()

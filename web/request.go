@@ -22,8 +22,8 @@ type requestJSON struct {
 	CreatedAt         string `json:"createdAt"`
 	ExpiresAt         string `json:"expiresAt"`
 	Place             string `json:"place,omitempty"`
-	Approval          bool   `json:"approval,omitempty"` // the desk decides about the request
-	// WantedStartDate is the time that the patient asked for, if the desk proposed another one.
+	Approval          bool   `json:"approval,omitempty"` // the desk must approve the request
+	// WantedStartDate is the time that the patient asked for, if the desk has proposed another.
 	WantedStartDate string `json:"wantedStartDate,omitempty"`
 	// the patient confirms the request with the link in an email; if false, the desk confirms it
 	ByMail bool `json:"byMail"`
@@ -123,7 +123,7 @@ func (s *Server) getRequest(c *call) error {
 		intakeOf(&r.Intake)}})
 }
 
-// confirmRequestBody has the time that the caller saw. If the request has a different time now, nothing is booked.
+// confirmRequestBody contains the time that the caller saw. If the request now has a different time, nothing is booked.
 type confirmRequestBody struct {
 	SlotStartDate string `json:"slotStartDate"`
 }

@@ -22,7 +22,7 @@ type route struct {
 	handle  handle
 }
 
-// params are the parameters of a matched path.
+// params holds the parameters of a matched path.
 type params struct{ httprouter.Params }
 
 // newRouter returns a handler for all routes. Every GET route also answers HEAD. The router does not redirect, and
@@ -73,7 +73,7 @@ func treePath(pattern string) string { return strings.NewReplacer("{", ":", "}",
 // searchPattern has a fixed word where /v1/appointments/{id}/cancel has an id. The router's tree cannot contain both.
 const searchPattern = "/v1/appointments/search"
 
-// unmatched returns a handler for requests that match no route. Their paths are never logged.
+// unmatched returns a handler for requests that match no route. The paths of such requests are never logged.
 func (s *Server) unmatched(h handle) http.Handler {
 	rt := &route{pattern: "unmatched", access: anyone, handle: h}
 	counted := s.metrics.route(rt)

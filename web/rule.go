@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/record"
 )
 
-// ruleJSON has the statistics of the booking rule on this node since its start.
+// ruleJSON contains the statistics of the booking rule on this node since its start.
 type ruleJSON struct {
 	Calls       map[string]uint64 `json:"calls"` // by outcome: allowed, refused, approval, failed
 	LastFailure *ruleFailureJSON  `json:"lastFailure,omitempty"`
@@ -39,7 +39,7 @@ type ruleTestJSON struct {
 }
 
 // testRule calls the program of a booking rule with an invented booking, before the rule is saved. If the program
-// fails, the request itself still succeeds, and its answer has the cause.
+// fails, the request itself still succeeds, and its answer contains the cause.
 func (s *Server) testRule(c *call, b *clinic.BookingRule) error {
 	c.once = nil // every test is a new call
 	known := s.engine.Clinic.Settings().BookingRule

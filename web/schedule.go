@@ -2,8 +2,8 @@ package web
 
 import "net/http"
 
-// schedulePattern is a route that needs a credential. Its answer contains no secret and no patient, so compress may
-// compress it.
+// schedulePattern is a route that needs a credential. Its answer contains no secret and no patient data, so compress
+// may compress it.
 const schedulePattern = "/v1/schedule"
 
 // scheduleJSON is the data that the desk loads first: the specialists with their hours, and the appointment types.
@@ -21,7 +21,7 @@ type calendarJSON struct {
 	Blocks       []blockJSON    `json:"blocks"`
 }
 
-// getSchedule returns in one answer the data for which a board of thirty columns would need ninety requests. A
+// getSchedule returns in one answer what a board of thirty columns would otherwise need ninety requests for. A
 // signed-in specialist gets the times when a colleague is away, but not the reasons.
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()

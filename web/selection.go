@@ -74,7 +74,7 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 // secondsUntil returns the time until t, rounded to the nearest second.
 func secondsUntil(t time.Time) int { return int(time.Until(t).Round(time.Second).Seconds()) }
 
-// deselectSlot ends a selection and releases the lock that it took.
+// deselectSlot ends a selection and releases the lock that the selection took.
 func (s *Server) deselectSlot(c *call, b *selectBody) error {
 	r := b.request(c)
 	done, err := s.engine.Booking.Deselect(c.ctx(), r)
@@ -190,8 +190,8 @@ func hasTag(header []string, tag string) bool {
 	return false
 }
 
-// selected reads the slot that a polling client has selected: a local time of the day, or an instant. The time of day
-// is -1 if the client sent an instant or nothing.
+// selected reads the slot that a polling client has selected: a local time of day, or an instant. The time of day is -1
+// if the client sent an instant or nothing.
 func (q *query) selected() (store.TimeOfDay, time.Time) {
 	s := q.text("selected")
 	if t, err := store.ParseTimeOfDay(s); err == nil {

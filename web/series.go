@@ -111,7 +111,7 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	})
 }
 
-// changeSeries answers a change of a series with its appointments.
+// changeSeries answers a change to a series with its appointments.
 func (s *Server) changeSeries(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
 	return answerChange(c, status, func(list *[]store.Appointment) any {
 		said := each(*list, func(a *store.Appointment) appointmentJSON { return s.appointmentOf(c, a) })
@@ -147,7 +147,7 @@ type cancelSeriesBody struct {
 	clientBody
 	Reason   string `json:"reason"`
 	Notify   *bool  `json:"notify"`
-	Undoable bool   `json:"undoable"` // for staff
+	Undoable bool   `json:"undoable"` // staff only
 }
 
 func (s *Server) cancelSeries(c *call, b *cancelSeriesBody) error {
@@ -168,7 +168,7 @@ type moveSeriesBody struct {
 	Keep          []string `json:"keep"`
 	Displace      bool     `json:"displace"`
 	Notify        *bool    `json:"notify"`
-	Undoable      bool     `json:"undoable"` // for staff
+	Undoable      bool     `json:"undoable"` // staff only
 }
 
 func (s *Server) moveOf(c *call, b *moveSeriesBody) (group.SeriesMove, error) {
@@ -225,7 +225,7 @@ func (s *Server) undoSeries(c *call) error {
 	})
 }
 
-// conflictOf converts the conflicts of a series to an API problem.
+// conflictOf converts a series' conflicts to an API problem.
 func conflictOf(err *group.ConflictError) problem {
 	p := errSlotTaken.titled("Some times are not available").with(
 		"Nothing was changed. Replace or remove the times listed in errors, and send the request again.")

@@ -29,7 +29,7 @@ type Door struct {
 
 // Serve answers requests on l, and with TLS on the doors, and runs Run, until ctx ends. Then it drains: it accepts only
 // the clients that have already connected, notifies the streams and waits at most 2 s for them, answers every request
-// that was sent, and closes the connections. It returns nil if the end of ctx stopped it.
+// that has been sent, and closes the connections. It returns nil if it stopped because ctx ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error {
 	keen := []*keenListener{{Listener: l}}
 	open := new(openConns)

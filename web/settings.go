@@ -39,7 +39,7 @@ func (s *Server) saySettings(c *call, now clinic.Settings) error {
 	return nil
 }
 
-// contentTag returns an entity tag: prefix and a hash of the answer. All nodes compute the same tag.
+// contentTag returns an entity tag that consists of prefix and a hash of the answer. All nodes compute the same tag.
 func contentTag(prefix string, answer []byte) string {
 	sum := sha256.Sum256(answer)
 	return `"` + prefix + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
@@ -63,10 +63,10 @@ func ifMatch(c *call, now clinic.Settings) error {
 	return err
 }
 
-// maxSettings is the size limit of a body with settings, which fits the largest logo and the texts.
+// maxSettings is the size limit of a body with settings. It allows for the largest logo and the texts.
 const maxSettings = 512 << 10
 
-// putSettings replaces all settings. A field that the body does not have gets its default.
+// putSettings replaces all settings. A field that is missing from the body gets its default.
 func (s *Server) putSettings(c *call, b *clinic.Settings) error {
 	return s.editSettings(c, func(to *clinic.Settings) error {
 		*to = *b
@@ -74,8 +74,8 @@ func (s *Server) putSettings(c *call, b *clinic.Settings) error {
 	})
 }
 
-// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. It decodes the body twice. Settings is for the checks
-// of the body, which are the same as for putSettings. patch also contains the fields that are null.
+// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. It decodes the body twice. Settings is used for the
+// checks of the body, which are the same as for putSettings. patch also contains the fields that are null.
 type settingsPatch struct {
 	clinic.Settings
 	patch map[string]any
@@ -89,7 +89,7 @@ func (p *settingsPatch) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &p.patch)
 }
 
-// patchSettings changes only the fields that the body has. null sets a field to its default. A list in the body
+// patchSettings changes only the fields that the body contains. null sets a field to its default. A list in the body
 // replaces the whole list.
 func (s *Server) patchSettings(c *call, b *settingsPatch) error {
 	return s.editSettings(c, func(to *clinic.Settings) error {
@@ -109,7 +109,7 @@ func (s *Server) patchSettings(c *call, b *settingsPatch) error {
 	})
 }
 
-// mergePatch applies patch to target by RFC 7396 and returns the result. It may change target.
+// mergePatch applies patch to target as RFC 7396 specifies and returns the result. It may change target.
 func mergePatch(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// The first run. If a server starts without an owner, it prints a one-time link to the set-up page.
+// The first run. If a server starts without an owner, it prints a one-time link to the setup page.
 
 var errSetupDone = problem{
 	Status: 410, Code: "setup_done", Title: "Setup is done",
@@ -50,7 +50,7 @@ type setupBody struct {
 	} `json:"owner"`
 }
 
-// setup creates the first owner, changes the clinic's data, and signs the owner in.
+// setup creates the first owner, saves the clinic's data, and signs the owner in.
 func (s *Server) setup(c *call, b *setupBody) error {
 	c.once = nil
 	owner := account.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}

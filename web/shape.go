@@ -65,11 +65,11 @@ type walk struct {
 	b      []byte
 	i      int
 	values bool     // compare the values too
-	wrong  mistakes // errors of the values of the wrong form
+	wrong  mistakes // errors for the values of the wrong form
 	spans  [][2]int // the start and the end of each of these values
 }
 
-// misfit returns the first name in a document that its shape does not have. If values is set and all names fit, it
+// misfit returns the first name in a document that its shape does not contain. If values is set and all names fit, it
 // returns all values of the wrong form as a *formError. at is the offset of the first error.
 func misfit(raw []byte, expected *shape, values bool) (at int, err error) {
 	w := walk{b: raw}
@@ -103,8 +103,8 @@ func (w *walk) withoutWrong() []byte {
 	return append(rest, w.b[at:]...)
 }
 
-// Misfit checks a document by the rules of a body against a type. It returns the first error: its offset in bytes,
-// the field, like "specialists[0].name" or empty for the whole document, and a message, which is empty if everything
+// Misfit checks a document against a type by the rules for a body. It returns the first error: its offset in bytes, the
+// field, such as "specialists[0].name" or empty for the whole document, and a message, which is empty if everything
 // fits. The document must be JSON.
 func Misfit(document []byte, into reflect.Type) (at int, field, message string) {
 	at, err := misfit(document, shapeOf(into), true)
@@ -121,7 +121,7 @@ func (w *walk) space() {
 	}
 }
 
-// value reads one value. path is the path of the value, like "specialists[0].name".
+// value reads one value. path is the path of the value, such as "specialists[0].name".
 func (w *walk) value(s *shape, path string) error {
 	w.space()
 	switch {
@@ -268,7 +268,7 @@ func (w *walk) skip() {
 			w.i++
 		default:
 			w.i++
-			continue // the cases above handle the end of a number or a word
+			continue // the cases above handle whatever ends a number or a word
 		}
 		if depth == 0 && w.i > 0 && (w.b[w.i-1] == '"' || w.b[w.i-1] == '}' || w.b[w.i-1] == ']') {
 			return

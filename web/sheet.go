@@ -10,11 +10,12 @@ import (
 	"holdfast/store"
 )
 
-// sheetBody is a spreadsheet in the form of a CSV file.
+// sheetBody is a spreadsheet as a CSV file.
 type sheetBody struct {
 	clientBody
 	CSV string `json:"csv"`
-	// OnlyGood imports the valid rows and skips the others. If it is false, one invalid row refuses the whole file.
+	// OnlyGood imports the valid rows and skips the others. If it is false, a single invalid row makes the server
+	// refuse the whole file.
 	OnlyGood bool `json:"onlyGood"`
 }
 
@@ -32,7 +33,7 @@ type sheetJSON struct {
 	Columns []string       `json:"columns"`
 	Ignored []string       `json:"ignored"`
 	Rows    []sheetRowJSON `json:"rows"`
-	// RefusedCSV has the rows that cannot be imported, with their errors in the first column.
+	// RefusedCSV contains the rows that cannot be imported, with their errors in the first column.
 	RefusedCSV string `json:"refusedCsv,omitempty"`
 }
 

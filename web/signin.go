@@ -24,9 +24,9 @@ const (
 	deviceLife = 400 * 24 * time.Hour // the maximum age of a cookie in browsers
 )
 
-// secure reports whether the browser reaches this server by https. If the start options have an address, its scheme
+// secure reports whether the browser reaches this server by https. If the start options contain an address, its scheme
 // decides. Otherwise, requests to the https address in the settings are secure. For any other address, such as an http
-// address on the clinic's own network, the scheme of the request decides.
+// address on the clinic's local network, the scheme of the request decides.
 func (c *call) secure() bool {
 	said, source := c.engine.Clinic.BaseURL()
 	switch {
@@ -55,7 +55,7 @@ func (c *call) newCookie(name string) string {
 	return cookie.Value
 }
 
-// cookie is like newCookie, but also accepts a cookie that the browser got before the address was configured.
+// cookie is like newCookie, but also accepts a cookie that the browser received before the address was configured.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if _, source := c.engine.Clinic.BaseURL(); err != nil && source != clinic.URLFromStart {
@@ -162,7 +162,7 @@ func (s *Server) signIn(c *call, b *signInBody) error {
 	return c.json(http.StatusOK, meOf(&staff))
 }
 
-// signInProblem converts the error of a failed sign-in to a problem.
+// signInProblem converts the error from a failed sign-in to a problem.
 func signInProblem(err error) error {
 	var backoff *account.BackoffError
 	switch {
@@ -183,7 +183,7 @@ func signInProblem(err error) error {
 	return err
 }
 
-// welcome sends the browser the session secret, and a token that marks the browser as known to this account.
+// welcome sends the browser the session's secret, and a token that marks the browser as known to this account.
 func (s *Server) welcome(c *call, secret string, staff *account.Staff) {
 	c.setCookie(signInCookie, secret, account.SignInLife)
 	c.setCookie(deviceCookie, s.engine.Account.DeviceToken(staff.User.Email), deviceLife)
@@ -272,7 +272,7 @@ type totpBody struct {
 	Secret      string `json:"secret"`
 	Code        string `json:"code"` // from the new app
 	Password    string `json:"password"`
-	CurrentCode string `json:"currentCode"` // from the current app, if codes are on
+	CurrentCode string `json:"currentCode"` // from the current app, if one-time codes are on
 }
 
 func (s *Server) enableTOTP(c *call, b *totpBody) error {

@@ -57,7 +57,7 @@ type chosenSMSGatewayJSON struct {
 	From           string `json:"from"`
 	User           string `json:"user"`
 	SecretSet      bool   `json:"secretSet"`
-	SecretReadable bool   `json:"secretReadable"` // false: this server cannot decrypt it, and text messages wait
+	SecretReadable bool   `json:"secretReadable"` // false: it cannot be decrypted, and messages wait
 }
 
 func gatewayBodyOf(g *notice.Gateway) gatewayBodyJSON {

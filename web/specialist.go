@@ -183,7 +183,7 @@ func hoursOf(hours []store.WeeklyWindow) []hoursJSON {
 }
 
 // putWeeklyHours replaces the weekly hours. With ?dryRun=true, it changes nothing and returns the slots that the new
-// hours would give.
+// hours would produce.
 func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	q := c.query()
 	dryRun := q.flag("dryRun")
@@ -211,15 +211,15 @@ func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	return s.getWeeklyHours(c)
 }
 
-// dryRunSlotJSON is a slot that new weekly hours would give.
+// dryRunSlotJSON is a slot that new weekly hours would produce.
 type dryRunSlotJSON struct {
 	AppointmentTypeID string `json:"appointmentTypeId"`
 	Start             string `json:"start"`
 	End               string `json:"end"`
 }
 
-// dryRunHours returns the slots that the hours would give from one date to another, of one type or of all types of the
-// specialist.
+// dryRunHours returns the slots that the hours would produce from one date to another, for one type or for all types of
+// the specialist.
 func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) error {
 	id := c.param("id")
 	p, err := s.engine.Clinic.Specialist(id)

@@ -85,8 +85,8 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	return client, err
 }
 
-// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`. It sends all events about the
-// time of the specialists who offer one type.
+// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`. It sends all events that concern
+// the time of the specialists who offer one type.
 func (s *Server) holdStream(c *call) error {
 	q := c.query()
 	id := q.id("appointmentTypeId")
@@ -110,8 +110,8 @@ func (s *Server) holdStream(c *call) error {
 	return s.openStream(c, stream.Request{Topic: id, Client: client, Lease: lease})
 }
 
-// staffStream is `GET /v1/staff/stream`. It sends the events about the time of all specialists, and the changes of
-// appointments.
+// staffStream is `GET /v1/staff/stream`. It sends the events that concern the time of all specialists, and the changes
+// to appointments.
 func (s *Server) staffStream(c *call) error {
 	q := c.query()
 	lease := q.lease()
@@ -164,7 +164,7 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 }
 
 // guard returns the guard of a stream, which ends the stream when the caller's sign-in or API key ends. It returns nil
-// for a caller with neither.
+// for a caller that has neither.
 func (s *Server) guard(c *caller) *stream.Guard {
 	var name string
 	var stands func(context.Context) (time.Time, error)

@@ -108,14 +108,15 @@ func (s *Server) bootTypes() []bootTypeJSON {
 }
 
 // namesOf returns the names of an appointment's type and specialist, by id. A page needs them, because its embedded
-// data has only the types and specialists that can be booked now.
+// data contains only the types and specialists that can be booked now.
 func (s *Server) namesOf(a *store.Appointment) map[string]string {
 	now := s.engine.Clinic.Current()
 	who, _ := now.Who(a.SpecialistID)
 	return map[string]string{a.AppointmentTypeID: now.TypeName(a.AppointmentTypeID, a.Locale), a.SpecialistID: who}
 }
 
-// sumOf returns a checksum of a type's questions, so that a page can notice a change. It is empty without questions.
+// sumOf returns a checksum of a type's questions, so that a page can notice a change. The checksum is empty if there
+// are no questions.
 func sumOf(questions []store.Question) string {
 	if len(questions) == 0 {
 		return ""
@@ -126,7 +127,7 @@ func sumOf(questions []store.Question) string {
 	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
-// moreToSay reports whether the page needs more than names for the choice of a type: there are many types or
+// moreToSay reports whether the page needs more than names for the choice of a type: either there are many types or
 // specialists, or they have details such as groups, prices, places or pictures.
 func moreToSay(types []bootTypeJSON, people []specialistJSON) bool {
 	const many = 8 // above this number, the page offers a search

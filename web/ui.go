@@ -28,8 +28,8 @@ var pageFiles = map[string]struct{ file, script string }{
 	"/demo":   {"demo.html", "demo/page.js"},
 }
 
-// worker is the script that a page runs as a Worker to send heartbeats. The Content-Security-Policy of the script's own
-// answer applies to the worker, not that of the page.
+// worker is the script that a page runs as a Worker to send heartbeats. The Content-Security-Policy that applies to the
+// worker is that of the script's own answer, not that of the page.
 const worker = "lib/beat.js"
 
 var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}
@@ -42,7 +42,7 @@ const (
 	deskWorker = "/staff-worker.js"
 )
 
-// loose are the files that other sites and browsers request by a name without a hash.
+// loose contains the files that other sites and browsers request by a name without a hash.
 var loose = map[string]bool{"/embed.js": true, "/favicon.svg": true, deskWorker: true}
 
 // The routes of files in logs and metrics.
@@ -110,8 +110,8 @@ func (s *Server) asset(c *call, name, cache string) error {
 }
 
 // deskWorker sends the service worker. Its script contains the current path of the page's files, which differs in each
-// release. So the browser, which checks the script when the desk is opened, detects a new worker and replaces the old
-// one.
+// release. So the browser, which checks the script whenever the desk is opened, detects a new worker and replaces the
+// old one.
 func (s *Server) deskWorker(c *call) error {
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Security-Policy"] = []string{"text/javascript; charset=utf-8"},
@@ -121,7 +121,7 @@ func (s *Server) deskWorker(c *call) error {
 	return nil
 }
 
-// document sends a page: its file, with the placeholders replaced by values of the server.
+// document sends a page: its file, with the placeholders replaced by values from the server.
 func (s *Server) document(c *call, name, file string) error {
 	settings := s.engine.Clinic.Settings()
 	ancestors := "'none'"
@@ -164,8 +164,8 @@ func (s *Server) document(c *call, name, file string) error {
 	return nil
 }
 
-// signedIn returns the user of the request's cookie. It returns nil if there is no valid cookie or if the database does
-// not answer. The page then requests the user itself and shows the reason.
+// signedIn returns the user to whom the request's cookie belongs. It returns nil if there is no valid cookie or if the
+// database does not answer. The page then requests the user itself and shows the reason.
 func (s *Server) signedIn(c *call) *meJSON {
 	secret := c.cookie(signInCookie)
 	if secret == "" {
@@ -179,7 +179,7 @@ func (s *Server) signedIn(c *call) *meJSON {
 	return &me
 }
 
-// language returns the tag of a page's language: the language in the query, else the browser's preference, else the
+// language returns the language tag of a page: the language in the query, else the browser's preference, else the
 // clinic's language.
 func (s *Server) language(r *http.Request) string {
 	asked := []string{r.URL.Query().Get("lang")}
@@ -211,7 +211,7 @@ type bootJSON struct {
 	Me *meJSON `json:"me,omitempty"`
 	// an SMS gateway is configured, so patients can agree to text messages
 	SMS bool `json:"sms,omitempty"`
-	// a mail server is configured; otherwise pages do not announce emails
+	// a mail server is configured; otherwise pages do not mention emails
 	Mail        bool            `json:"mail"`
 	Demo        bool            `json:"demo"`
 	DemoCluster bool            `json:"demoCluster,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// wantsPage reports whether a browser requests a page: the request accepts text/html. Programs and the pages' own
-// requests do not.
+// wantsPage reports whether a browser is requesting a page: the request accepts text/html. Requests by programs and by
+// the pages themselves do not.
 func wantsPage(r *http.Request) bool {
 	return safe(r.Method) && strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html")
 }
@@ -38,7 +38,7 @@ func (s *Server) notSetUp(c *call) bool {
 	return err == nil && needsSetup
 }
 
-// setupPage sends a page that states that patients cannot book yet, with a link to the manual's page on installation.
+// setupPage sends a page stating that patients cannot book yet, with a link to the manual's page on installation.
 func (s *Server) setupPage(c *call) error {
 	words := s.engine.Clinic.Words().Find(s.language(c.r))
 	s.plainPage(c, http.StatusOK, "notsetup", "/docs/install", words.Text("notsetup.button"))

@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/occupancy"
 )
 
-// The state of the practice-management system for the desk: the age of its openings, and the times that it refused.
+// The state of the practice-management system for the desk: the age of its openings, and the times that it has refused.
 
 type upstreamStatusJSON struct {
 	Configured bool          `json:"configured"`

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// visitSlots returns the times in which several people can have appointments one after the other. with=child,child
-// names the types of the people after the first; people=3 means three appointments of the path's type.
+// visitSlots returns the times when several people can have appointments one after the other. with=child,child names
+// the types of the people after the first; people=3 means three appointments of the path's type.
 func (s *Server) visitSlots(c *call, q *query) error {
 	r := group.SlotsRequest{
 		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"),
@@ -81,7 +81,7 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
 }
 
-// visitorBody is one person of a visit. The contact of all people is in createVisitBody.
+// visitorBody is one person of a visit. The contact details of all people are in createVisitBody.
 type visitorBody struct {
 	AppointmentTypeID string            `json:"appointmentTypeId"`
 	Name              string            `json:"name"`
@@ -134,8 +134,8 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	})
 }
 
-// changeVisit answers a change of a visit with its appointments. The holder of a manage link gets only the details of
-// the link's own patient: since the booking, the desk may have entered separate contacts for the others.
+// changeVisit answers a change to a visit with its appointments. The holder of a manage link gets only the details of
+// the link's own patient: since the booking, the desk may have entered separate contact details for the others.
 func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
 	return answerChange(c, status, func(list *[]store.Appointment) any {
 		said := each(*list, func(a *store.Appointment) any {
@@ -161,7 +161,7 @@ func (s *Server) getVisit(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"visitId": list[0].VisitID, "appointments": c.reached(list)})
 }
 
-// visitorJSON is one person of a visit, for the holder of a manage link who is also the contact of that person.
+// visitorJSON is one person of a visit, for the holder of a manage link who is also that person's contact.
 type visitorJSON struct {
 	Name              string `json:"name"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -169,8 +169,8 @@ type visitorJSON struct {
 	SlotEndDate       string `json:"slotEndDate"`
 }
 
-// visitors lists the people of an appointment's visit whose appointments are confirmed and who have the same contact as
-// the appointment's patient. The list is empty if the appointment is not part of a visit.
+// visitors lists the people in an appointment's visit whose appointments are confirmed and who have the same contact
+// details as the appointment's patient. The list is empty if the appointment is not part of a visit.
 func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) {
 	if a.VisitID == "" {
 		return nil, nil
@@ -194,7 +194,7 @@ func sameContact(a, b *store.Patient) bool {
 	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
 }
 
-// which prepares a change of a series or a visit: it identifies the appointment in the path, its version and the
+// which prepares a change to a series or a visit: it identifies the appointment in the path, its version and the
 // caller.
 func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error) {
 	id, version, err := s.change(c)
@@ -202,7 +202,7 @@ func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error
 		Silent: c.inSilence(notify), Undoable: undoable}, err
 }
 
-// cancelVisit cancels all appointments of a visit. A patient can do so with any of their manage links, up to the
+// cancelVisit cancels all appointments of a visit. A patient can do so with any of the visit's manage links, up to the
 // clinic's change cut-off.
 func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	which, err := s.which(c, b.Notify, b.Undoable)

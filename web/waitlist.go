@@ -45,7 +45,7 @@ func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
 type waitingJSON struct {
 	ID                string      `json:"id"`
 	AppointmentTypeID string      `json:"appointmentTypeId"`
-	AppointmentID     string      `json:"appointmentId,omitempty"` // the appointment for which an earlier time is wanted
+	AppointmentID     string      `json:"appointmentId,omitempty"` // the appointment to be moved to an earlier time
 	Status            string      `json:"status"`
 	SpecialistIDs     []string    `json:"specialistIds"`
 	Weekdays          []string    `json:"weekdays"`
@@ -59,7 +59,7 @@ type waitingJSON struct {
 	Offers            []offerJSON `json:"offers"`
 }
 
-// offerJSON is a time that was offered to an entry.
+// offerJSON is a time that has been offered to an entry.
 type offerJSON struct {
 	ID            string `json:"id"`
 	SpecialistID  string `json:"specialistId"`
@@ -225,7 +225,7 @@ func (s *Server) getWaiting(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"waiting": waitedOf(s.engine.Clinic.Current(), &x), "offerId": offerID})
 }
 
-// changeWaiting answers a change of an entry with the entry.
+// changeWaiting answers a change to an entry with the entry.
 func (s *Server) changeWaiting(c *call,
 	change func(context.Context, string, record.Actor, *record.Once) (store.WaitlistEntry, error)) error {
 	x, _, err := s.waited(c)
@@ -267,7 +267,7 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 	})
 }
 
-// errNothingOffered: there is no offer to accept or decline.
+// errNothingOffered means that there is no offer to accept or decline.
 var errNothingOffered = errNotBookable.titled(notNow).because("not_offered",
 	"Nothing is offered at the moment. A mail comes when a time becomes free.")
 
@@ -314,7 +314,7 @@ func (s *Server) waitingLink(c *call, token string) error {
 	return err
 }
 
-// endedProblem converts the end of an offer or an entry to a problem.
+// endedProblem converts the error for an offer or an entry that has ended to a problem.
 func endedProblem(e *waitlist.EndedError) problem {
 	p := errHoldExpired.titled("The offer has ended")
 	switch e.As {

@@ -4,18 +4,18 @@
 //
 // routes, below, lists every route: method, pattern, required access, handler. serve (call.go) handles one request. It
 // first checks the limits and the credentials, and then calls the handler, which returns an error or sets the answer of
-// its call. One table (error.go) maps every error to a status, a code and a sentence. So a handler decodes the body,
-// calls the engine, and answers.
+// its call. One table (error.go) maps every error to a status, a code and a sentence. So a handler only decodes the
+// body, calls the engine, and answers.
 //
 // # Wire format
 //
 // JSON in UTF-8, camelCase. Unknown and duplicate fields are refused. Instants are accepted with any offset and
-// returned in UTC with whole seconds, the expiry of a hold with milliseconds. Refusals are RFC 9457 problems.
+// returned in UTC with whole seconds; the expiry of a hold has milliseconds. Refusals are RFC 9457 problems.
 // docs/api/openapi.yaml is the full description; docs/errors.md has a section for every code.
 //
 // # What is never logged
 //
-// Logs, metrics and problems contain no client ids, keys, tokens or text that a user entered. A log line has the
+// Logs, metrics and problems contain no client ids, keys, tokens or text that a user entered. A log line contains the
 // pattern of the route, not the path. The JSON types of public answers have no patient fields.
 package web
 
@@ -57,8 +57,8 @@ type Options struct {
 	StorageMode func() string
 	// LastBackup returns when the last backup was made, and false if there is none. Default: there is none.
 	LastBackup func() (time.Time, bool)
-	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete: the zero
-	// time if the backup is empty, and false if there is no incremental backup. Default: there is none.
+	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete. It returns
+	// the zero time if the backup is empty, and false if there is no incremental backup. Default: there is none.
 	LastCopy func() (time.Time, bool)
 	// Certificates returns the state of the certificate of each domain. Default: none.
 	Certificates func() []certificate.Status
@@ -403,7 +403,7 @@ func (s *Server) Local() http.Handler {
 	})
 }
 
-// localKey is the context key that marks a request to the handler of Local.
+// localKey is the context key that marks requests to Local's handler.
 type localKey struct{}
 
 // Run does the background work until ctx ends, and returns when all background work has stopped.

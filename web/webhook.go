@@ -18,7 +18,7 @@ type hookTestJSON struct {
 }
 
 // testHook sends one message to a webhook. If the receiver refuses the message, the request itself still succeeds, and
-// its answer has the reason.
+// its answer contains the reason.
 func (s *Server) testHook(c *call, b *hookTestBody) error {
 	c.once = nil // every test sends a new message
 	id, detail, err := s.engine.Message.TestHook(c.ctx(), b.ID)
@@ -55,7 +55,7 @@ func (s *Server) listHookDeliveries(c *call) error {
 	}
 	deliveries := each(list, func(d *message.HookDelivery) hookDeliveryJSON {
 		j := hookDeliveryJSON{operationOf(&d.QueuedOperation, s.engine.Clinic.Zone(), false), d.Event, d.Body, nil}
-		if d.LastError != "" { // or the reason why no message had to be sent
+		if d.LastError != "" { // or the reason why no message needed to be sent
 			j.LastError = &d.LastError
 		}
 		if a := d.Last; a != nil {
