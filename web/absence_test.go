@@ -3,7 +3,7 @@ package web_test
 import "testing"
 
 // TestAbsenceProposesTimes: the desk plans an absence and records it. The manage link shows the proposed time, and the
-// patient accepts or declines it with the link. The desk's list shows the outcome for each appointment.
+// patient uses the link to accept or decline it. The desk's list shows the outcome for each appointment.
 func TestAbsenceProposesTimes(t *testing.T) {
 	h := newHouse(t)
 	var ids []string

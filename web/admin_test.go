@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// These tests check the clinic's settings: what an admin can change, and what the public sees of them.
+// These tests check the clinic's settings: what an admin can change, and which of them the public sees.
 
 func TestClinicNeedsAdmin(t *testing.T) {
 	h := newHouse(t)
@@ -27,7 +27,7 @@ func TestClinicNeedsAdmin(t *testing.T) {
 			body = c.body
 		}
 		h.do(c.method, c.path, body).problem(401, "unauthorized")
-		// A caller without permission does not get the errors of the body either.
+		// A caller without permission does not learn the errors in the body either.
 		h.do(c.method, c.path, "{").problem(401, "unauthorized")
 	}
 }
@@ -249,8 +249,8 @@ func TestExportRoundTripsImport(t *testing.T) {
 	}
 }
 
-// TestImportKeepsWebhooksAndRule: a clinic file never contains webhooks and the booking rule, so the import of a clinic's
-// own export keeps those that the clinic has.
+// TestImportKeepsWebhooksAndRule: a clinic file never contains webhooks or the booking rule, so importing a clinic's
+// own export keeps the clinic's current ones.
 func TestImportKeepsWebhooksAndRule(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": "https://crm.example.org/"}},
@@ -300,7 +300,8 @@ func TestErasePerson(t *testing.T) {
 	}
 }
 
-// TestListsSurviveDeletion: a list of types or specialists that is read while the last entry is deleted is answered.
+// TestListsSurviveDeletion: if a list of types or specialists is read while the last entry is deleted, the request
+// still gets an answer.
 func TestListsSurviveDeletion(t *testing.T) {
 	h := newHouse(t)
 	done := make(chan struct{})
@@ -327,7 +328,7 @@ func TestListsSurviveDeletion(t *testing.T) {
 	reads.Wait()
 }
 
-// TestSearchesSurviveDeletion: a search over several types or specialists is answered, even if one of them is deleted
+// TestSearchesSurviveDeletion: a search over several types or specialists gets an answer even if one of them is deleted
 // during the search.
 func TestSearchesSurviveDeletion(t *testing.T) {
 	h := newHouse(t)

@@ -57,7 +57,7 @@ func (n *nodeOf) ask(method, path, body, after string) *httptest.ResponseRecorde
 	return w
 }
 
-// book books the check-up at noon.
+// book books a check-up at noon.
 func (n *nodeOf) book() *httptest.ResponseRecorder {
 	return n.ask("POST", "/v1/appointment-types/checkup/book", fmt.Sprintf(
 		`{"clientId":"a-client-of-the-test-1","slotStartDate":%q,"specialistId":"ada","patient":{"name":"Jo Doe","phone":"030 1234567"}}`, n.start.Format(time.RFC3339)), "")
@@ -78,7 +78,7 @@ func (n *nodeOf) lists(w *httptest.ResponseRecorder) bool {
 	return strings.Contains(w.Body.String(), `"start":"`+n.start.Format(time.RFC3339)+`"`)
 }
 
-// TestHoldfastAfterWaitsForChange: if a node has not applied the caller's change when the request arrives, it waits for
+// TestHoldfastAfterWaitsForChange: if a node has not applied the caller's change when a request arrives, it waits for
 // the change. So it no longer lists the time that the caller has booked.
 func TestHoldfastAfterWaitsForChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

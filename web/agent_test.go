@@ -76,7 +76,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	return h, fake
 }
 
-// identified identifies an agent's caller and returns the body of a booking with patient and token.
+// identified identifies an agent's caller and returns the body of a booking with the patient and the token.
 func (h *house) identified(key header, call string) map[string]any {
 	h.t.Helper()
 	r := h.do("POST", "/v1/agent/patients", map[string]any{
@@ -204,7 +204,7 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 	}
 }
 
-// TestAgentAnswersWithoutDebug: without --debug-replies there is no _debug, but error_type is at top level.
+// TestAgentAnswersWithoutDebug: without --debug-replies there is no _debug, and error_type is at the top level.
 func TestAgentAnswersWithoutDebug(t *testing.T) {
 	h, _ := newPractice(t)
 	key := h.key("agent")
@@ -269,8 +269,8 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterFailedMove: the practice-management system has a booking, and a later move of the booking fails. A
-// repeat of the booking does not report a failure.
+// TestRepeatAfterFailedMove: the practice-management system has a booking, and a later move of the booking fails.
+// Repeating the booking request does not report a failure.
 func TestRepeatAfterFailedMove(t *testing.T) {
 	h, fake := newPractice(t)
 	key := h.key("agent")
@@ -373,7 +373,7 @@ func TestQueueOnTheWire(t *testing.T) {
 }
 
 // TestAgentsWithoutPracticeSystem: a server without a practice-management system serves agents from its own calendar,
-// and the queue's status shows that.
+// and the status of the queue shows this.
 func TestAgentsWithoutPracticeSystem(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// These tests check booking, and every change of an appointment.
+// These tests check booking, and every kind of change to an appointment.
 
 func TestBookingAnswerOmitsPatient(t *testing.T) {
 	h := newHouseAt(t, "https://book.example.org")
@@ -41,18 +41,18 @@ func TestCallersBookAndRefuseAlike(t *testing.T) {
 	held := h.hold(4, "checkup", h.at(60), map[string]any{"specialistId": "ada"}).want(201).text("holdId")
 	h.book(5, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).problem(409, "slot_held")
 	h.book(5, "checkup", map[string]any{"holdId": held}).problem(403, "not_owner")
-	// An expired or released hold still books if the time is free.
+	// An expired or released hold can still be booked if the time is free.
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": held, "clientId": client(4)}).want(200)
 	h.book(4, "checkup", map[string]any{"holdId": held}).want(201)
 	// A hold that never existed, in a request without a time and in one with a time.
 	h.book(6, "checkup", map[string]any{"holdId": "never"}).problem(410, "hold_expired")
 	h.book(6, "checkup", map[string]any{"holdId": "never", "slotStartDate": h.at(120)}).want(201)
-	// A hold for a different time than the one in the request.
+	// A hold for a time other than the one in the request.
 	other := h.hold(7, "checkup", h.at(180)).want(201).text("holdId")
 	h.book(7, "checkup", map[string]any{"holdId": other, "slotStartDate": h.at(210)}).problem(422,
 		"validation_failed").field("slotStartDate")
 	h.book(7, "surgery", map[string]any{"holdId": other}).problem(422, "validation_failed").field("holdId")
-	// A group session has three seats with each specialist, and one more is refused.
+	// A group session has three seats with each specialist. One more booking is refused.
 	for n := range 3 {
 		r := h.book(20+n, "class", map[string]any{"slotStartDate": h.at(600), "specialistId": "ada"}).want(201)
 		if got := r.get("appointment", "seat"); got != float64(n) {
@@ -169,7 +169,7 @@ func TestManageLinkOpensOneAppointment(t *testing.T) {
 	for _, forged := range []string{"x", token[:len(token)-1], token + "A", strings.ToUpper(token), "\t" + token[1:]} {
 		h.do("GET", "/v1/appointments/managed", nil, header{"Holdfast-Manage": forged}).problem(401, "unauthorized")
 	}
-	// The token is accepted in the query of a calendar and in no other query.
+	// The token is accepted in the query for a calendar and in no other query.
 	h.do("GET", "/v1/appointments/managed/ics?token="+token, nil).want(200)
 	h.do("GET", "/v1/appointments/managed?token="+token, nil).problem(401, "unauthorized")
 	// Reading changes nothing.
@@ -192,7 +192,7 @@ func TestScopes(t *testing.T) {
 		h.do("DELETE", "/v1/api-keys/"+key.text("apiKey", "id"), nil, asAdmin).want(200)
 		h.do("GET", "/v1/clinic", nil, bearer).problem(401, "unauthorized")
 	}
-	// Another scheme is for a proxy, and the server ignores it.
+	// Other schemes are meant for a proxy, and the server ignores them.
 	h.do("GET", "/v1/clinic", nil, header{"Authorization": "Basic eDp5"}).want(200)
 }
 
@@ -225,13 +225,13 @@ func TestRescheduleRotatesLink(t *testing.T) {
 	if got := h.do("GET", path, nil, link).want(200).text("appointment", "slotStartDate"); got != h.at(0) {
 		t.Errorf("a refused move moved the appointment to %s", got)
 	}
-	// A move to a time that overlaps the appointment's own time.
+	// Move it to a time that overlaps the appointment's current time.
 	moved := h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(30)}, link).want(200)
 	if moved.text("appointment", "slotStartDate") != h.at(30) || moved.text("appointment", "specialistId") != "ada" {
 		t.Errorf("got %s", moved.raw)
 	}
 	h.do("GET", path, nil, link).problem(401, "unauthorized")
-	// A move to another specialist, with the client's own hold.
+	// Move it to another specialist, with the client's own hold.
 	hold := h.hold(1, "surgery", h.at(600), map[string]any{"specialistId": "bea"}).want(201).text("holdId")
 	moved = h.do("POST", path+"/reschedule", map[string]any{"holdId": hold, "clientId": client(1)},
 		moved.managing()).want(200)
@@ -301,8 +301,8 @@ func TestDeskOverbooksWithReason(t *testing.T) {
 		asAdmin).want(201)
 }
 
-// TestDeskBooksOverHold: the desk may book over a visitor's hold, and the visitor is notified. If any specialist is
-// acceptable, no hold is displaced as long as another specialist is free.
+// TestDeskBooksOverHold: the desk may book over a visitor's hold, and the visitor is notified. If the desk accepts any
+// specialist, no hold is displaced while another specialist is free.
 func TestDeskBooksOverHold(t *testing.T) {
 	h := newHouse(t)
 	book := func(minutes int, change map[string]any) *reply {

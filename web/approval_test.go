@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestProposedTimeOnTheWire: the desk proposes another time for a request. The link of the request shows both times and
-// books the proposed time. If the page showed another time, the link books nothing.
+// TestProposedTimeOnTheWire: the desk proposes another time for a request. The link to the request shows both times and
+// books the proposed one. If the page showed a different time, the link books nothing.
 func TestProposedTimeOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true}, asAdmin).want(200)
@@ -40,8 +40,8 @@ func TestProposedTimeOnTheWire(t *testing.T) {
 	h.do("POST", propose, map[string]any{"slotStartDate": h.at(120)}, asAdmin).problem(404, "not_found")
 }
 
-// TestApprovalRequestOnTheWire: the link of a request that needs the desk's approval shows and declines the request,
-// but does not confirm it. Agents create requests like any visitor.
+// TestApprovalRequestOnTheWire: the link to a request that needs the desk's approval can show and decline the request,
+// but not confirm it. Agents create requests like any visitor.
 func TestApprovalRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true,
@@ -64,7 +64,7 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	if booked.text("appointment", "videoLink") != "https://video.example.org/"+id {
 		t.Errorf("approved: %s", booked.raw)
 	}
-	// A different time needs a new approval: the link cannot move the appointment, the desk can.
+	// A different time needs a new approval: the link cannot move the appointment, but the desk can.
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, link).problem(403,
 		"forbidden")
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, asAdmin).want(200)

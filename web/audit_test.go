@@ -58,7 +58,7 @@ func TestAuditFindsWhoChangedAppointment(t *testing.T) {
 	h.do("POST", "/v1/audit/search", map[string]any{"cursor": "x"}, asAdmin).want(422)
 }
 
-// TestErasureRemovesReasonFromAuditSearch: after an erasure, the log has no words about the person, and their
+// TestErasureRemovesReasonFromAuditSearch: after an erasure, the log contains no text about the person, and their
 // appointments do not lead to other people.
 func TestErasureRemovesReasonFromAuditSearch(t *testing.T) {
 	h := newHouse(t)

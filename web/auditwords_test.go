@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/words"
 )
 
-// TestAuditLogDescribesEveryAction: an action without a text would appear in the console by its bare name.
+// TestAuditLogDescribesEveryAction: an action without a text would appear in the console under its internal name.
 func TestAuditLogDescribesEveryAction(t *testing.T) {
 	for _, language := range words.Tags() {
 		b, err := os.ReadFile("../engine/words/" + language + "/pages/owner.json")

@@ -25,8 +25,8 @@ import (
 	"holdfast/web"
 )
 
-// The figures of package web are ratios: each benchmark of a route alternates with a handler that only reads the body
-// and sends the same number of bytes, over the same kind of connection and client.
+// The benchmarks of package web report ratios: each benchmark of a route alternates with a handler that only reads the
+// body and sends the same number of bytes, over the same kind of connection and client.
 //
 //	go test ./web -run '^$' -bench HTTP -benchtime 1x
 
@@ -51,8 +51,8 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 	return benchHouseWith(b, specialists, db, func(*engine.Options) {})
 }
 
-// benchHouseWith is benchHouseOn with more options of the engine, and settings. If the options have a queue, the engine
-// delivers it.
+// benchHouseWith is benchHouseOn with additional engine options and settings. If the options contain a queue, the
+// engine delivers it.
 func benchHouseWith(b *testing.B, specialists int, db store.Store, more func(*engine.Options),
 	settings ...func(*clinic.Settings)) *httptest.Server {
 	b.Helper()
@@ -122,8 +122,8 @@ type asked struct {
 	want    int
 }
 
-// versus sends requests to ours and to a peer in alternating rounds of each requests over 32 persistent connections,
-// so that other load on the machine affects both. It reports both rates and their ratio.
+// versus sends requests to ours and to peer in alternating rounds of each requests over 32 persistent connections, so
+// that other load on the machine affects both. It reports both rates and their ratio.
 func versus(b *testing.B, ours, peer asked, each int64) {
 	b.Helper()
 	versusOver(b, 32, ours, peer, each)
@@ -149,7 +149,7 @@ func versusOver(b *testing.B, callers int, ours, peer asked, each int64) {
 	}
 }
 
-// hammer sends count requests, starting with number first, and returns the time until all were answered.
+// hammer sends count requests, starting with number first, and returns the time until all have been answered.
 func hammer(b *testing.B, client *http.Client, callers int, to asked, first, count int64) time.Duration {
 	b.Helper()
 	var calls sync.WaitGroup
@@ -242,8 +242,8 @@ func (s *oneByOne) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// BenchmarkBookHTTP compares bookings with those of the same server without group commit, which writes each in its
-// own transaction. The gain depends on the disk: it grows with the time that an fdatasync takes.
+// BenchmarkBookHTTP compares bookings with those on the same server without group commit, which writes each booking in
+// its own transaction. The gain depends on the disk: it grows with the time that an fdatasync takes.
 func BenchmarkBookHTTP(b *testing.B) {
 	start := benchMonday()
 	book := func(server *httptest.Server) asked { return asked{bookAt(b, server, start), http.StatusCreated} }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBlocksOfOneDayAreRemovedSeparately: two blocks on one day have their own ids and reasons, and removing one
-// leaves the other.
+// TestBlocksOfOneDayAreRemovedSeparately: two blocks on one day have their own ids and reasons, and removing one does
+// not affect the other.
 func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	h := newHouse(t)
 	// from midnight, so that all blocks are on one date

@@ -35,7 +35,7 @@ func BenchmarkBookCPU(b *testing.B) {
 			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}}
 			defer client.CloseIdleConnections()
 			book := asked{bookAt(b, server, start), http.StatusCreated}
-			const warm = 500 // so that the outbox has later reminders, as in a clinic that is in use
+			const warm = 500 // so that the outbox holds later reminders, as in a clinic that is in use
 			hammer(b, client, 32, book, 1, warm)
 			await(b, email, &accepted, warm)
 			before := processorTime(b)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBookingListsAllMistakesTogether: one answer lists all errors of a booking, also if some values have the wrong
-// form, so that a caller corrects them in one round. Nothing is booked, and each field is listed once.
+// TestBookingListsAllMistakesTogether: one answer lists all errors of a booking, even if some values have the wrong
+// form, so that a caller can correct them in one round. Nothing is booked, and each field is listed once.
 func TestBookingListsAllMistakesTogether(t *testing.T) {
 	h := newHouse(t)
 	fields := func(r *reply) (all []string) {

@@ -9,9 +9,9 @@ import (
 	"holdfast/web"
 )
 
-// TestSmartSchedulingPublishesFreeSlots: the free slots are published for everyone. The manifest lists the files,
-// each line is a resource that is valid by the standard and refers to existing ones, and links lead to the booking
-// page. A client that has a file does not receive it again.
+// TestSmartSchedulingPublishesFreeSlots: the free slots are published for everyone. The manifest lists the files, each
+// line is a resource that is valid according to the standard and refers only to existing ones, and links lead to the
+// booking page. A client that already has the current file does not receive it again.
 func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)
@@ -54,7 +54,7 @@ func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 	}
 }
 
-// TestSmartSchedulingRefusesLongHost: a host name that no server can have is not written into every line.
+// TestSmartSchedulingRefusesLongHost: a host name longer than any valid one is not written into every line.
 func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -75,8 +75,8 @@ func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	}
 }
 
-// TestSmartSchedulingIsRateLimited: permanent polling costs the clinic little: a file is created once a minute, and
-// one network has a rate limit.
+// TestSmartSchedulingIsRateLimited: constant polling costs the clinic little: a file is built once a minute, and each
+// network has a rate limit.
 func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
@@ -98,8 +98,8 @@ func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	}
 }
 
-// TestMCPExplainsAuthentication: a program that calls /mcp without a key gets the address of a description of the
-// authentication, and the description is correct.
+// TestMCPExplainsAuthentication: a program that calls /mcp without a key gets the address of a document that describes
+// the authentication, and the description is correct.
 func TestMCPExplainsAuthentication(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestPanicDoesNotBlockPublication: a panic while the files are created does not affect later callers.
+// TestPanicDoesNotBlockPublication: a panic while the files are being built does not affect later callers.
 func TestPanicDoesNotBlockPublication(t *testing.T) {
 	t.Parallel()
 	var k bulk
@@ -36,8 +36,8 @@ func TestPanicDoesNotBlockPublication(t *testing.T) {
 	}
 }
 
-// TestSmartSchedulingPublishesNearestSlots: if more slots are free than are published, the next days of every type
-// are published.
+// TestSmartSchedulingPublishesNearestSlots: if more slots are free than the server publishes, it publishes the next
+// days of every type.
 func TestSmartSchedulingPublishesNearestSlots(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
@@ -57,7 +57,7 @@ func TestSmartSchedulingPublishesNearestSlots(t *testing.T) {
 	}
 }
 
-// TestSmartSchedulingCompressesOnce: if only requests determine the address, a file is written and compressed once
+// TestSmartSchedulingCompressesOnce: if the address is known only from requests, a file is written and compressed once
 // per address, and only a few addresses are cached.
 func TestSmartSchedulingCompressesOnce(t *testing.T) {
 	t.Parallel()

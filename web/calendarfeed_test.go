@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestCalendarFeed: a specialist's calendar is read at an address that is shown once. It is current, and has no names
-// unless they were requested. The address stops working when another is created or it is revoked.
+// TestCalendarFeed: a specialist's calendar is read at an address that is shown once. The calendar is up to date, and
+// contains no names unless they were requested. The address stops working when it is revoked or another one is created.
 func TestCalendarFeed(t *testing.T) {
 	h := newHouse(t)
 	read := func(address string, headers ...header) *reply {
@@ -85,8 +85,8 @@ func TestFeedOfDeactivatedSpecialistIsClosed(t *testing.T) {
 	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
 }
 
-// TestFeedEndsWithAccount: a user who leaves loses access to the calendar, although another user continues to work as
-// the same specialist.
+// TestFeedEndsWithAccount: a user who leaves loses access to the calendar, even though another user continues to work
+// as the same specialist.
 func TestFeedEndsWithAccount(t *testing.T) {
 	h := newHouse(t)
 	user := h.do("POST", "/v1/users", map[string]any{"email": "ada@clinic.example", "name": "Ada", "role": "specialist",
@@ -100,8 +100,8 @@ func TestFeedEndsWithAccount(t *testing.T) {
 	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
 }
 
-// TestAppointmentFeed: a patient's calendar program reads the one appointment in its present state, moved or
-// cancelled, at an address that gives read access only.
+// TestAppointmentFeed: a patient's calendar program reads one appointment in its current state, moved or cancelled, at
+// an address that gives read access only.
 func TestAppointmentFeed(t *testing.T) {
 	h := newHouse(t)
 	read := func(address string, headers ...header) *reply {
@@ -194,7 +194,7 @@ func TestAppointmentFeedEnds(t *testing.T) {
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "another@example.org"}, asAdmin).want(200)
 	ended()
 	h.do("GET", at, nil, asAdmin).problem(404, "not_found")
-	// A different patient who gets the appointment is not reachable by those addresses.
+	// Those addresses do not give access to the data of a different patient who gets the appointment.
 	h.do("PATCH", "/v1/appointments/"+id,
 		map[string]any{"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"}}, asAdmin).want(200)
 	ended()

@@ -79,7 +79,7 @@ func TestSlowRequestLogsItsParts(t *testing.T) {
 	})
 }
 
-// TestSlowRequestSumsStoreTime: reads and writes of the database are both measured.
+// TestSlowRequestSumsStoreTime: the times of database reads and of database writes are both measured.
 func TestSlowRequestSumsStoreTime(t *testing.T) {
 	db := enginetest.Database(t)
 	var spent store.Spent

@@ -19,8 +19,8 @@ func (h *house) signedIn(email, role, specialistID string) header {
 	return header{"Cookie": cookie}
 }
 
-// TestSpecialistSeesColleaguesAsBusy: specialists see their own calendar, and of their colleagues only the busy
-// times: no name, no type, no id.
+// TestSpecialistSeesColleaguesAsBusy: specialists see their own calendar. Of their colleagues' calendars they see only
+// the busy times, without names, types or ids.
 func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	h := newHouse(t)
 	own := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0),

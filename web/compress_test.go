@@ -10,8 +10,8 @@ import (
 	"holdfast/docs"
 )
 
-// TestPublicAnswersAreCompressed: pages, documents and public JSON are compressed for clients that accept it, and
-// have a Vary header.
+// TestPublicAnswersAreCompressed: pages, documents and public JSON are compressed for clients that accept compression,
+// and have a Vary header.
 func TestPublicAnswersAreCompressed(t *testing.T) {
 	h := newHouse(t)
 	for range 30 {
@@ -58,9 +58,9 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// TestAnswersWithPatientsAreNotCompressed: an answer that needs a credential is not compressed. Its length would reveal
-// similarities between patients' data and text that another client has put into the same answer by booking. Refusals
-// and small answers are not compressed either.
+// TestAnswersWithPatientsAreNotCompressed: an answer that needs a credential is not compressed. Otherwise its length
+// would reveal similarities between patients' data and text that another client has put into the same answer by
+// booking. Refusals and small answers are not compressed either.
 func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	h := newHouse(t)
 	for n := range 8 {
@@ -81,8 +81,8 @@ func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	}
 }
 
-// TestPageOfLargeClinicIsSmall: the page itself contains forty types with sixty specialists each. It has only the
-// data that a choice needs, and repeated data takes almost no space.
+// TestPageOfLargeClinicIsSmall: the page itself contains forty types with sixty specialists each. It contains only the
+// data needed to choose a type, and repeated data takes almost no space.
 func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	h := newHouse(t)
 	var serving []map[string]any
@@ -103,7 +103,7 @@ func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	}
 }
 
-// TestETagCoversCompressedAnswer: a tag from a compressed answer is accepted again.
+// TestETagCoversCompressedAnswer: the server recognizes the tag of a compressed answer.
 func TestETagCoversCompressedAnswer(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/slots/poll?date=" + h.day(0)

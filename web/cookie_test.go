@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestCookiesAndTransportFollowTheBaseURL: on https the server sets cookies that no other host can set, and requires
-// HTTPS from then on. On plain HTTP it does neither: otherwise the users of a clinic on a local network could not sign
-// in.
+// TestCookiesAndTransportFollowTheBaseURL: over https the server sets cookies that no other host can set, and requires
+// HTTPS from then on. Over plain HTTP it does neither: otherwise the users of a clinic on a local network could not
+// sign in.
 func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 	for base, prefix := range map[string]string{"https://book.example.org": "__Host-", "http://clinic.local": "",
 		"": ""} {
@@ -85,7 +85,7 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 }
 
 // TestBaseURLChangeKeepsSessions: sign-ins through the new address stay valid, and so do those through the plain
-// address on the clinic's network.
+// address on the clinic's local network.
 func TestBaseURLChangeKeepsSessions(t *testing.T) {
 	h := newHouse(t)
 	owner := h.signedIn("owner@clinic.example", "owner", "")

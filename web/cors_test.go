@@ -20,8 +20,7 @@ func newSiteHouse(t *testing.T) *house {
 	return h
 }
 
-// allows checks whether the headers of an answer let a page of clinicSite read the answer. They must never allow
-// credentials.
+// allows checks whether the headers of an answer let a page of clinicSite read it. They must never allow credentials.
 func (r *reply) allows(yes bool) *reply {
 	r.t.Helper()
 	want := ""
@@ -88,7 +87,7 @@ func TestNamedSiteHasNoCredentials(t *testing.T) {
 	h.do("POST", "/v1/auth/sign-out", nil, staff, site).problem(403, "forbidden").allows(false)
 	h.do("PUT", "/v1/settings", map[string]any{}, staff, site).problem(403, "forbidden").allows(false)
 	h.do("PUT", "/v1/settings", map[string]any{}, asAdmin, site).problem(403, "forbidden").allows(false)
-	// A type that only the desk books is hidden from the page, although the browser sent the cookie of the desk.
+	// A type that only the desk can book is hidden from the page, even though the browser sent the desk's cookie.
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"deskOnly": true}, asAdmin).want(200)
 	hold := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}
 	h.do("POST", "/v1/holds", hold, staff, site).problem(404, "not_found").allows(true)

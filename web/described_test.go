@@ -19,8 +19,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestSettingsFieldsAreDescribed: the description has every field of the settings, including those of its parts, and
-// no others.
+// TestSettingsFieldsAreDescribed: the description contains every field of the settings, including nested ones, and no
+// others.
 func TestSettingsFieldsAreDescribed(t *testing.T) {
 	doc, err := description()
 	if err != nil {
@@ -64,8 +64,8 @@ func compareFields(t *testing.T, at string, of reflect.Type, schema *openapi3.Sc
 	}
 }
 
-// TestWebhookEventsAreDescribed: each event has a callback, and the webhooks match their description, including the
-// headers.
+// TestWebhookEventsAreDescribed: each event has a callback in the description, and the webhooks that are sent match it,
+// including the headers.
 func TestWebhookEventsAreDescribed(t *testing.T) {
 	doc, err := description()
 	if err != nil {
@@ -99,7 +99,7 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 	})
 	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL}}},
 		asAdmin).want(200)
-	// not changed later, so that the practice-management system gets it
+	// not changed later, so that it reaches the practice-management system
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201)
 	id := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0),
 		"specialistId": "ada"}).want(201).text("appointment", "id")

@@ -41,7 +41,7 @@ func TestManualServesEveryPage(t *testing.T) {
 	}
 }
 
-// TestManualRedirectsSourceNames: the links of the source files lead to the pages.
+// TestManualRedirectsSourceNames: links that name the source files lead to the pages.
 func TestManualRedirectsSourceNames(t *testing.T) {
 	h := newHouse(t)
 	for path, want := range map[string]string{
@@ -57,7 +57,7 @@ func TestManualRedirectsSourceNames(t *testing.T) {
 	h.do("POST", "/docs/backup", nil).problem(405, "method_not_allowed")
 }
 
-// TestManualPictureIsNotCompressed: a PNG does not become smaller.
+// TestManualPictureIsNotCompressed: compression does not make a PNG smaller.
 func TestManualPictureIsNotCompressed(t *testing.T) {
 	a, body := newHouse(t).raw("GET", "/docs/pictures/board-light.png", asGzip)
 	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "image/png" || a.Header.Get("Content-Encoding") != "" ||

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestDowntimePlanIsComplete: the plan has names, times, phone numbers, types and notes, as JSON, as a page without
-// other files and as a spreadsheet. Typed text is never markup or a formula, no cache stores the plan, and the log
-// records the download.
+// TestDowntimePlanIsComplete: the plan contains names, times, phone numbers, types and notes, as JSON, as a
+// self-contained page and as a spreadsheet. User-entered text never becomes markup or a formula, no cache stores the
+// plan, and the log records the download.
 func TestDowntimePlanIsComplete(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -75,7 +75,7 @@ func TestDowntimePlanIsComplete(t *testing.T) {
 	}
 }
 
-// TestDowntimePlanOfSpecialistIsOwn: the plan has no data of colleagues.
+// TestDowntimePlanOfSpecialistIsOwn: a specialist's plan contains no data of colleagues.
 func TestDowntimePlanOfSpecialistIsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRoles(t)
@@ -90,7 +90,8 @@ func TestDowntimePlanOfSpecialistIsOwn(t *testing.T) {
 	}
 }
 
-// TestPaperBookingsAreChecked: each row gets its conflicts, with earlier rows too, and nothing is written.
+// TestPaperBookingsAreChecked: the answer lists the conflicts of each row, including those with earlier rows, and
+// nothing is written.
 func TestPaperBookingsAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -32,8 +32,8 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 	return answer
 }
 
-// TestShutdownAnswersIdleConnection: a request on an idle connection is answered although the server was already
-// asked to stop. The answer closes the connection.
+// TestShutdownAnswersIdleConnection: a request on an idle connection is answered even though the server has already
+// been asked to stop. The answer closes the connection.
 func TestShutdownAnswersIdleConnection(t *testing.T) {
 	h := newHouse(t)
 	address, stop, ended := h.serve()
@@ -86,8 +86,8 @@ func (g *gated) Close() error {
 	return g.TCPListener.Close()
 }
 
-// TestShutdownAnswersNewConnection: a connection in the backlog is answered, although it was not accepted before the
-// stop.
+// TestShutdownAnswersNewConnection: a request on a connection in the backlog is answered, even though the server had
+// not accepted the connection before the stop.
 func TestShutdownAnswersNewConnection(t *testing.T) {
 	h := newHouse(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,7 +23,7 @@ import (
 	"holdfast/store"
 )
 
-// These tests check the table from errors to answers, and failures of a request that no test of a route can cause.
+// These tests check the table that maps errors to answers, and failures that no test of a route can cause.
 
 func TestErrorsMapToProblems(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -191,7 +191,7 @@ func TestInternalErrorIsLoggedOnly(t *testing.T) {
 	}
 }
 
-// TestConcurrentRepeatIsInFlight: the second request with a key arrives while the first is in progress.
+// TestConcurrentRepeatIsInFlight: a second request with the same key arrives while the first is in progress.
 func TestConcurrentRepeatIsInFlight(t *testing.T) {
 	db := enginetest.Database(t)
 	live := enginetest.Holds(t, db)
@@ -229,7 +229,7 @@ func TestConcurrentRepeatIsInFlight(t *testing.T) {
 	}
 }
 
-// codes returns every problem that the API can answer with.
+// codes returns every problem that the API can return.
 func codes() []problem {
 	return []problem{
 		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed,

@@ -2,7 +2,7 @@ package web
 
 import "time"
 
-// TakesGzip is takesGzip, for the tests of the package web_test.
+// TakesGzip exports takesGzip for the tests in package web_test.
 var TakesGzip = takesGzip
 
 // RoutesOf lists the router's table, as "GET /v1/clinic", for tests that must know every route.

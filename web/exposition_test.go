@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestExpositionGroupsSeries: the series are below their header in any order of calls, and labels and help texts are
-// escaped.
+// TestExpositionGroupsSeries: the series appear below their header, whatever the order of the calls, and labels and
+// help texts are escaped.
 func TestExpositionGroupsSeries(t *testing.T) {
 	var to exposition
 	odd := &metric{"b_total", "Two\nlines, a \\ and \"quotes\".", []string{"a", "b"}}
@@ -28,7 +28,7 @@ b_total{a="",b=""} 9.007199254740992e+15
 	}
 }
 
-// TestDurationsAreAHistogram: the buckets are cumulative and in seconds, and the last has no bound.
+// TestDurationsAreAHistogram: the buckets are cumulative and in seconds, and the last one has no upper bound.
 func TestDurationsAreAHistogram(t *testing.T) {
 	var d store.Durations
 	d.Observe(time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// definitions are the elements of the resources in the answers, taken from the StructureDefinitions of FHIR R4
+// definitions holds the elements of the resources in the answers, taken from the StructureDefinitions of FHIR R4
 // (4.0.1; HL7, CC0): for each path the minimum count, the maximum count ("*": any number), and the possible types.
 type definitions map[string]struct {
 	Min   int
@@ -17,7 +17,7 @@ type definitions map[string]struct {
 	Types []string
 }
 
-// primitives are the formats of R4's primitive types that occur here.
+// primitives holds the formats of R4's primitive types that occur here.
 var primitives = map[string]*regexp.Regexp{
 	"id": regexp.MustCompile(`^[A-Za-z0-9\-.]{1,64}$`), "code": regexp.MustCompile(`^[^\s]+(\s[^\s]+)*$`),
 	"uri": regexp.MustCompile(`^\S+$`), "url": regexp.MustCompile(`^\S+$`),
@@ -43,7 +43,7 @@ func readDefinitions(t *testing.T) definitions {
 	return d
 }
 
-// check lists the errors of a value of a type at a path. It does not check types that are not in the table.
+// check lists the errors of a value of type kind at path. It does not check types that are not in the table.
 func (d definitions) check(path, kind string, value any) (wrong []string) {
 	if form := primitives[kind]; form != nil {
 		if text := fmt.Sprint(value); !form.MatchString(text) {
@@ -133,8 +133,8 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 	return r
 }
 
-// TestStandardWebhookExamples: the examples of the FHIR standard are valid by the definitions, and the check finds
-// errors in changed resources.
+// TestStandardWebhookExamples: the examples of the FHIR standard are valid according to the definitions, and the check
+// finds errors in modified resources.
 func TestStandardWebhookExamples(t *testing.T) {
 	t.Parallel()
 	d := readDefinitions(t)
@@ -164,8 +164,8 @@ func TestStandardWebhookExamples(t *testing.T) {
 	}
 }
 
-// TestFHIRFollowsStandard: every answer is valid by the definitions of the standard, the pages of a search together
-// have every result once, and errors are OperationOutcomes.
+// TestFHIRFollowsStandard: every answer is valid according to the standard's definitions, the pages of a search
+// together contain every result once, and errors are OperationOutcomes.
 func TestFHIRFollowsStandard(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)

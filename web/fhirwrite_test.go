@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFHIRBooksAndCancels books a slot and a start by FHIR, repeats a request, cancels, and reads each answer by the
-// definitions of the standard.
+// TestFHIRBooksAndCancels books a slot and a start through FHIR, repeats a request, cancels, and checks each answer
+// against the standard's definitions.
 func TestFHIRBooksAndCancels(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)

@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkBookFromSite measures the additional cost of a booking from another website's page, compared with a booking
-// from the server's own page: the check of the origin, and the headers of CORS. It sends no preflight requests, because
-// a browser sends one at most every 10 minutes.
+// from the server's own page: the origin check and the CORS headers. It sends no preflight requests, because a browser
+// sends at most one every 10 minutes.
 //
 //	go test ./web -run '^$' -bench BookFromSite -benchtime 1x
 func BenchmarkBookFromSite(b *testing.B) {

@@ -52,8 +52,8 @@ func (l *listening) end() (last string) {
 	return last
 }
 
-// TestRevokedCredentialEndsStreams: the streams of a revoked credential end immediately, with a reason, and no
-// others. The periodic check, which would end them a moment later, does not run here.
+// TestRevokedCredentialEndsStreams: the streams of a revoked credential end immediately, with a reason. No other
+// streams end. The periodic check, which would end them a moment later, does not run here.
 func TestRevokedCredentialEndsStreams(t *testing.T) {
 	user := func(h *house, email string) string {
 		for _, one := range h.do("GET", "/v1/users", nil, asAdmin).want(200).body["users"].([]any) {

@@ -23,7 +23,7 @@ func limited(l web.Limits) func(*web.Options) {
 
 func from(address string) header { return header{"X-Forwarded-For": address} }
 
-// holdFrom takes a hold of the nth half hour for the nth client.
+// holdFrom holds the nth half hour for the nth client.
 func (h *house) holdFrom(n int, address string, more ...header) *reply {
 	h.t.Helper()
 	return h.do("POST", "/v1/holds", map[string]any{
@@ -54,7 +54,7 @@ func TestNetworkHoldLimit(t *testing.T) {
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": ids[2], "clientId": client(2)}).want(200)
 	h.eventually("a hold given back makes room", func() bool { return h.holdFrom(6, "203.0.113.7").status == 201 })
 	h.eventually("full again", func() bool { return h.holdFrom(7, "203.0.113.7").status == 429 })
-	// One household has a whole /64 of IPv6.
+	// One household has an entire IPv6 /64.
 	for n := 11; n <= 13; n++ {
 		h.holdFrom(n, fmt.Sprintf("2001:db8:1:2::%d", n)).want(201)
 	}
@@ -101,7 +101,7 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 }
 
 // TestHoldAnySkipsSpecialistOverShare: a network has used up its share of one specialist's day. If it then requests a
-// hold with any specialist, it gets a hold with another specialist.
+// hold with any specialist, it gets one with another specialist.
 func TestHoldAnySkipsSpecialistOverShare(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots, so the share is 9
@@ -295,8 +295,8 @@ func TestNetworkStreamLimit(t *testing.T) {
 	h.eventually("who leaves makes room", func() bool { return open("203.0.113.7").StatusCode == 200 })
 }
 
-// TestLogHasClientAddressOnDemand: the log line of a request has the client's address only if the operator has enabled
-// LogClientAddress.
+// TestLogHasClientAddressOnDemand: the log line of a request contains the client's address only if the operator has
+// enabled LogClientAddress.
 func TestLogHasClientAddressOnDemand(t *testing.T) {
 	for _, wanted := range []bool{false, true} {
 		h := newHouse(t, func(o *web.Options) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// unfolded parses content lines like a calendar program (RFC 5545, section 3.1).
+// unfolded parses content lines as a calendar program does (RFC 5545, section 3.1).
 func unfolded(t *testing.T, ics string) map[string]string {
 	t.Helper()
 	for line := range strings.SplitSeq(strings.TrimSuffix(ics, "\r\n"), "\r\n") {

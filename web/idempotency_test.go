@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// These tests check that one key has one effect, even if answers are lost.
+// These tests check that requests with the same key have one effect, even if answers are lost.
 
 func key(s string) header { return header{"Idempotency-Key": s} }
 
@@ -23,7 +23,7 @@ func TestIdempotencyKeyReturnsFirstAnswer(t *testing.T) {
 	}
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(60)}, key("one")).problem(422, "idempotency_mismatch")
 	h.book(1, "surgery", map[string]any{"slotStartDate": h.at(0)}, key("one")).problem(422, "idempotency_mismatch")
-	// The same key of another client is a different key.
+	// The same key from another client is a different key.
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
 	// The same key on another route is a different key, too.
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120),
@@ -81,8 +81,8 @@ func TestIdempotencyCoversHoldsAndSchedule(t *testing.T) {
 	}
 }
 
-// TestRescheduleRepeatsWithOldLink: the answer to a move has the new link, and the old one stops working. If that
-// answer is lost, the repeat has only the old one.
+// TestRescheduleRepeatsWithOldLink: the answer to a move contains the new link, and the old link stops working. If that
+// answer is lost, the caller has only the old link for the repeat.
 func TestRescheduleRepeatsWithOldLink(t *testing.T) {
 	h := newHouse(t)
 	link := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201).managing()

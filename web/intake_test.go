@@ -78,7 +78,7 @@ func TestPublicBookingNeedsAnswers(t *testing.T) {
 	}
 }
 
-// TestDeskMayOmitAnswers: the desk and programs may omit answers. Those they send must be valid.
+// TestDeskMayOmitAnswers: the desk and programs may omit answers. Any answers that they send must be valid.
 func TestDeskMayOmitAnswers(t *testing.T) {
 	h := asking(t)
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0),
@@ -94,7 +94,7 @@ func TestDeskMayOmitAnswers(t *testing.T) {
 	h.do("POST", bookCheckup, program, asAdmin).want(201)
 }
 
-// TestRequestKeepsAnswers: a request stores the answers, and the confirmed appointment has them.
+// TestRequestKeepsAnswers: a request stores the answers, and they are part of the confirmed appointment.
 func TestRequestKeepsAnswers(t *testing.T) {
 	h := asking(t)
 	settings := h.do("GET", "/v1/settings", nil, asAdmin).want(200).get("settings").(map[string]any)
@@ -135,7 +135,7 @@ func TestConsentIsChecked(t *testing.T) {
 }
 
 // TestDeskCorrectsAnswers: the desk corrects one answer at a time. The answer to a removed question is kept until the
-// answer is deleted. The log records that an answer was corrected, and not its text.
+// answer is deleted. The log records that an answer was corrected, but not its text.
 func TestDeskCorrectsAnswers(t *testing.T) {
 	h := asking(t)
 	id := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
@@ -226,7 +226,7 @@ func TestSpreadsheetHasAnswers(t *testing.T) {
 	}
 }
 
-// TestSeriesKeepsAnswers: every appointment of a series has the answers.
+// TestSeriesKeepsAnswers: every appointment of a series contains the answers.
 func TestSeriesKeepsAnswers(t *testing.T) {
 	h := asking(t)
 	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup",

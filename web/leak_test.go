@@ -6,8 +6,7 @@ import (
 )
 
 // TestNothingPersonalLeaks books, moves, refuses and lists with canary strings in every personal field and every
-// secret. Then it searches for them in the log, in metrics, in public answers and in problems, where they must not
-// be.
+// secret. Then it checks that they do not appear in the log, in metrics, in public answers or in problems.
 func TestNothingPersonalLeaks(t *testing.T) {
 	h := newHouse(t)
 	const secret = "canaryclient-0123456789"
@@ -50,7 +49,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	link := booked.managing()
 	token := link["Holdfast-Manage"]
 
-	// Answers to the link and to a key contain the person, which is their purpose.
+	// Answers to requests with the link or a key do contain the person's data: that is their purpose.
 	for _, r := range []*reply{
 		h.do("GET", "/v1/appointments/managed", nil, link).want(200),
 		h.do("GET", "/v1/appointments?q=Canaryname", nil, asAdmin).want(200),

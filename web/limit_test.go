@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// These tests check the limits per address, and how the address is determined.
+// These tests check the limits per address, and how the server determines the address.
 
 // allow takes one token for an address, or returns the time until the next one.
 func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, ok bool) {
@@ -41,7 +41,7 @@ func TestTokenBucketRefills(t *testing.T) {
 	if _, ok := l.allow(a, now.Add(wait)); ok {
 		t.Error("after the wait, there are two tokens")
 	}
-	// A full bucket stays full, however long it is unused.
+	// A full bucket stays full, however long it goes unused.
 	later := now.Add(time.Hour)
 	for i := range 5 {
 		if _, ok := l.allow(a, later); !ok {
@@ -135,8 +135,8 @@ func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 	}
 }
 
-// TestUntrustedForwardingIsLoggedOnce: a proxy that is not configured makes all visitors look like one, and the log
-// must show that.
+// TestUntrustedForwardingIsLoggedOnce: behind a proxy that is not configured, all visitors seem to have one address,
+// and the log must show that.
 func TestUntrustedForwardingIsLoggedOnce(t *testing.T) {
 	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
 		var log strings.Builder
@@ -186,12 +186,12 @@ func TestConnectionsPerNetworkAreBounded(t *testing.T) {
 	}{
 		{"1", "", begins}, {"2", "", begins}, {"3", "", begins}, {"4", "", begins},
 		{"1", "", waits}, {"2", "", waits}, {"4", "", waits}, // another network
-		{"1", "", works}, {"1", "", waits}, // busy in between: now 2 has waited longer
+		{"1", "", works}, {"1", "", waits}, // busy in between: now 2 has been idle longer
 		{"3", "2", waits}, {"2", "", ends}, // the end of a closed connection is reported
-		{"3", "", works},                                                         // 1 waits, 3 works
+		{"3", "", works},                                                         // 1 is idle, 3 is busy
 		{"2", "", begins}, {"2", "", works}, {"8", "", begins}, {"8", "", works}, // four of the network
-		{"9", "1", begins}, {"1", "", ends}, {"9", "", works}, // the waiting one is closed
-		{"1", "1", begins}, {"1", "", ends}, // all of them work: the new one is closed
+		{"9", "1", begins}, {"1", "", ends}, {"9", "", works}, // the idle one is closed
+		{"1", "1", begins}, {"1", "", ends}, // all of them are busy: the new one is closed
 		{"8", "", leaves}, {"1", "", begins}, // a stream counts as a stream
 		// a proxy
 		{"5", "", begins}, {"6", "", begins}, {"7", "", begins}, {"5", "", waits}, {"6", "", waits}, {"7", "", waits},

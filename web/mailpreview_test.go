@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// TestMailTextsArePreviewedAndChecked: a preview has the text of the email without a real patient. Texts with an
-// unknown placeholder are refused in a preview and when they are saved.
+// TestMailTextsArePreviewedAndChecked: a preview contains the text of the email without a real patient's data. Texts
+// with an unknown placeholder are refused in a preview and when they are saved.
 func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 	h := newHouse(t)
 	got := h.do("POST", "/v1/settings/mail-preview", map[string]any{"notice": "confirmation",
@@ -42,7 +42,8 @@ func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 	}
 }
 
-// TestEmailTextsBelongToLanguage: texts in a language without emails would be stored and never sent.
+// TestEmailTextsBelongToLanguage: the server refuses texts in a language without emails, because they would be stored
+// and never sent.
 func TestEmailTextsBelongToLanguage(t *testing.T) {
 	h := newHouse(t)
 	for _, language := range words.Tags() {

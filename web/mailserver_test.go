@@ -11,7 +11,7 @@ import (
 )
 
 // TestOwnerChoosesMailServer: an owner configures email over HTTP. If the mail server refuses, the answer describes the
-// cause for the page. No answer has the password.
+// cause for the page. No answer contains the password.
 func TestOwnerChoosesMailServer(t *testing.T) {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
@@ -52,7 +52,7 @@ func TestOwnerChoosesMailServer(t *testing.T) {
 	if answers += h.log.String(); strings.Contains(answers, "canarysmtp") || strings.Contains(answers, "seal1.") {
 		t.Error("an answer or the log contains the password")
 	}
-	// When the page saves the other settings, the mail server is not changed.
+	// When the page saves the other settings, the mail server does not change.
 	settings := h.do("GET", "/v1/settings", nil, owner).want(200).get("settings")
 	h.do("PUT", "/v1/settings", settings, owner).want(200)
 	if got := h.do("DELETE", "/v1/settings/mail-server", nil, owner).want(200); got.get("mailServer", "chosen") != nil {

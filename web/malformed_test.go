@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// This test sends 10,000 malformed requests to all routes, from callers that each route admits. No answer is a 5xx, no
-// handler panics, and every refusal is a problem with a text.
+// This test sends 10,000 malformed requests to all routes, from callers that are allowed to use them. No answer is a
+// 5xx, no handler panics, and every refusal is a problem with a detail.
 
 const malformedRequests = 10_000
 
@@ -64,7 +64,7 @@ func TestMalformedRequests(t *testing.T) {
 		}
 		inItsWords := m.path == "/mcp" || strings.Contains(w.Body.String(), `"llm_guidance"`) ||
 			strings.Contains(w.Body.String(), `{"resourceType":"OperationOutcome",`) ||
-			// the answer to a HEAD has only the header
+			// the answer to a HEAD request has only headers
 			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json"
 		if w.Code >= 400 && w.Header().Get("Content-Type") != "application/problem+json" && !inItsWords {
 			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code,
@@ -172,8 +172,8 @@ func (m *malformed) send(h *house) *httptest.ResponseRecorder {
 	ctx, leave := context.WithTimeout(context.Background(), time.Minute)
 	defer leave()
 	if strings.HasSuffix(m.path, "/stream") {
-		// Cancel the request instead of setting a deadline: on a slow machine, the server would answer a passed
-		// deadline with 503.
+		// Cancel the request instead of setting a deadline: on a slow machine, the server would answer 503 after the
+		// deadline has passed.
 		var gone context.CancelFunc
 		ctx, gone = context.WithCancel(ctx)
 		defer time.AfterFunc(5*time.Millisecond, gone).Stop()

@@ -24,7 +24,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// assistant returns an MCP client, like the client in the host program of a language model.
+// assistant returns an MCP client, like the one in the host program of a language model.
 func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	t.Helper()
 	ctx := context.Background()
@@ -122,13 +122,13 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
 		t.Fatalf("reschedule: %v %s", moved, text)
 	}
-	// An assistant that did not get the answer repeats the call, and gets the same answer with the new token.
+	// An assistant that did not receive the answer repeats the call, and gets the same answer with the new token.
 	again, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"],
 		"bookingToken": offer(2)})
 	if failed || !maps.Equal(again, moved) {
 		t.Errorf("the repeated move: got %v %s, want the answer of the first: %v", again, text, moved)
 	}
-	// The token from before the move is refused with the text for a patient's old link, in every tool.
+	// Every tool refuses the token from before the move, with the message for a patient's old link.
 	rest := h.do("GET", "/v1/appointments/"+booked["appointmentId"].(string), nil,
 		header{"Holdfast-Manage": booked["manageToken"].(string)}).problem(401, "unauthorized")
 	for _, name := range []string{"booking_status", "reschedule", "cancel"} {
@@ -230,7 +230,7 @@ func TestMCPNeedsAnAgentKey(t *testing.T) {
 	}
 }
 
-// TestMCPSpeaksOneLanguage: a conversation has one language. The answers of every booking tool are in the language of
+// TestMCPSpeaksOneLanguage: a conversation uses one language. The answers of every booking tool are in the language of
 // the clinic's agents.
 func TestMCPSpeaksOneLanguage(t *testing.T) {
 	for language, words := range map[string]map[string]string{

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLowMemoryIsLoggedOnce: the server logs a warning above the bound, and again only after usage was well below it.
+// TestLowMemoryIsLoggedOnce: the server logs a warning above the bound, and again only after usage has been well below
+// it.
 func TestLowMemoryIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
@@ -24,8 +25,8 @@ func TestLowMemoryIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestProcessMemoryIsMeasured: the measured heap is plausible, and so is the measured resident memory. Without /proc,
-// the resident memory is 0.
+// TestProcessMemoryIsMeasured: the measured heap and resident memory are plausible. Without /proc, the resident memory
+// is 0.
 func TestProcessMemoryIsMeasured(t *testing.T) {
 	if n := heapBytes(); n == 0 || n > 4<<30 {
 		t.Errorf("the heap has %d bytes", n)

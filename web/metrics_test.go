@@ -13,8 +13,8 @@ import (
 	"holdfast/web"
 )
 
-// These tests check the metrics: there are few lines, they contain no text of a request, and each figure counts its
-// events.
+// These tests check the metrics: there are few lines, they contain no text from a request, and each figure counts the
+// right events.
 
 // scrape returns the text of /metrics.
 func (h *house) scrape() string {
@@ -22,7 +22,7 @@ func (h *house) scrape() string {
 	return h.do("GET", "/metrics", nil).want(http.StatusOK).raw
 }
 
-// metric returns the value of one line, "" if it is missing.
+// metric returns the value of one line, or "" if the line is missing.
 func metric(text, series string) string {
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		if value, found := strings.CutPrefix(lines.Text(), series+" "); found {
@@ -42,7 +42,7 @@ func TestIdleMetricsAreShort(t *testing.T) {
 	}
 }
 
-// TestBusyMetricsAreShort: every route gets one request, which is refused.
+// TestBusyMetricsAreShort: every route gets one request, which it refuses.
 func TestBusyMetricsAreShort(t *testing.T) {
 	h := newHouse(t)
 	parameter := regexp.MustCompile(`\{\w+\}`)
@@ -52,7 +52,7 @@ func TestBusyMetricsAreShort(t *testing.T) {
 			h.do(method, parameter.ReplaceAllString(pattern, "unknown"), nil)
 		}
 	}
-	// All requests without a route, or with a wrong method, are one series.
+	// All requests that match no route or use the wrong method form one series.
 	h.do("GET", "/nothing/is/here", nil)
 	h.do("PUT", "/v1/holds/stream", nil)
 	h.do("OPTIONS", "/v1/clinic", nil)

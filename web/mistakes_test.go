@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// mistakenBody is a body with a value of the wrong form, and with other mistakes where the operation can have some.
+// mistakenBody is a body with a value of the wrong form, and with other mistakes where the operation allows any.
 type mistakenBody struct {
 	operation string // method and pattern, as in docs/api/openapi.yaml
 	path      string // default: the pattern
-	body      string // the test replaces a $ and a name in capitals by a value
+	body      string // the test replaces $ and names in capitals with values
 	want      string // the fields of the errors
 	as        string // "" is an admin; or public, owner, agent
 }
@@ -125,8 +125,8 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/waitlist/{id}/offer", "/v1/waitlist/x/offer", `{"slotStartDate": "x", "specialistId": 5}`, "slotStartDate specialistId", ""},
 }
 
-// TestMistakesAreListedTogether: one answer lists all mistakes of a body, also if a value has the wrong form. The search
-// for the other mistakes changes nothing.
+// TestMistakesAreListedTogether: one answer lists all mistakes in a body, even if a value has the wrong form. The
+// search for the other mistakes changes nothing.
 func TestMistakesAreListedTogether(t *testing.T) {
 	doc, err := description()
 	if err != nil {

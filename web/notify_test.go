@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestNotifyFalseNeedsStaff: only the desk may suppress notices. A change by the manage link notifies people and
+// TestNotifyFalseNeedsStaff: only the desk may suppress notices. A change through the manage link notifies people and
 // programs, whatever the request contains.
 func TestNotifyFalseNeedsStaff(t *testing.T) {
 	for _, x := range []struct {
@@ -55,8 +55,8 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 	}
 }
 
-// TestExpiredLinkShowsPhone: a move without a notice invalidates the patient's link and sends no new one, so the
-// answer has the clinic's phone number.
+// TestExpiredLinkShowsPhone: a move without a notice invalidates the patient's link and sends no new one, so the answer
+// contains the clinic's phone number.
 func TestExpiredLinkShowsPhone(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada",

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOnlineChangesListWhatPatientsChanged: the list has bookings, moves and cancellations of patients with the freed
-// time, and none of the desk's own changes.
+// TestOnlineChangesListWhatPatientsChanged: the list contains bookings, moves and cancellations by patients with the
+// freed time, and none of the desk's own changes.
 func TestOnlineChangesListWhatPatientsChanged(t *testing.T) {
 	h := newHouse(t)
 	desk := h.signedIn("jo@clinic.example", "reception", "")
@@ -41,8 +41,8 @@ func TestOnlineChangesListWhatPatientsChanged(t *testing.T) {
 	}
 }
 
-// TestOnlineChangesHideColleaguesPatient: if a patient moves to a colleague, the specialist sees that their time became
-// free, and not the patient's data in the colleague's calendar.
+// TestOnlineChangesHideColleaguesPatient: if a patient moves to a colleague, the specialist sees that their own time
+// became free, but not the patient's data in the colleague's calendar.
 func TestOnlineChangesHideColleaguesPatient(t *testing.T) {
 	h := newHouse(t)
 	ada := h.signedIn("ada@clinic.example", "specialist", "ada")

@@ -58,7 +58,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 }
 
-// conforms checks one answer against the description. It ignores answers without an operation, such as a page.
+// conforms checks one answer against the description. It ignores answers that belong to no operation, such as a page.
 func (r *reply) conforms(method, path string) {
 	r.t.Helper()
 	doc, err := description()

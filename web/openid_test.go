@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/openid/openidtest"
 )
 
-// openIDHouse is a house whose owner has configured an identity provider over HTTP.
+// openIDHouse returns a house whose owner has configured an identity provider over HTTP.
 func openIDHouse(t *testing.T) (*house, *openidtest.Provider) {
 	t.Helper()
 	const base = "https://book.example.org"
@@ -33,7 +33,7 @@ func openIDHouse(t *testing.T) (*house, *openidtest.Provider) {
 	return h, p
 }
 
-// cookieOf returns a cookie that an answer sets, as a browser sends it.
+// cookieOf returns a cookie that an answer sets, in the form in which a browser sends it.
 func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 	t.Helper()
 	for _, line := range got.header["Set-Cookie"] {
@@ -45,9 +45,8 @@ func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 	return nil
 }
 
-// TestBrowserSignsInWithIdentityProvider: a browser signs in with the identity provider. It has a separate,
-// short-lived cookie, the redirect back leads to the sign-in page and no other, and no answer or log contains its
-// secrets.
+// TestBrowserSignsInWithIdentityProvider: a browser signs in with the identity provider. It gets a separate,
+// short-lived cookie, the redirect leads back to the sign-in page only, and no answer or log contains its secrets.
 func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	begin := func() (*http.Cookie, string) {
@@ -97,7 +96,7 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	}
 	h.do("HEAD", "/v1/auth/openid/callback?"+back.RawQuery, nil, with).want(405)
 
-	// No other site's page can begin a sign-in. From an address other than the clinic's own, the cookie would not be
+	// No other site's page can start a sign-in. From an address other than the clinic's own, the cookie would not be
 	// sent back.
 	h.do("POST", "/v1/auth/openid", nil, header{"Sec-Fetch-Site": "cross-site",
 		"Origin": "https://evil.example"}).want(403)
@@ -131,7 +130,7 @@ func TestUnreachableIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	h.do("POST", "/v1/auth/openid", nil).want(200)
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
-	back := h.do("POST", "/v1/auth/openid", nil).want(200) // the cached metadata suffices for the first step
+	back := h.do("POST", "/v1/auth/openid", nil).want(200) // the cached metadata is enough for the first step
 	cookie := cookieOf(t, back, "holdfast_openid")
 	state, err := url.Parse(back.text("url"))
 	if err != nil {

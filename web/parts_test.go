@@ -11,8 +11,8 @@ import (
 	"holdfast/web"
 )
 
-// These tests check the list of slots on the wire: it is compressed for clients that accept it, and not sent again to
-// clients that have it.
+// These tests check the list of slots on the wire: it is compressed for clients that accept compression, and not sent
+// again to clients that already have it.
 
 // raw sends a request without Go's own decompression, and returns the answer with its original body.
 func (h *house) raw(method, path string, headers ...header) (*http.Response, []byte) {
@@ -130,7 +130,7 @@ func TestTimeslotsHonourETag(t *testing.T) {
 	}
 }
 
-// TestAcceptsGzip checks the header by the rules of RFC 9110.
+// TestAcceptsGzip checks that Accept-Encoding is parsed according to RFC 9110.
 func TestAcceptsGzip(t *testing.T) {
 	for accepted, want := range map[string]bool{
 		"": false, "gzip": true, "br, gzip": true, "deflate": false, "identity": false, "*": true, "gzip;q=0": false,

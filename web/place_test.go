@@ -96,8 +96,8 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	}
 }
 
-// TestSeriesHasPlaceOfHours: a series has the place of the specialist's hours, also after a move from one
-// specialist's morning to the other's.
+// TestSeriesHasPlaceOfHours: the appointments of a series are at the place of the specialist's hours, even after a move
+// from one specialist's morning to the other's.
 func TestSeriesHasPlaceOfHours(t *testing.T) {
 	h := twoPlaces(t)
 	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"},
@@ -136,7 +136,7 @@ func TestPlacesAreValidated(t *testing.T) {
 	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": ""}}},
 		asAdmin).problem(422, "validation_failed").field("places[0].name")
 
-	// The hours of an override have their own place.
+	// The hours of an override name a separate place.
 	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(0),
 		"hours": []any{map[string]any{"start": "08:00", "end": "18:00", "place": "south"}}}, asAdmin).want(201)
 	made := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
@@ -157,7 +157,7 @@ func TestPlacesAreValidated(t *testing.T) {
 	}
 }
 
-// TestOfferNamesSpecialistsPlace: the offer of a waiting list has the place where the specialist works at that time.
+// TestOfferNamesSpecialistsPlace: a waiting-list offer names the place where the specialist works at that time.
 func TestOfferNamesSpecialistsPlace(t *testing.T) {
 	h := twoPlaces(t)
 	form := map[string]any{"to": h.day(20), "patient": patient(1)}

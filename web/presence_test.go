@@ -150,7 +150,7 @@ func TestPresenceNeedsScope(t *testing.T) {
 	h.do("GET", "/v1/presence/stream", nil, agent).problem(403, "forbidden")
 	h.do("GET", "/v1/presence/stream?leaseMs=1", nil, key).problem(422, "validation_failed").field("leaseMs")
 
-	// Specialists can change only their own online flag. The reception can change everyone's.
+	// Specialists can change only their own online flag. The reception can change any specialist's.
 	for _, act := range []string{"online", "heartbeat", "offline"} {
 		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403,
 			"forbidden"); !strings.Contains(r.text("detail"), "yourself") {
@@ -179,7 +179,7 @@ func TestHeartbeatOfDeactivatedSpecialistIsRefused(t *testing.T) {
 	h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).want(200)
 }
 
-// TestPresenceSnapshot: the public count has no names, and one answer is cached for ten seconds.
+// TestPresenceSnapshot: the public count contains no names, and one answer is cached for ten seconds.
 func TestPresenceSnapshot(t *testing.T) {
 	h, key := onCall(t, 1)
 	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
@@ -357,9 +357,9 @@ func TestPresenceMetrics(t *testing.T) {
 	}
 }
 
-// TestSessionShowsPatientToStaffOnly: the specialists see the patient and the reason of a request, and the client that
-// sent it gets no personal data. After a specialist has accepted a session, colleagues do not see its patient. After
-// the end of a session, no caller sees its patient.
+// TestSessionShowsPatientToStaffOnly: the specialists see the patient of a request and the reason for it, and the
+// client that sent it gets no personal data. After a specialist has accepted a session, colleagues do not see its
+// patient. After a session has ended, no caller sees its patient.
 func TestSessionShowsPatientToStaffOnly(t *testing.T) {
 	h, key := onCall(t, 1)
 	h.online(key, "ada", "bea")

@@ -16,9 +16,9 @@ var (
 	zones = regexp.MustCompile(`\b(UTC|[A-Z][a-z]+/[A-Z]\w+)\b`)
 )
 
-// TestNewLanguageReachesPlanAndUnknownPage adds an invented language, which takes one folder and one registration.
-// The downtime plan, as a page and as a spreadsheet, and the page at an unknown address then contain no word of
-// another language.
+// TestNewLanguageReachesPlanAndUnknownPage adds an invented language, which takes one folder and one registration. The
+// downtime plan, as a page and as a spreadsheet, and the page at an unknown address then contain no words in another
+// language.
 func TestNewLanguageReachesPlanAndUnknownPage(t *testing.T) {
 	t.Parallel()
 	h := newHouseOf(t, engine.Options{Words: wordstest.Catalog(t, os.DirFS("../engine/words"))})

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestFailedOperationIsRetried: a permanent failure is in the log with its reason, in a metric and in the desk's list.
-// One request retries all failed operations.
+// TestFailedOperationIsRetried: a permanent failure appears in the log with its reason, in a metric and in the desk's
+// list. One request retries all failed operations.
 func TestFailedOperationIsRetried(t *testing.T) {
 	var takes atomic.Bool
 	h, _ := newPractice(t, func(o *engine.Options) {

@@ -19,7 +19,7 @@ import (
 // durable changed.
 
 // writtenAnswers counts the answers that were written to the database: together with a change, and alone. If hangs is
-// set, reads wait until the request's deadline. If slow is set, a transaction that has begun waits too.
+// set, reads block until the request's deadline. If slow is set, a transaction that has begun blocks too.
 type writtenAnswers struct {
 	*sqlite.Store
 	beside, alone atomic.Int64
@@ -185,8 +185,8 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 	}
 }
 
-// TestOneAPIKeyPerIdempotencyKey: a page that lost the answer gets the same key again. After a restart it gets
-// neither a second key nor the secret, which the database does not have.
+// TestOneAPIKeyPerIdempotencyKey: a page that lost the answer gets the same API key again. After a restart it gets
+// neither a second API key nor the secret, which the database does not store.
 func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
 	h := newHouse(t)
 	body, once := `{"name":"phone agent","scope":"agent"}`, key("one key")

@@ -61,7 +61,7 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 	if confirmed.text("appointment", "id") != id || confirmed.text("appointment", "status") != "confirmed" {
 		t.Errorf("confirmed: got %s", confirmed.raw)
 	}
-	h.do("POST", "/v1/requests/managed/confirm", nil, link).want(200) // the link was opened a second time
+	h.do("POST", "/v1/requests/managed/confirm", nil, link).want(200) // the link is opened a second time
 	h.do("GET", "/v1/appointments/managed", nil, link).want(200)
 
 	declined := h.asked("ada", client(2), h.at(30))

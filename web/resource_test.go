@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestRoomIsHiddenFromPublic: a room is created and required through the API, and booked with an appointment. The
-// desk sees it, and patients do not.
+// TestRoomIsHiddenFromPublic: a room is created and required through the API, and booked together with an appointment.
+// The desk sees the room, but patients do not.
 func TestRoomIsHiddenFromPublic(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"},
@@ -47,7 +47,7 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 		id) {
 		t.Errorf("the room's appointments: %s", of.raw)
 	}
-	// All other specialists are free, but there is no other room.
+	// All other specialists are free, but no other room is.
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0),
 		"clientId": client(2)}).problem(409, "slot_taken")
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "room-1",

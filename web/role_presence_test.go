@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// isSearch reports whether a POST to the path is a public search, whose parameters are in the body.
+// isSearch reports whether a POST to the path is a public search, which has its parameters in the body.
 func isSearch(path string) bool { return strings.HasSuffix(path, "/_search") }
 
 // TestPresenceKeyWritesPresenceAlone: in addition to public reads, a presence key can set specialists online and take
-// sessions. It cannot book what any visitor may book, even with a client id.
+// sessions. It cannot make the bookings that any visitor can make, even with a client id.
 func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 	its := regexp.MustCompile(`^/v1/(specialists/\{id\}/(online|offline|heartbeat)|sessions/\{id\}/(accept|decline|end|reroute|payment)|auth/sign-(in|out))$`)
 	for _, line := range readRoleTable(t) {
@@ -75,7 +75,7 @@ func TestBoundPresenceKeyServesOneSpecialist(t *testing.T) {
 }
 
 // TestMetricsKeyReadsMetricsAlone: a metrics key changes nothing on any route. /metrics is the only route that it can
-// read and an anonymous caller cannot.
+// read and that an anonymous caller cannot.
 func TestMetricsKeyReadsMetricsAlone(t *testing.T) {
 	r := newRoles(t)
 	r.callers["metrics"] = r.key("metrics")

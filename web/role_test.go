@@ -17,7 +17,7 @@ import (
 )
 
 // These tests check permissions. testdata/role/routes.txt has a line for every route of the router, and a column for
-// every kind of caller, with their own ids and with those of others.
+// every kind of caller, with the caller's own ids and with those of others.
 
 // roleColumns are the callers, in the order of the table. The subject of a request (the appointment, hold, session or
 // calendar that it names) belongs to the first client and to ada; in the last column it belongs to ada's colleague.
@@ -160,7 +160,7 @@ func (r *roles) cell(column string, line *roleLine) *cell {
 
 var subjectName = regexp.MustCompile(`\{(\w+)\}`)
 
-// fill replaces the names in a template by subjects, and creates each once.
+// fill replaces the names in a template with subjects. It creates each subject once.
 func (c *cell) fill(template string) string {
 	return subjectName.ReplaceAllStringFunc(template, func(name string) string {
 		name = name[1 : len(name)-1]
@@ -284,7 +284,7 @@ func (c *cell) make(name string) string {
 	return ""
 }
 
-// send sends the request with more headers. For a stream, it reads only the header of the answer.
+// send sends the request with additional headers. For a stream, it reads only the header of the answer.
 func (c *cell) send(body string, more header) *reply {
 	c.t.Helper()
 	target := c.server.URL + c.fill(c.line.path)
@@ -344,7 +344,7 @@ func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 }
 
 // TestEveryPostCanBeRepeated: for every POST, a repeat under its key gets exactly the same answer, and the same key
-// with another body is refused.
+// with a different body is refused.
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	r, lines := newRoles(t), readRoleTable(t)
 	seen := make(map[string]bool)

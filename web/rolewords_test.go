@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// roleSentence matches a sentence of a description about who may call an operation.
+// roleSentence matches a sentence in a description that states who may call an operation.
 var roleSentence = regexp.MustCompile(
 	`For (?:all staff|staff|owners|an owner|the reception|agent keys|presence keys|admin keys)\b[^.]*\.`)
 
@@ -34,7 +34,7 @@ func TestOpenAPISaysWhoMayCall(t *testing.T) {
 		}
 		for i, answer := range line.want {
 			column := roleColumns[i]
-			// The public and a patient may ask, even if the clinic's settings then refuse.
+			// The public and a patient may send such a request, even if the clinic's settings then refuse it.
 			asks := answer == "403" && (column == public || column == "link")
 			if asks || answer != "401" && answer != "403" {
 				callers[column] = true
@@ -58,7 +58,7 @@ func TestOpenAPISaysWhoMayCall(t *testing.T) {
 	}
 }
 
-// mayCall returns the sentence about these callers, or "" if all callers may call.
+// mayCall returns the sentence for these callers, or "" if all callers may call.
 func mayCall(callers map[string]bool, path string) string {
 	if callers[public] || len(callers) == 0 {
 		return ""

@@ -91,7 +91,7 @@ func TestAnswersHaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestBodiesAreStrict: errors of the document as a whole are refused before its values are checked.
+// TestBodiesAreStrict: a document that is wrong as a whole is refused before its values are checked.
 func TestBodiesAreStrict(t *testing.T) {
 	h := newHouse(t)
 	good := `"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":"` + client(1) + `"`
@@ -200,8 +200,8 @@ func TestCrossSiteWriteIsRefused(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
-// TestTruncatedBodyIsRefused: the server answers a request whose body ends early, and the body does not block its
-// handler.
+// TestTruncatedBodyIsRefused: the server answers a request whose body ends early, and the body does not block the
+// request's handler.
 func TestTruncatedBodyIsRefused(t *testing.T) {
 	h := newHouse(t)
 	conn, err := net.Dial("tcp", h.server.Listener.Addr().String())

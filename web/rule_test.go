@@ -63,7 +63,8 @@ func (p *ruleProgram) heard() (n int, last *http.Request, body string) {
 	return n, p.calls[n-1], p.bodies[n-1]
 }
 
-// ruledHouse returns a house whose booking rule calls the returned program. The timeout is 2 s unless rule has another.
+// ruledHouse returns a house whose booking rule calls the returned program. The timeout is 2 s unless rule sets
+// another.
 func ruledHouse(t *testing.T, rule map[string]any) (*house, *ruleProgram) {
 	p := newRuleProgram(t)
 	h := newHouseOf(t, engine.Options{Notices: message.Transport{Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true})}})
@@ -78,8 +79,9 @@ func (h *house) booking(n int) map[string]any {
 	return map[string]any{"clientId": client(n), "slotStartDate": h.at(30 * n), "specialistId": "ada", "patient": patient(n)}
 }
 
-// TestBookingRuleAllows: the program gets one signed call before a patient's booking, without the patient unless the
-// clinic sends it. Staff and programs with an admin key book without the call, and so does a repeated request.
+// TestBookingRuleAllows: the program gets one signed call before a patient's booking, without the patient's data unless
+// the clinic chooses to send it. Staff and programs with an admin key book without the call, and so does a repeated
+// request.
 func TestBookingRuleAllows(t *testing.T) {
 	secret := notice.NewWebhookSecret()
 	h, p := ruledHouse(t, map[string]any{"secret": secret})
@@ -154,7 +156,8 @@ func TestBookingRuleRefuses(t *testing.T) {
 	}
 }
 
-// TestBookingRuleAsksForApproval: the booking becomes a request that only the desk confirms, with and without a hold.
+// TestBookingRuleAsksForApproval: the booking becomes a request that only the desk can confirm, with and without a
+// hold.
 func TestBookingRuleAsksForApproval(t *testing.T) {
 	h, p := ruledHouse(t, map[string]any{})
 	p.says(200, `{"decision": "approve"}`)
@@ -223,13 +226,13 @@ func TestBookingRuleFails(t *testing.T) {
 	}
 }
 
-// TestBookingRuleRefusesPrivateAddress: a rule cannot reach this machine or its network unless the server allows it, by
-// an address or by a name that resolves to one.
+// TestBookingRuleRefusesPrivateAddress: unless the server allows it, a rule cannot reach this machine or its network,
+// either by an address or by a name that resolves to one.
 func TestBookingRuleRefusesPrivateAddress(t *testing.T) {
 	p := newRuleProgram(t)
 	p.says(200, `{"decision": "allow"}`)
 	h := newHouseOf(t, engine.Options{Notices: message.Transport{Hooks: notice.NewHooks(notice.HookOptions{})}})
-	byName := "https://localhost" + strings.TrimPrefix(p.URL, "http://127.0.0.1") // no program answers over TLS
+	byName := "https://localhost" + strings.TrimPrefix(p.URL, "http://127.0.0.1") // no program listens for TLS
 	for _, address := range []string{p.URL, byName} {
 		tried := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": address, "timeoutMillis": 2000}, asAdmin).want(200)
 		if tried.text("decision") != "failed" || !strings.Contains(tried.text("detail"), "private address") {
@@ -245,7 +248,8 @@ func TestBookingRuleRefusesPrivateAddress(t *testing.T) {
 	}
 }
 
-// TestBookingRuleIsValidated: a rule has limits, a new one gets a secret, and a test needs no saved rule.
+// TestBookingRuleIsValidated: the fields of a rule have limits, a new rule gets a secret, and a test needs no saved
+// rule.
 func TestBookingRuleIsValidated(t *testing.T) {
 	h, p := ruledHouse(t, map[string]any{})
 	p.says(200, `{"decision": "refuse", "reason": "Test."}`)
@@ -267,8 +271,8 @@ func TestBookingRuleIsValidated(t *testing.T) {
 	h.do("POST", bookCheckup, h.booking(0)).want(201)
 }
 
-// TestBookingRuleAppliesToAgents: if the rule does not allow a booking, the answer makes the agent hand over to a
-// person.
+// TestBookingRuleAppliesToAgents: if the rule does not allow a booking, the answer makes the agent hand the caller over
+// to a person.
 func TestBookingRuleAppliesToAgents(t *testing.T) {
 	p := newRuleProgram(t)
 	h, fake := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })

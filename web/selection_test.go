@@ -36,7 +36,7 @@ func (h *house) poll(n int, more string, headers ...header) *reply {
 	return h.do("GET", path, nil, append(headers, header{"Holdfast-Client": client(n)})...)
 }
 
-// times returns one list of a poll.
+// times returns one list from the answer to a poll.
 func (r *reply) times(name string) []string {
 	r.t.Helper()
 	list, ok := r.body[name].([]any)
@@ -57,7 +57,7 @@ func (r *reply) wantTimes(name string, want ...string) {
 	}
 }
 
-// clock returns the wall-clock time some minutes after the house's start.
+// clock returns the wall-clock time the given number of minutes after the house's start.
 func (h *house) clock(minutes int) string {
 	return h.start.Add(time.Duration(minutes) * time.Minute).Format("15:04")
 }
@@ -160,7 +160,8 @@ func TestPollHonoursETag(t *testing.T) {
 	}
 }
 
-// TestPollUsesLocalTime: times are in the specialist's zone if the request names one, and otherwise in the clinic's.
+// TestPollUsesLocalTime: times are in the specialist's zone if the request names a specialist, and otherwise in the
+// clinic's.
 func TestPollUsesLocalTime(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
@@ -172,7 +173,7 @@ func TestPollUsesLocalTime(t *testing.T) {
 		t.Errorf("the zone: got %s", local.text("timezone"))
 	}
 	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
-	// The selected time that a page sends is read in the same zone.
+	// The server reads the selected time that a page sends in the same zone.
 	h.deselects(1, at.Format(time.RFC3339)).want(200)
 	h.poll(1, "&specialistId=ada&selected=11:30").want(200)
 	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")

@@ -60,8 +60,8 @@ func TestSeriesOverHTTP(t *testing.T) {
 	}
 }
 
-// TestDeskUndoesSeries: the desk undoes its change of several appointments. A program cannot, and the error names a
-// taken time.
+// TestDeskUndoesSeries: the desk undoes its change to several appointments. A program cannot, and the error names a
+// time that has been taken.
 func TestDeskUndoesSeries(t *testing.T) {
 	h := newHouse(t)
 	reception := h.signedIn("desk@clinic.example", "reception", "")

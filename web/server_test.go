@@ -24,7 +24,7 @@ func (h *house) serve(change ...func(*web.Options)) (address string, stop contex
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	// Run a second server, because the server of the house is already running.
+	// Run a second server, because the house's server is already running.
 	var o web.Options
 	for _, c := range change {
 		c(&o)

@@ -69,7 +69,8 @@ func TestSettingsHonourIfMatch(t *testing.T) {
 	}
 }
 
-// TestGetHonoursIfNoneMatch: an appointment that has not changed is answered 304, to the desk and to the manage link.
+// TestGetHonoursIfNoneMatch: a request for an appointment that has not changed is answered with 304, for the desk and
+// for the manage link.
 func TestGetHonoursIfNoneMatch(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)

@@ -20,7 +20,7 @@ func zone(t testing.TB, name string) *time.Location {
 // day returns the house's local date n days later.
 func (h *house) day(n int) string { return h.start.AddDate(0, 0, n).Format(time.DateOnly) }
 
-// slots returns the slots of a type on the day of start, in the form for client n, by their starts.
+// slots returns the slots of a type on the day of start, in the form for client n, by start.
 func (h *house) slots(n int, appointmentType, query string) map[string]map[string]any {
 	h.t.Helper()
 	path := "/v1/appointment-types/" + appointmentType + "/timeslots?from=" + h.day(0) + "&to=" + h.day(1) + query
@@ -66,8 +66,7 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 	}
 }
 
-// TestCachedJSONEqualsJSON: a list that is answered from cached bytes, in part or whole, equals the output of
-// encoding/json.
+// TestCachedJSONEqualsJSON: an answer that comes partly or wholly from cached bytes equals the output of encoding/json.
 func TestCachedJSONEqualsJSON(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots?from=" + h.day(0) + "&to=" + h.day(3)

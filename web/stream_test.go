@@ -38,7 +38,7 @@ func TestLongLeasesAreShortened(t *testing.T) {
 	}
 }
 
-// opens opens a stream and returns its status and its lines up to the connected one.
+// opens opens a stream and returns its status and its lines up to the connected frame.
 func (h *house) opens(path string, headers ...header) (status int, lines []string) {
 	h.t.Helper()
 	q, err := http.NewRequest("GET", h.server.URL+path, nil)

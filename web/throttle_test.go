@@ -104,8 +104,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}).problem(401, "unauthorized")
 		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}, asAdmin).want(200)
 	}
-	// A page in a browser on this machine can reach the server under its own host name, and does not count as the
-	// machine.
+	// A page in a browser on this machine can reach the server under a host name of its own choice, and such a request
+	// does not count as local.
 	for host, want := range map[string]int{
 		"localhost:8788": 200, "LOCALHOST": 200, "127.0.0.1": 200, "127.8.8.8:80": 200, "[::1]:8788": 200, "[::1]": 200,
 		"book.example.org": 401, "127.0.0.1.example.org": 401, "localhost.example.org:80": 401, "10.0.0.1": 401,
@@ -129,8 +129,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 	}
 }
 
-// TestMetricsCountUnknownRoutes: requests without a route have several handlers but one row: unknown paths and
-// methods are counted together, so the metrics stay readable.
+// TestMetricsCountUnknownRoutes: several handlers answer requests without a route, but they share one row: unknown
+// paths and methods are counted together, so that the metrics stay readable.
 func TestMetricsCountUnknownRoutes(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")

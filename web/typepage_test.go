@@ -10,7 +10,7 @@ import (
 )
 
 // TestTypePageRoundTrips: the page texts of a type are returned as they were sent, to the desk and in a clinic file.
-// The public does not get the link of a video call.
+// The public does not get the link to a video call.
 func TestTypePageRoundTrips(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"typeGroups": []any{
@@ -104,7 +104,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	booking := map[string]any{"slotStartDate": h.at(0), "clientId": client(1),
 		"patient": map[string]any{"name": "Rosa Winter"}}
 	h.do("POST", "/v1/appointment-types/checkup/book", booking).problem(404, "not_found")
-	// Every route that takes the id of a type gives the same answer as for a type that does not exist.
+	// Every route that takes the id of a type answers as it does for a type that does not exist.
 	of := func(id string) map[string]*reply {
 		at, path := "slotStartDate="+h.at(0), "/v1/appointment-types/"+id
 		body := map[string]any{"appointmentTypeId": id, "slotStartDate": h.at(0), "clientId": client(1)}
@@ -131,7 +131,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, asAdmin).want(200)
 	booking["appointmentTypeId"] = "checkup"
 	made := h.do("POST", "/v1/appointments", booking, asAdmin).want(201)
-	// The link of such an appointment can move it.
+	// The link to such an appointment can move it.
 	_, token, _ := strings.Cut(made.text("appointment", "manageUrl"), "#")
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, header{"Holdfast-Manage": token}).want(200)
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60),
@@ -139,7 +139,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 }
 
 // TestNewEntriesComeLast: an entry that is added by hand or by an import comes after the existing ones, which keep
-// their positions. By its id, it would come first.
+// their positions. If entries were sorted by id, it would come first.
 func TestNewEntriesComeLast(t *testing.T) {
 	h := newHouse(t)
 	ids := func(kind string) (ids []string) {

@@ -68,7 +68,7 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if again := nonceOf.FindStringSubmatch(h.do("GET", "/", nil).raw); again[1] == nonce[1] {
 		t.Error("two pages have the same nonce")
 	}
-	// Pages detect a change of the clinic by this text, so the same clinic must give the same text.
+	// Pages use this text to detect a change of the clinic, so the text must be the same while the clinic is unchanged.
 	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
 		t.Errorf("a second page of the same clinic has %s, want %s", again[1], m[1])
 	}
@@ -192,8 +192,8 @@ var (
 	later    = regexp.MustCompile(`\bimport\("(\.[^"]+)"\)`)
 )
 
-// loaded returns every file that a page loads, with its compressed size: the files in its document, and the imports
-// of those modules; with all, also the imports on demand.
+// loaded returns every file that a page loads, with its compressed size: the files named in its document, and the
+// imports of those modules. If all is set, it also returns the imports on demand.
 func (h *house) loaded(page string, all bool) map[string]int {
 	h.t.Helper()
 	sizes := make(map[string]int)
@@ -244,13 +244,13 @@ func (h *house) loaded(page string, all bool) map[string]int {
 // typeface is the file of the typeface for headings and digits. later.js fetches it.
 const typeface = "vendor/figtree.woff2"
 
-// onlySome are the files that a page loads only in some cases: for clinics with many types, specialists or groups of
+// onlySome lists the files that a page loads only in some cases: for clinics with many types, specialists or groups of
 // types and for those with questions; for the waiting list; for bookings that must be confirmed; for sessions on
-// demand; for several days next to each other; and after the page of an appointment has shown the appointment.
+// demand; for several days next to each other; and once the page of an appointment has shown the appointment.
 var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}, {"online"}, {"compare"}, {"after"}}
 
-// TestPatientPageStaysInBudget: the patient's page has at most 45 KB on the wire, including the form and the page of
-// the booked appointment, which are loaded while the patient reads. German takes most space.
+// TestPatientPageStaysInBudget: the patient's page takes at most 45 KB on the wire, including the form and the page of
+// the booked appointment, which are loaded while the patient reads. German needs the most space.
 func TestPatientPageStaysInBudget(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {
@@ -263,7 +263,7 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 	} {
 		sizes, total := h.loaded("/?lang=de", c.all), 0
 		for name, n := range sizes {
-			if strings.HasSuffix(name, "/"+typeface) { // fetched when the first times are on the screen
+			if strings.HasSuffix(name, "/"+typeface) { // fetched once the first times are on the screen
 				if n > 21<<10 {
 					t.Errorf("the typeface takes %d bytes, want at most 21 KB", n)
 				}
@@ -299,7 +299,7 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 	}
 }
 
-// TestPreviewIsFramedByOwnSite: only the booking page with "preview" can be in a frame, and only on this site.
+// TestPreviewIsFramedByOwnSite: only the booking page with "preview" can be shown in a frame, and only on this site.
 func TestPreviewIsFramedByOwnSite(t *testing.T) {
 	h := newHouse(t)
 	for path, ancestors := range map[string]string{"/": "'none'", "/?preview=1": "'self'", "/staff?preview=1": "'none'", "/manage?preview=1": "'none'"} {

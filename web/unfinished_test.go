@@ -21,7 +21,7 @@ import (
 	"holdfast/web/pipetest"
 )
 
-// oneNetwork gives every connection the same address, so that the limits of an address apply.
+// oneNetwork gives every connection the same address, so that the limits per address apply.
 type oneNetwork struct{ *pipetest.Listener }
 
 type connOfNetwork struct{ net.Conn }
@@ -37,7 +37,7 @@ func (c connOfNetwork) RemoteAddr() net.Addr {
 
 // TestUnfinishedBodiesAreClosed: a client announces a body and does not send it. The server closes the connection after
 // at most 30 seconds, or after 1 second if it has refused the request. The server answers each of 600 such requests
-// from one address, and other visitors in the meantime.
+// from one address, and serves other visitors in the meantime.
 func TestUnfinishedBodiesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.Database(t)

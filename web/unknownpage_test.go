@@ -9,8 +9,8 @@ import (
 )
 
 // TestUnknownAddressShowsPage: a browser at an address that does not exist gets a page with the clinic's name, a
-// sentence and a button in its language. A program gets the problem document, and so does a browser's request that
-// is not for a page.
+// sentence and a button in its language. A program gets the problem document, and so does any browser request that is
+// not for a page.
 func TestUnknownAddressShowsPage(t *testing.T) {
 	h := newHouse(t)
 	if _, err := h.engine.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) {
@@ -66,7 +66,8 @@ func TestEmbedOffShowsPage(t *testing.T) {
 	h.do("GET", "/embed", nil).problem(404, "not_found")
 }
 
-// TestUnknownAddressHasOwnAccent: the page has no script that mixes colours, so its style has the clinic's own accent.
+// TestUnknownAddressHasOwnAccent: the page has no script that mixes colours, so its style contains the clinic's own
+// accent.
 func TestUnknownAddressHasOwnAccent(t *testing.T) {
 	h := newHouse(t)
 	for accent, wants := range map[string]bool{"#3a4f9a": true, "ocean": false} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVisitOverHTTP: a visit of a parent and two children is listed where all fit, held, booked, repeated, moved,
-// undone and cancelled as one.
+// TestVisitOverHTTP: a visit of a parent and two children is listed at times that fit all three, and is held, booked,
+// repeated, moved, undone and cancelled as one.
 func TestVisitOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).want(201)
@@ -95,12 +95,12 @@ func TestVisitOverHTTP(t *testing.T) {
 	}
 }
 
-// TestVisitLinkShowsOnePerson: the link of one person of a visit shows no data of the others, neither when it cancels
-// the visit nor when nothing is left to cancel. It names only people with the same contact.
+// TestVisitLinkShowsOnePerson: the link of one person in a visit reveals no data about the others, neither when it
+// cancels the visit nor when nothing is left to cancel. It names only people with the same contact details.
 func TestVisitLinkShowsOnePerson(t *testing.T) {
 	h := newHouse(t)
 	for name, x := range map[string]struct {
-		contact, own map[string]any // of all people, and of the first after a change
+		contact, own map[string]any // of all people, and of the first one after a change
 		named        int            // how many of the three people the link names
 	}{
 		"an address of one's own": {map[string]any{"email": "vogt@example.org", "phone": "030 12345"},

@@ -20,8 +20,8 @@ import (
 	"holdfast/web"
 )
 
-// house is the server under test. The tests of this package send HTTP requests to the real server with the real
-// engine, database and table of holds, and check the answers.
+// house is the server under test. The tests in this package send HTTP requests to the real server with the real engine,
+// database and table of holds, and check the answers.
 type house struct {
 	written *writtenAnswers
 	t       testing.TB
@@ -53,7 +53,8 @@ func (b *lockedBuffer) String() string {
 }
 
 // newHouse opens a clinic that is always open, in UTC: specialists ada and bea; types "checkup" of 30 minutes,
-// "surgery" of 60 with buffers, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
+// "surgery" of 60 minutes with buffers, "class" of 60 minutes with 3 seats, "cooling" of 30 minutes with a cooldown of
+// a day.
 func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	t.Helper()
 	return newHouseOf(t, engine.Options{}, change...)
@@ -99,7 +100,7 @@ func newHouseAt(t testing.TB, baseURL string) *house {
 // client returns the client id of client n.
 func client(n int) string { return fmt.Sprintf("client-secret-%04d", n) }
 
-// at returns the slot start some minutes after the house's start, in the wire format.
+// at returns the slot start the given number of minutes after the house's start, in the wire format.
 func (h *house) at(minutes int) string {
 	return h.start.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 }
@@ -201,7 +202,7 @@ func (r *reply) problem(status int, code string) *reply {
 	return r
 }
 
-// field fails the test unless errors has this field, and returns its message.
+// field fails the test unless errors lists this field, and returns its message.
 func (r *reply) field(name string) string {
 	r.t.Helper()
 	list, _ := r.body["errors"].([]any)
