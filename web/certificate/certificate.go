@@ -1,19 +1,19 @@
-// Package certificate obtains the server's HTTPS certificates from an ACME directory (RFC 8555), such as Let's
-// Encrypt, and renews them. Configuring a domain is enough.
+// Package certificate obtains the server's HTTPS certificates from an ACME directory (RFC 8555), such as Let's Encrypt,
+// and renews them. Configuring a domain is enough.
 //
 // # How a domain is validated
 //
-// The directory connects to the domain. The server answers in the TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
-// or with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on only one
-// of the two ports also gets its certificate.
+// The directory connects to the domain. The server answers in the TLS handshake on port 443 (TLS-ALPN-01, RFC 8737), or
+// with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on only one of
+// the two ports also gets its certificate.
 //
 // # Failures
 //
-// The server serves the stored certificate even if it is expired: a page with a browser warning is better than no
+// The server serves the stored certificate even if it has expired: a page with a browser warning is better than no
 // page. A handshake never calls the directory, because any client can start a handshake. Only Run calls the directory.
-// Its pauses respect the limit of Let's Encrypt: five failed validations of a domain in an hour. Run renews a
-// certificate when a third of its time is left, so that several weeks remain for further attempts. Status reports the
-// state of each domain and its last error.
+// Its pauses respect the limit of Let's Encrypt: five failed validations of a domain per hour. Run renews a certificate
+// when a third of its lifetime is left, so that several weeks remain for further attempts. Status reports the state of
+// each domain and its last error.
 //
 // # Files
 //
@@ -47,7 +47,8 @@ const LetsEncrypt = acme.LetsEncryptURL
 
 // Options configure a Keeper. Domains and Dir are required.
 type Options struct {
-	// Domains each get a certificate. A client that names no domain gets the certificate of the first.
+	// Domains lists the domains, each of which gets a certificate. A client that names no domain gets the certificate
+	// of the first one.
 	Domains []string
 	// Dir contains the keys and certificates. New creates it (0700) if it is missing.
 	Dir string
@@ -88,7 +89,7 @@ type Keeper struct {
 	tokens map[string]string           // pending HTTP-01 tokens, by path
 }
 
-// ParseDomain reads a name for which a certificate can be issued: a full DNS name, in ASCII.
+// ParseDomain parses a name that a certificate can be issued for: a full DNS name, in ASCII.
 func ParseDomain(s string) (string, error) {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
 	labels := strings.Split(name, ".")
@@ -109,7 +110,7 @@ func ParseDomain(s string) (string, error) {
 	return name, nil
 }
 
-// New returns a Keeper with the stored certificates. It makes no request; Run does.
+// New returns a Keeper with the stored certificates. It sends no requests; Run does.
 func New(o Options) (*Keeper, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -190,7 +191,7 @@ func (k *Keeper) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 const challengePath = "/.well-known/acme-challenge/"
 
 // ServeHTTP answers plain HTTP requests. The ACME directory gets the response to its challenge. Every other client gets
-// a permanent redirect (308) to HTTPS, so it repeats its request there with the same method and body.
+// a permanent redirect (308) to HTTPS, so that it repeats its request there with the same method and body.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, challengePath) {
 		k.mu.RLock()

@@ -115,8 +115,8 @@ func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// TestCertificateIsObtained uses either challenge type, because a machine may be reachable on only one port. It also
-// checks that the certificate is stored.
+// TestCertificateIsObtained obtains a certificate with both ports open and with port 80 closed, because a machine may
+// be reachable on only one port. It also checks that the certificate is stored.
 func TestCertificateIsObtained(t *testing.T) {
 	t.Parallel()
 	for _, without := range []string{"", "plain"} {
@@ -175,7 +175,7 @@ func TestSecondChallengeIsTried(t *testing.T) {
 	}
 }
 
-// TestCertificateIsRenewed checks that a certificate is renewed when a third of its lifetime is left, and not before.
+// TestCertificateIsRenewed checks that a certificate is renewed when a third of its lifetime is left, and no earlier.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

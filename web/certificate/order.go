@@ -23,7 +23,7 @@ const (
 	soonest   = time.Second     // after the first failure; the other challenge type may succeed
 	pauseMin  = 5 * time.Minute // after that, doubled each time
 	pauseMax  = time.Hour
-	unreached = time.Minute // while the directory is unreachable; such attempts count towards no limit
+	unreached = time.Minute // while the directory is unreachable; such attempts count toward no limit
 )
 
 // kinds are the challenge types, in the order in which Run tries them.
@@ -67,7 +67,7 @@ func (k *Keeper) keep(ctx context.Context, domain string) {
 	}
 }
 
-// due returns the time for which a domain's certificate needs no renewal.
+// due returns the time until a domain's certificate must be renewed.
 func (k *Keeper) due(domain string) time.Duration {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -121,7 +121,7 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	defer k.ordering.Unlock()
 	defer func() {
 		if err != nil {
-			k.client = nil // the directory may no longer have the account
+			k.client = nil // the account may no longer exist at the directory
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, orderTime)

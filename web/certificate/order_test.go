@@ -16,7 +16,7 @@ import (
 )
 
 // TestFailuresRespectRateLimits uses the limit of Let's Encrypt, which refuses further attempts after five failed
-// validations of a name in an hour.
+// validations of a name within an hour.
 func TestFailuresRespectRateLimits(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("no")

@@ -1,5 +1,5 @@
 // Package fhir contains the part of HL7 FHIR R4 (4.0.1) that the server supports: the JSON resources with the elements
-// that the server uses. Elements keep the names of the standard. Optional elements without a value are omitted, as the
+// that the server uses. Elements keep the standard's names. Optional elements without a value are omitted, as the
 // standard requires.
 package fhir
 
@@ -8,14 +8,14 @@ import "strings"
 // ContentType is the media type of resources.
 const ContentType = "application/fhir+json"
 
-// Coding is a code of a code system.
+// Coding is a code from a code system.
 type Coding struct {
 	System  string `json:"system,omitempty"`
 	Code    string `json:"code"`
 	Display string `json:"display,omitempty"`
 }
 
-// CodeableConcept is a concept, as codes and as text.
+// CodeableConcept is a concept, given as codes and as text.
 type CodeableConcept struct {
 	Coding []Coding `json:"coding,omitempty"`
 	Text   string   `json:"text,omitempty"`
@@ -27,7 +27,8 @@ type Identifier struct {
 	Value  string `json:"value"`
 }
 
-// Reference refers to another resource: to a resource of this server by Reference, to any other by Type and Identifier.
+// Reference refers to another resource: to a resource of this server by Reference, and to any other by Type and
+// Identifier.
 type Reference struct {
 	Reference  string      `json:"reference,omitempty"`
 	Type       string      `json:"type,omitempty"`
@@ -49,7 +50,7 @@ type Meta struct {
 	Tag         []Coding `json:"tag,omitempty"`
 }
 
-// Narrative is a resource as text for people. The server reads it in requests and ignores it.
+// Narrative is a human-readable form of a resource. The server accepts it in requests and ignores it.
 type Narrative struct {
 	Status string `json:"status"`
 	Div    string `json:"div"`
@@ -86,7 +87,7 @@ type Location struct {
 	Address      *Address       `json:"address,omitempty"`
 }
 
-// Schedule names the specialist and the type to which slots belong.
+// Schedule names the specialist and the type that slots belong to.
 type Schedule struct {
 	ResourceType    string            `json:"resourceType"`
 	ID              string            `json:"id"`
@@ -119,7 +120,7 @@ type Slot struct {
 	Extension    []Extension       `json:"extension,omitempty"`
 }
 
-// HumanName is a person's name, as one text or in parts.
+// HumanName is a person's name, as one string or in parts.
 type HumanName struct {
 	Use    string   `json:"use,omitempty"`
 	Text   string   `json:"text,omitempty"`
@@ -127,7 +128,7 @@ type HumanName struct {
 	Given  []string `json:"given,omitempty"`
 }
 
-// Full returns the name as one text.
+// Full returns the name as one string.
 func (n *HumanName) Full() string {
 	if n.Text != "" {
 		return n.Text
@@ -144,7 +145,7 @@ type Patient struct {
 	BirthDate    string         `json:"birthDate,omitempty"`
 }
 
-// Participant takes part in an appointment.
+// Participant is a participant of an appointment, such as the patient or the specialist.
 type Participant struct {
 	Actor    Reference `json:"actor"`
 	Required string    `json:"required,omitempty"`
@@ -197,12 +198,12 @@ type Bundle struct {
 	Meta         *Meta   `json:"meta,omitempty"`
 }
 
-// Found returns a response to a search, without results. self is the URL of the search.
+// Found returns an empty response to a search. self is the URL of the search.
 func Found(self string) *Bundle {
 	return &Bundle{ResourceType: "Bundle", Type: "searchset", Link: []Link{{"self", self}}}
 }
 
-// Add adds a resource that has the address url.
+// Add adds a resource whose address is url.
 func (b *Bundle) Add(url string, resource any) {
 	e := Entry{FullURL: url, Resource: resource}
 	e.Search.Mode = "match"

@@ -18,7 +18,7 @@ func TestBundleOmitsEmptyElements(t *testing.T) {
 
 	none := 0
 	b = fhir.Found("s")
-	b.Total = &none // known to be 0, which is different from unknown
+	b.Total = &none // known to be 0, as opposed to unknown
 	wantJSON(t, b, `{"resourceType":"Bundle","type":"searchset","total":0,"link":[{"relation":"self","url":"s"}]}`)
 
 	b = fhir.Found("s")
@@ -46,7 +46,8 @@ func TestAppointmentKeepsRequiredElements(t *testing.T) {
 		`"participant":[{"actor":{"reference":"#patient"},"status":"declined"}]}`)
 }
 
-// TestIssueCodeIsOfStandard checks that IssueCode returns a code of R4's value set issue-type for every error status.
+// TestIssueCodeIsOfStandard checks that, for every error status, IssueCode returns a code from R4's value set
+// issue-type.
 func TestIssueCodeIsOfStandard(t *testing.T) {
 	t.Parallel()
 	issueType := []string{

@@ -9,7 +9,7 @@ const (
 	JustCount   = "count"
 )
 
-// subsetted marks a resource with fewer elements than the server has.
+// subsetted marks a resource that does not contain all the elements that the server has.
 var subsetted = []Coding{{System: "http://terminology.hl7.org/CodeSystem/v3-ObservationValue", Code: "SUBSETTED"}}
 
 // Summary returns the elements of the appointment that the standard marks for a summary. For SummaryText, it returns

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Append appends an instant as `2026-11-23T09:00:00Z`. It cuts off fractions of a second. It is several times as fast
+// Append appends an instant as `2026-11-23T09:00:00Z`. It truncates fractions of a second. It is several times as fast
 // as time.AppendFormat with this layout.
 func Append(b []byte, t time.Time) []byte {
 	return append(appendSeconds(b, t.Unix()), 'Z')
 }
 
-// AppendCopy appends t. b[at:] must begin with the text of the instant written, which was appended before. If t is the
+// AppendCopy appends t. b[at:] must begin with the text of the instant written, which was appended earlier. If t is the
 // same instant, which is the usual case, AppendCopy copies that text.
 func AppendCopy(b []byte, t, written time.Time, at int) []byte {
 	if t.Equal(written) {
@@ -58,14 +58,14 @@ func floorDiv(n, by int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// date is a formatted date, like "2026-11-23T".
+// date is a formatted date, such as "2026-11-23T".
 type date struct {
 	day  int64 // since 1970-01-01
 	text [len("2026-11-23T")]byte
 }
 
 // dates caches formatted dates, indexed by the lowest six bits of the day. Nearly all instants are in the next two
-// months, whose dates do not displace each other.
+// months, so their dates do not displace each other.
 var dates [64]atomic.Pointer[date]
 
 func dateOf(day int64) *[len("2026-11-23T")]byte {

@@ -26,8 +26,8 @@ var notWords = map[string]bool{
 // enumerated are the keys that end in a value of the API: the prefix of the keys, and the schema that lists the values.
 var enumerated = map[string]string{"live.storage.": "StorageMode"}
 
-// TestPagesUseOnlyKeysThatExist checks that every text key that the pages use exists. A page shows a key without a text
-// as it is.
+// TestPagesUseOnlyKeysThatExist checks that every text key that the pages use exists. A page shows the key itself if it
+// has no text.
 func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 	pages := os.DirFS("../ui")
 	read := func(name string) string {

@@ -31,7 +31,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close makes every pending and every later call of Accept and Dial fail. Existing connections stay open.
+// Close makes every pending and later call of Accept and Dial fail. Existing connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
@@ -40,7 +40,7 @@ func (l *Listener) Close() error {
 // Addr returns a loopback address.
 func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Dial connects to the listener, whatever the address is. Use it as http.Transport.DialContext. After Close, it returns
+// Dial connects to the listener, whatever the address. Use it as http.Transport.DialContext. After Close, it returns
 // net.ErrClosed.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// BenchmarkStreamMemory opens streams and reports the server's memory for each additional one, stacks included. The
+// BenchmarkStreamMemory opens streams and reports the server's memory for each additional one, including stacks. The
 // clients' ends of the connections are in the same process. The benchmark measures them first, with a server that only
 // holds the connections open.
 func BenchmarkStreamMemory(b *testing.B) {

@@ -169,7 +169,7 @@ func (s *streams) idiomaticHandler() http.HandlerFunc {
 // readBuffer is the size of the buffer into which a subscriber reads.
 const readBuffer = 32 << 10
 
-// offer connects subscribers, publishes at the rate for the given time, and reports the results.
+// offer connects subscribers, publishes at the given rate for the given time, and reports the results.
 func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate int, length time.Duration) {
 	total := rate * int(length/time.Second)
 	sent := make([]atomic.Int64, total+1) // when the nth event was published, in ns

@@ -11,9 +11,9 @@ import (
 
 // conn is the connection of a subscriber.
 type conn interface {
-	// tryWrite writes as much as the connection accepts without waiting.
+	// tryWrite writes as much as the connection accepts, without waiting.
 	tryWrite(b []byte) (int, error)
-	// write writes all of b within the time.
+	// write writes all of b within the given time.
 	write(b []byte, within time.Duration) error
 	// isGone reports whether the peer has closed the connection, as far as it can tell without waiting.
 	isGone() bool
@@ -48,7 +48,7 @@ func (c *takenConn) write(b []byte, within time.Duration) error {
 		return err
 	}
 	_, err := c.conn.Write(b)
-	// If the deadline remained set, tryWrite would fail after it has passed.
+	// If the deadline stayed set, tryWrite would fail once it had passed.
 	return errors.Join(err, c.conn.SetWriteDeadline(time.Time{}))
 }
 
@@ -66,8 +66,8 @@ func (c *takenConn) close() {
 	})
 }
 
-// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The goroutine of the
-// handler does the writing, in serve.
+// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The handler's goroutine
+// writes, in serve.
 type flushConn struct {
 	frames chan []byte
 	errs   chan error
@@ -90,7 +90,7 @@ func (c *flushConn) serve(w http.ResponseWriter, r *http.Request, within time.Du
 		case <-c.closed:
 			return
 		case b := <-c.frames:
-			// If the server does not support write deadlines, only the timeouts of TCP apply.
+			// If the server does not support write deadlines, only TCP's timeouts apply.
 			_ = control.SetWriteDeadline(time.Now().Add(within))
 			_, err := w.Write(b)
 			if err == nil {

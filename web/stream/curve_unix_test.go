@@ -16,7 +16,7 @@ var mostSubscribers = flag.Int("subscribers", 100,
 	"how many subscribers BenchmarkCurveOfSubscribers goes up to: 100, 1000, 3000, 9000, 20000")
 
 // BenchmarkCurveOfSubscribers publishes a hundred events a second to an increasing number of subscribers of one type.
-// It reports how late the events arrive, the processor time for each event and subscriber, clients included, and the
+// It reports how late the events arrive, the processor time per event and subscriber, including the clients, and the
 // memory of one more open stream. Both ends of each connection are open files of this process.
 func BenchmarkCurveOfSubscribers(b *testing.B) {
 	for _, n := range []int{100, 1000, 3000, 9000, 20_000} {

@@ -81,11 +81,11 @@ func (h *Hub) wait(ctx context.Context, pause time.Duration) time.Duration {
 	return min(2*pause, retryMost)
 }
 
-// IsInterrupted reports whether streams are refused because no events are received.
+// IsInterrupted reports whether streams are refused because the hub receives no events.
 func (h *Hub) IsInterrupted() bool { return h.interrupted.Load() }
 
 // stopWithoutEvents ends every stream and refuses new ones permanently. If ctx has ended, it does nothing, because
-// shutdown ends the streams with another reason.
+// shutdown ends the streams with a different reason.
 func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		h.log.Error("event subscription ended; live streams closed", "error", err)
@@ -190,7 +190,7 @@ func (h *Hub) owner(ev *holds.Event) *subscriber {
 	return h.byOwner[ev.Owner]
 }
 
-// topicOf returns the topic of this name, or nil if it has no subscribers.
+// topicOf returns the topic with this name, or nil if it has no subscribers.
 func (h *Hub) topicOf(name string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()

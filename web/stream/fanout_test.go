@@ -12,7 +12,7 @@ import (
 	"holdfast/holds"
 )
 
-// interrupted is a watch of the real table that ends when the context until does, with the context's cause as its
+// interrupted is a watch on the real table that ends when the context until does, with the context's cause as its
 // error.
 type interrupted struct {
 	holds.Watch
@@ -88,7 +88,7 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsReturnWithTheirEvents makes the watch of events fail for a minute. The hub must refuse new streams during
+// TestStreamsReturnWithTheirEvents makes the watch on events fail for a minute. The hub must refuse new streams during
 // that time and accept them afterwards.
 func TestStreamsReturnWithTheirEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

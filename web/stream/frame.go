@@ -9,7 +9,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// The functions of this file encode the frames of the live stream. They append the JSON text to a buffer directly,
+// The functions in this file encode the frames of the live stream. They append the JSON text directly to a buffer,
 // because this code runs for every event. The same bytes go to every subscriber.
 //
 // Every frame has one `data:` line with JSON that contains a "type". There are no `event:` lines. The frame of a live
@@ -62,7 +62,7 @@ func appendConnected(b []byte, generation uint64) []byte {
 // sends that id back as Last-Event-ID. See WasReplaced.
 const replacedID = "replaced-"
 
-// appendEnd adds the last frame of a stream.
+// appendEnd appends the last frame of a stream.
 func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 	if reason == endReplaced {
 		b = append(b, "id: "+replacedID...)
@@ -74,7 +74,7 @@ func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 	return append(b, "\"}\n\n"...)
 }
 
-// appendHold adds a live hold to the snapshot of a new stream. The frame is not an event and has no id.
+// appendHold appends a live hold to the snapshot of a new stream. The frame is not an event and has no id.
 func appendHold(b []byte, h *holds.Hold, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"hold"`...)
 	b = appendSlot(b, h.ID, &h.Span)
@@ -83,7 +83,7 @@ func appendHold(b []byte, h *holds.Hold, owner holds.ClientID) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendLook adds a selection to the snapshot.
+// appendLook appends a selection to the snapshot.
 func appendLook(b []byte, x *holds.Selection, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"select"`...)
 	b = appendSlot(b, "", &x.Span)
@@ -91,8 +91,8 @@ func appendLook(b []byte, x *holds.Selection, owner holds.ClientID) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendEvent adds one live event. The form for the event's owner contains the client id. If owner is empty, it adds
-// the form for all other readers.
+// appendEvent appends one live event. The form for the event's owner contains the client id. If owner is empty, it
+// appends the form for all other readers.
 func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) []byte {
 	b = append(b, "id: "...)
 	b = append(b, epoch...)
@@ -101,7 +101,7 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 	return appendData(append(b, '\n'), ev, owner)
 }
 
-// appendData adds the data line of an event and the empty line that ends its frame.
+// appendData appends the data line of an event and the empty line that ends its frame.
 func appendData(b []byte, ev *holds.Event, owner holds.ClientID) []byte {
 	kind := ev.Kind
 	if kind == holds.EventBooked {
@@ -165,7 +165,7 @@ func appendSession(b []byte, ev *holds.Event) []byte {
 	return append(b, '"')
 }
 
-// appendSlot adds the fields that every slot event has. Ids need no escaping: they are [A-Za-z0-9_-].
+// appendSlot appends the fields that are common to all slot events. Ids need no escaping: they are [A-Za-z0-9_-].
 func appendSlot(b []byte, holdID string, s *holds.Span) []byte {
 	if holdID != "" {
 		b = append(b, `,"holdId":"`...)
@@ -199,8 +199,8 @@ func appendExpiry(b []byte, at time.Time) []byte {
 // notOwnEnd is the end of a frame that is not for the owner of its event.
 const notOwnEnd = `,"isOwnHold":false` + "}\n\n"
 
-// ownForm appends the owner's form of a frame that was encoded for all other readers. It appends a frame without
-// isOwnHold unchanged.
+// ownForm appends the owner's form of a frame that was encoded for all other readers. If the frame does not contain
+// isOwnHold, ownForm appends it unchanged.
 func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 	rest, found := bytes.CutSuffix(shared, []byte(notOwnEnd))
 	if !found {
@@ -210,8 +210,8 @@ func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 	return append(appendOwner(b, owner), "}\n\n"...)
 }
 
-// appendOwner adds isOwnHold. owner is the reader's client id if the event is the reader's own, and otherwise empty. A
-// client id is a credential, so no other reader receives it.
+// appendOwner appends isOwnHold. owner is the reader's client id if the event is the reader's own, and otherwise empty.
+// A client id is a credential, so no other reader receives it.
 func appendOwner(b []byte, owner holds.ClientID) []byte {
 	if owner == "" {
 		return append(b, `,"isOwnHold":false`...)
@@ -220,7 +220,7 @@ func appendOwner(b []byte, owner holds.ClientID) []byte {
 	return appendQuoted(b, string(owner))
 }
 
-// appendQuoted adds a JSON string of printable ASCII. A client id contains no other characters.
+// appendQuoted appends a JSON string of printable ASCII. A client id contains no other characters.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {

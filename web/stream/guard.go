@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ErrRevoked means that the credential with which a stream was opened is no longer valid.
+// ErrRevoked means that the credential that opened a stream is no longer valid.
 var ErrRevoked = errors.New("the credential of the stream has ended")
 
-// Guard is the credential with which a stream was opened. The stream ends when the credential is no longer valid.
+// Guard represents the credential that opened a stream. The stream ends when the credential is no longer valid.
 type Guard struct {
-	// Name is the same for all streams of one credential. It is not secret.
+	// Name is the same for all streams that one credential opened. It is not secret.
 	Name string
 	// Stands returns when the credential expires, unless it is revoked earlier. Zero means that it never expires.
 	// Stands returns ErrRevoked if the credential is no longer valid. After any other error, the hub calls Stands
@@ -47,8 +47,8 @@ func (h *Hub) watchGuards(ctx context.Context) {
 	}
 }
 
-// askGuards checks the guards of the streams that are due. It checks each guard only once, even if it has several
-// streams.
+// askGuards checks the guards of the streams that are due. It checks each guard only once, even if several streams
+// share it.
 func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
 	byName := make(map[string][]*subscriber)
 	for _, s := range h.guardedStreams() {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestStreamEndsWithCredential: a stream ends at a recheck after its credential was revoked, or when the credential
-// expires. It does not end if the check itself fails.
+// TestStreamEndsWithCredential: a stream ends at a recheck after its credential has been revoked, or when the
+// credential expires. It does not end if the check itself fails.
 func TestStreamEndsWithCredential(t *testing.T) {
 	const after = 30 * time.Second
 	for name, c := range map[string]struct {
@@ -23,7 +23,7 @@ func TestStreamEndsWithCredential(t *testing.T) {
 		"seen again":             {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
 		"rechecked, not revoked": {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
 		"the database is away":   {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
-		// the caller that revokes must call Recheck
+		// whichever caller revokes the credential must call Recheck
 		"revoked behind its back": {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ type Options struct {
 	Ping         time.Duration // between pings; default 15 s
 	WriteTimeout time.Duration // for one write to a reader that does not read; default 5 s
 	Drain        time.Duration // for all readers together at a shutdown; default 2 s
-	Sweep        time.Duration // between two checks of pings, leases and lost connections; default 250 ms
+	Sweep        time.Duration // between checks of pings, leases and lost connections; default 250 ms
 	Streams      int           // open at a time; default 20,000
 	PerAddress   int           // open at a time per address; default: as many as Streams
 }
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// topic has a ring and its subscribers. Every change copies the list of subscribers, so that a sweep needs no lock.
+// topic holds a ring and its subscribers. Every change copies the list of subscribers, so that a sweep needs no lock.
 type topic struct {
 	name        string
 	ring        ring
@@ -210,8 +210,8 @@ func (h *Hub) start(s *subscriber) {
 	h.flush(s)
 }
 
-// remove removes a subscriber from every list, and its topic with the ring if it was the last one. It reports whether
-// this call removed the subscriber.
+// remove removes a subscriber from every list. If it was the topic's last subscriber, remove also removes the topic
+// with its ring. It reports whether this call removed the subscriber.
 func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,8 +232,8 @@ func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	return true
 }
 
-// end ends a stream in order: first the frames that its reader has not received, then the end
-// frame, then the connection.
+// end ends a stream in order: first the hub writes the frames that its reader has not received, then the end frame, and
+// then it closes the connection.
 func (h *Hub) end(s *subscriber, reason endReason) {
 	if s.setEnd(reason) {
 		h.flush(s)

@@ -17,11 +17,11 @@ import (
 	"holdfast/holds"
 )
 
-// These tests check that the live stream sends every event exactly once, and that no reader waits for a slow one. They
-// use the real hub over the real engine. The connections are net.Pipes in the virtual time of a synctest bubble.
+// These tests check that the live stream sends every event exactly once, and that no reader has to wait for a slow one.
+// They use the real hub over the real engine. The connections are net.Pipes in the virtual time of a synctest bubble.
 
 // TestStreamIsCompleteAndUnique opens streams during a storm of claims and releases. Each stream must receive every
-// hold exactly once, in its snapshot or live. At the end, it must have exactly the holds of the table.
+// hold exactly once, either in its snapshot or live. At the end, it must contain exactly the holds in the table.
 func TestStreamIsCompleteAndUnique(t *testing.T) {
 	synctest.Test(t, stormWithVisitors)
 }
@@ -159,8 +159,8 @@ func TestStreamClientsAreSecret(t *testing.T) {
 	})
 }
 
-// TestSlowReaderIsCutOff: readers that never read are cut off within the write time-out, while a healthy
-// reader gets every event.
+// TestSlowReaderIsCutOff: readers that never read are cut off within the write timeout, while a healthy reader gets
+// every event.
 func TestSlowReaderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
@@ -169,7 +169,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 		var slow []*reader
 		for range 50 {
 			r := s.listen("checkup", "", 0)
-			r.upTo("connected") // and reads no further byte
+			r.upTo("connected") // and reads no further
 			slow = append(slow, r)
 		}
 		began := time.Now()

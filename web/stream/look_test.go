@@ -14,9 +14,9 @@ import (
 )
 
 // TestStreamCountsSelections makes two visitors select a time and deselect it around each step of a stream's start:
-// before it joins, between that and its snapshot (twice), after the snapshot, and once it is live. In each of those
-// orders, the reader must count the selections correctly. It must not count a selection twice, and no selection may end
-// before it has begun.
+// before the stream joins, between that and its snapshot (twice), after the snapshot, and once it is live. In each of
+// those orders, the reader must count the selections correctly. It must not count a selection twice, and no selection
+// may end before it has begun.
 func TestStreamCountsSelections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})

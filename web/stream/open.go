@@ -49,13 +49,14 @@ type Request struct {
 	Address netip.Addr     // the address to count the stream for, see Options.PerAddress
 }
 
-// WasReplaced reports whether a browser is reconnecting automatically although another stream of the same client has
+// WasReplaced reports whether a browser is reconnecting automatically after another stream of the same client has
 // replaced its stream. The response 204 stops the browser from reconnecting.
 func WasReplaced(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Last-Event-ID"), replacedID)
 }
 
-// admit counts a new stream of an address, or returns an error if the limit is reached or the hub accepts no streams.
+// admit counts a new stream from an address, or returns an error if a limit has been reached or the hub accepts no
+// streams.
 func (h *Hub) admit(address netip.Addr) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,7 +104,7 @@ func headOf(set http.Header) []byte {
 }
 
 // Open answers a request with a live stream. If it can take over the connection, it returns after the snapshot, and the
-// hub writes the rest of the stream. Otherwise, as with HTTP/2, it returns when the stream has ended. Errors:
+// hub writes the rest of the stream. Otherwise, for example with HTTP/2, it returns when the stream has ended. Errors:
 // ErrStopping, ErrInterrupted, ErrFull and ErrAddressFull. If the request is canceled before the hub runs, the error is
 // that of the request's context. If Open returns an error, it has written nothing.
 func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
@@ -208,8 +209,8 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 	return b, nil
 }
 
-// presenceSnapshot appends the snapshot of the topic Presence. The snapshot contains the effect of every earlier event,
-// so the empty name in known makes the subscriber skip the frames of those events.
+// presenceSnapshot appends the snapshot of the topic Presence. The snapshot already reflects every earlier event, so
+// the empty name in known makes the subscriber skip the frames of those events.
 func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]byte, error) {
 	s.known, s.knownEnd = map[string]struct{}{"": {}}, time.Now().Add(-1)
 	now, err := h.source.Presence(ctx)
@@ -225,7 +226,7 @@ func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]
 // maxLooks limits the selections in a snapshot: 200 are 50 KB.
 const maxLooks = 200
 
-// lookName returns the name in known for the selection of one slot by one owner.
+// lookName returns the name that stands in known for one owner's selection of one slot.
 func lookName(owner holds.Owner, s *holds.Span) string {
 	return owner.String() + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
 }

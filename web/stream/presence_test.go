@@ -16,8 +16,8 @@ import (
 )
 
 // TestPresenceTranscript compares the whole presence stream with testdata/stream/presence.txt: the online specialists
-// and open requests at the start, then all specialists who go online and offline, and the outcomes of requests. The
-// stream must contain no client id and no slot events.
+// and open requests at the start, then every specialist who goes online or offline, and the outcomes of requests. The
+// stream must contain no client ids and no slot events.
 func TestPresenceTranscript(t *testing.T) {
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestPresenceTranscript(t *testing.T) {
 		}
 		synctest.Wait() // until the snapshot is read
 		step(s.engine.Presence.GoOnline(ctx, "bea"))
-		s.claim("checkup", "ada", 1, otherClient) // does not concern this stream
+		s.claim("checkup", "ada", 1, otherClient) // not relevant to this stream
 		step(s.engine.Presence.AcceptSession(ctx, waiting.ID, "bea"))
 		step(s.engine.Presence.SetSessionPayment(ctx, first.ID, true))
 		step(s.engine.Presence.EndSession(ctx, first.ID, "helped"))

@@ -22,7 +22,7 @@ import (
 	"holdfast/store"
 )
 
-// The tests of streams share this code: a hub over a real engine, and a reader that opens a stream of the hub.
+// The stream tests share this code: a hub over a real engine, and a reader that opens a stream from the hub.
 
 type streams struct {
 	t      testing.TB
@@ -194,7 +194,7 @@ func (r *reader) must() frame {
 	return f
 }
 
-// upTo reads frames until one with this type, and returns it.
+// upTo reads frames up to the first one of this type, and returns it.
 func (r *reader) upTo(kind string) frame {
 	r.t.Helper()
 	for {

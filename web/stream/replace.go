@@ -10,9 +10,9 @@ import (
 // # One stream per client, on all nodes
 //
 // A hub ends a client's stream when the client opens another. With several nodes, each stream is announced to all nodes
-// after it has joined. All nodes receive the announcements in the same order, and of two streams of one client, the one
-// announced first is the older one. So a hub ends its own stream of a client if it receives the announcement of that
-// stream first, and then the announcement of another stream of the same client.
+// after it has joined. All nodes receive the announcements in the same order, and the first one announced counts as the
+// older stream. So a hub ends its own stream of a client if it receives the announcement of that stream first, and then
+// the announcement of another stream of the same client.
 
 // announceBound limits how long an announcement can take. A stream that could not be announced stays open.
 const announceBound = time.Second
@@ -30,7 +30,7 @@ func (h *Hub) announce(ctx context.Context, s *subscriber) {
 	}
 }
 
-// heard handles the announcement that a client has opened a stream, on this node or another.
+// heard handles the announcement that a client has opened a stream, on this node or another one.
 func (h *Hub) heard(ev *holds.Event) {
 	h.mu.Lock()
 	own := h.byOwner[ev.Owner]

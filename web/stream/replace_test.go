@@ -11,7 +11,7 @@ import (
 	"holdfast/holds"
 )
 
-// announced makes a hub announce its streams to the others.
+// announced makes a hub announce its streams to the other hubs.
 func announced(source *Source, s **streams) {
 	source.Announce = func(ctx context.Context, owner holds.Owner, connectionID string) error {
 		return (*s).engine.Booking.AnnounceStream(ctx, owner, connectionID)

@@ -33,7 +33,7 @@ type chunk struct {
 	frames []frameMark
 }
 
-// frameMark contains the end of one frame and the data that subscriber.isKnown needs.
+// frameMark holds the end of one frame and the data that subscriber.isKnown needs.
 type frameMark struct {
 	end   uint64
 	at    time.Time

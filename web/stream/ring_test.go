@@ -47,7 +47,7 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 		stays.conn.Close()
 		desk.conn.Close()
 		event(2)
-		event(3) // no longer concerns any subscriber
+		event(3) // no subscriber receives it any longer
 		runtime.GC()
 		for i := range chunks {
 			if chunks[i].Value() != nil {

@@ -17,7 +17,7 @@ func rawOf(conn net.Conn) syscall.RawConn {
 	return nil
 }
 
-// writeNow writes as much as a socket accepts without waiting.
+// writeNow writes as much as a socket accepts, without waiting.
 func writeNow(raw syscall.RawConn, b []byte) (n int, err error) {
 	rawErr := raw.Write(func(fd uintptr) bool {
 		n, err = syscall.Write(int(fd), b)

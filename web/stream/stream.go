@@ -1,4 +1,4 @@
-// Package stream is the live stream: it sends every open page the events of the times that it shows, as Server-Sent
+// Package stream is the live stream: it sends every open page the events for the times that it shows, as Server-Sent
 // Events (docs/api/openapi.yaml describes the wire format). It uses the events of package holds. Everything else that
 // it needs, such as the current holds, comes from functions: see Source. It imports neither web nor the engine.
 //
@@ -7,15 +7,14 @@
 //	holds.Watch ─► follow ─► append: one frame, into the ring of each topic it concerns
 //	                   └───► sweep:  each subscriber of those rings receives its missing frames
 //
-// A topic is what a page subscribes to: one appointment type, AllTypes for the desk, or Presence. It has a ring and the
-// list of its subscribers. A ring is a log of bytes, and each subscriber has a position in it. So the hub encodes an
-// event once and sends the same bytes to all subscribers. The busier the server is, the more events each write
-// contains.
+// A topic is what a page subscribes to: one appointment type, AllTypes for the desk, or Presence. It has a ring and a
+// list of subscribers. A ring is a log of bytes, and each subscriber has a position in it. So the hub encodes an event
+// once and sends the same bytes to all subscribers. The busier the server is, the more events each write contains.
 //
 // A subscriber costs no goroutine, no timer and no buffer: the hub takes its connection over from the HTTP server
-// (Open) and writes to it without waiting. If a write would block, a goroutine finishes it under a deadline, and
-// sweeps skip that subscriber in the meantime. No other reader waits for a slow one. If a reader falls so far behind
-// that its ring has dropped frames that it needs, its stream ends with send-failed.
+// (Open) and writes to it without waiting. If a write would block, a goroutine finishes it under a deadline, and sweeps
+// skip that subscriber in the meantime. No other reader waits for a slow one. If a reader falls so far behind that its
+// ring has dropped frames that it needs, its stream ends with send-failed.
 //
 // # No event is lost or sent twice
 //
@@ -37,8 +36,8 @@
 //
 // Unless the connection is lost, the last frame of a stream gives the reason for its end (endReason). end writes the
 // pending frames first and then that frame. A stream that was opened with a credential also ends when the credential is
-// revoked or expires (Guard). drop closes a connection at once. When Run's context ends, Run ends all streams and waits
-// up to Options.Drain for their last frames.
+// revoked or expires (Guard). drop closes a connection immediately. When Run's context ends, Run ends all streams and
+// waits up to Options.Drain for their last frames.
 package stream
 
 import (
@@ -58,7 +57,7 @@ type Source struct {
 	// Affects lists the other types whose slots an event changes because they share a resource with it, and their
 	// generation. Their subscribers list the slots again. Nil means that there are no such types.
 	Affects func(*holds.Event) (appointmentTypeIDs []string, generation uint64)
-	// Slots returns the current state of one appointment type, or of all for the empty id.
+	// Slots returns the current state of one appointment type, or of all types if the id is empty.
 	Slots func(ctx context.Context, appointmentTypeID string) (Snapshot, error)
 	// Presence returns the online specialists and the open sessions.
 	Presence func(context.Context) (Snapshot, error)

@@ -38,8 +38,8 @@ type subscriber struct {
 	endSent bool
 }
 
-// tells returns the client id for an event of this owner: the subscriber's own, or empty if the owner is another
-// client.
+// tells returns the client id for an event of this owner: the subscriber's own id, or an empty one if the owner is
+// another client.
 func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
 	if owner.Is(s.owner) {
 		return s.client
@@ -160,9 +160,9 @@ func (s *subscriber) takePatch(at uint64, frame []byte) []byte {
 	return frame
 }
 
-// isKnown reports whether the snapshot already contains a frame: the start of a hold or selection that was in it, or
-// the end of a selection that was not. The empty name in known stands for all other frames. Once events are later
-// than the snapshot, isKnown is always false.
+// isKnown reports whether the snapshot already accounts for a frame: the start of a hold or selection that is in the
+// snapshot, or the end of a selection that is not. The empty name in known stands for all other frames. Once events are
+// later than the snapshot, isKnown is always false.
 func (s *subscriber) isKnown(mark frameMark) bool {
 	if s.known == nil {
 		return false

@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// TestStreamTranscripts compares whole streams with testdata/stream. Each is the frames that one visitor reads while
-// other clients act. Ids that differ in each run are replaced by numbers in their order of appearance.
+// TestStreamTranscripts compares whole streams with testdata/stream. Each file contains the frames that one visitor
+// reads while other clients act. Ids that differ in each run are replaced with numbers in their order of appearance.
 func TestStreamTranscripts(t *testing.T) {
 	ctx := context.Background()
 	scripts := map[string]func(*streams, *reader){
@@ -66,7 +66,7 @@ func TestStreamTranscripts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStreams(t, Options{})
-				s.claim("checkup", "ada", 20, otherClient) // is in the snapshot
+				s.claim("checkup", "ada", 20, otherClient) // in the snapshot
 				r := s.listen("checkup", ownClient, 0)
 				var got bytes.Buffer
 				read := make(chan struct{})

@@ -1,4 +1,4 @@
-// Package acmetest starts Pebble, Let's Encrypt's ACME server for tests of clients, and a DNS server for it, on
+// Package acmetest starts Pebble, Let's Encrypt's ACME server for testing clients, and a DNS server for it, on
 // loopback.
 package acmetest
 
@@ -30,7 +30,7 @@ import (
 
 const version = "v2.10.1"
 
-// Options tell the directory where to find the server that it must validate.
+// Options tell the directory where to find the server that it validates.
 type Options struct {
 	HTTPPort, TLSPort int
 	Validity          time.Duration // of certificates; 0: 90 days
@@ -141,7 +141,7 @@ func Start(t testing.TB, o Options) *Directory {
 	}
 }
 
-// Issuer returns the root certificate of the certificates that the directory issues.
+// Issuer returns the root of the certificates that the directory issues.
 func (d *Directory) Issuer(t testing.TB) *x509.CertPool {
 	t.Helper()
 	answer, err := d.http.Get(d.manage + "/roots/0")
@@ -254,7 +254,7 @@ func resolve(question []byte) []byte {
 	kind := binary.BigEndian.Uint16(question[at+1 : at+3]) // the queried type
 	switch {
 	case !strings.HasSuffix(name, ".test."):
-		answer[3] |= 3 // there is no such name
+		answer[3] |= 3 // no such name exists
 	case kind == typeA:
 		answer[7] = 1
 		answer = append(answer, 0xc0, head, 0, typeA, 0, 1, 0, 0, 0, 1, 0, 4, 127, 0, 0, 1)

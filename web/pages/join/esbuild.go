@@ -12,7 +12,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// module is a script of web/ui. The name of a module is its path below web/ui, such as lib/html.js.
+// module is a script of web/ui. Its name is its path below web/ui, such as lib/html.js.
 type module struct {
 	code    string
 	imports []string // the modules that it imports statically
@@ -64,7 +64,7 @@ func readModules(files map[string][]byte) (map[string]*module, error) {
 	return modules, nil
 }
 
-// bundleOf minifies a module together with its imports. external are the paths that the bundle imports.
+// bundleOf minifies a module together with its imports. external lists the paths that the bundle imports.
 func bundleOf(entry string, load func(name string) (code string, found bool)) (body []byte, external []string,
 	err error) {
 	options := optionsFor(load)
@@ -100,7 +100,7 @@ func minified(name string, body []byte) ([]byte, error) {
 	return result.Code, nil
 }
 
-// language is the version of JavaScript that the oldest supported browsers run.
+// language is the version of JavaScript that the oldest supported browsers can run.
 const language = api.ES2022
 
 // namespace is where esbuild finds the modules: in memory, not in the file system.

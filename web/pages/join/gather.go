@@ -32,7 +32,7 @@ func gather(files map[string][]byte) error {
 	return nil
 }
 
-// inDocuments reports whether a pattern is found in a document.
+// inDocuments reports whether a pattern occurs in any document.
 func inDocuments(files map[string][]byte, pattern string) bool {
 	in := regexp.MustCompile(pattern)
 	for name, body := range files {

@@ -34,7 +34,7 @@ func isBundle(name string) bool {
 	return slices.ContainsFunc(bundles, func(group []string) bool { return slices.Contains(group, name) })
 }
 
-// join replaces each module that a bundle is named after by the minified bundle. It removes the other modules of the
+// join replaces each module that a bundle is named after with the minified bundle. It removes the other modules of the
 // bundles unless a document loads them separately, and minifies the modules that remain.
 func join(files map[string][]byte) error {
 	modules, err := readModules(files)
@@ -98,13 +98,13 @@ func markImports(modules map[string]*module, name string, marked map[string]bool
 	}
 }
 
-// group makes the bundles of one group.
+// group builds the bundles of one group.
 type group struct {
 	modules map[string]*module
 	names   []string            // of the bundles
 	home    map[string]string   // by module: its bundle
-	aliases map[export]string   // the names that bundles export to later ones, and their aliases
-	imports map[string][]export // by bundle: what it imports from earlier ones
+	aliases map[export]string   // the names that bundles export to later bundles, and their aliases
+	imports map[string][]export // by bundle: its imports from earlier bundles
 }
 
 // export is an exported name. Bundles use an alias for it, because two modules of a bundle can export the same name.
@@ -120,7 +120,7 @@ func (g *group) join(made map[string][]byte) error {
 			return err
 		}
 	}
-	for _, bundle := range slices.Backward(g.names) { // a bundle imports what its exports to later bundles need
+	for _, bundle := range slices.Backward(g.names) { // a bundle must import whatever its exports to later bundles need
 		if err := g.share(bundle); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (g *group) join(made map[string][]byte) error {
 	return nil
 }
 
-// collect puts a module and its imports into a bundle unless they are in an earlier one.
+// collect puts a module and its imports into a bundle unless an earlier bundle contains them.
 func (g *group) collect(bundle, name string) error {
 	if g.home[name] != "" {
 		return nil
@@ -153,8 +153,8 @@ func (g *group) collect(bundle, name string) error {
 	return nil
 }
 
-// share finds what a bundle imports from earlier ones. It builds the bundle with one external import for each name.
-// esbuild drops the unused imports, and the rest are the result.
+// share finds the names that a bundle imports from earlier bundles. It builds the bundle with one external import for
+// each name. esbuild drops the unused imports, and the rest are the result.
 func (g *group) share(bundle string) error {
 	_, external, err := g.build(bundle, func(module string) (code string) {
 		for _, name := range g.modules[module].exports {
@@ -216,7 +216,7 @@ func (g *group) build(bundle string, stub func(module string) string) (body []by
 	return body, external, nil
 }
 
-// exportsOf returns what a bundle exports to later ones.
+// exportsOf returns the names that a bundle exports to later bundles.
 func (g *group) exportsOf(bundle string) (list []export) {
 	for e := range g.aliases {
 		if g.home[e.module] == bundle {
@@ -227,8 +227,8 @@ func (g *group) exportsOf(bundle string) (list []export) {
 	return list
 }
 
-// stub returns a function that returns the code with which a bundle replaces a module of an earlier bundle: imports
-// from that earlier bundle.
+// stub returns a function that returns a bundle's replacement for a module of an earlier bundle: imports from that
+// earlier bundle.
 func (g *group) stub(bundle string) func(module string) string {
 	return func(module string) string {
 		if from, found := strings.CutPrefix(module, bundlePrefix); found {

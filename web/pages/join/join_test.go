@@ -65,8 +65,8 @@ func TestJoinPutsEachModuleIntoOneBundle(t *testing.T) {
 	}
 }
 
-// TestJoinExportsOnlyUsedNames checks that a bundle exports only the names that later bundles use, and that equal names
-// of two modules get different aliases.
+// TestJoinExportsOnlyUsedNames checks that a bundle exports only the names that later bundles use, and that identical
+// names from two modules get different aliases.
 func TestJoinExportsOnlyUsedNames(t *testing.T) {
 	files := small(map[string]string{
 		"book/common.js": "export { form as one } from './one.js'\nexport { form as two } from './two.js'",
@@ -87,7 +87,7 @@ func TestJoinExportsOnlyUsedNames(t *testing.T) {
 	}
 }
 
-// TestJoinRefusesUnsupportedModules checks that join reports errors that would otherwise first occur in a patient's
+// TestJoinRefusesUnsupportedModules checks that join reports errors that would otherwise only occur in a patient's
 // browser.
 func TestJoinRefusesUnsupportedModules(t *testing.T) {
 	for _, c := range []struct{ name, file, body, want string }{

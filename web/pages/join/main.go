@@ -6,8 +6,8 @@
 // It writes the texts of each language as scripts (addWords), trims the templates of scripts (trimTemplates), joins the
 // modules that patients and the desk load into a few bundles (join), joins the desk's style sheets (gather), minifies
 // scripts and style sheets, and compresses the files that become smaller. If a module cannot be joined or minified, or
-// a language lacks a text, it returns an error and writes nothing. It does not rewrite a file of built whose unpacked
-// content is the same. So another version of Go that compresses differently changes no file.
+// a text is missing in a language, it returns an error and writes nothing. It does not rewrite a file in built if its
+// unpacked content is the same. So a version of Go that compresses differently changes no files.
 package main
 
 import (
@@ -103,7 +103,7 @@ func packed(name string, body []byte) (string, []byte) {
 	return name + ".gz", b.Bytes()
 }
 
-// unpacked returns the uncompressed content of a file of built.
+// unpacked returns the uncompressed content of a file in built.
 func unpacked(file string, body []byte) ([]byte, error) {
 	if path.Ext(file) != ".gz" {
 		return body, nil

@@ -45,7 +45,7 @@ func (t *trimmer) Enter(n js.INode) js.IVisitor {
 
 func (*trimmer) Exit(js.INode) {}
 
-// state is a state of htm's parser.
+// state is a state in htm's parser.
 type state int
 
 const (
@@ -65,7 +65,7 @@ type reader struct {
 	out   strings.Builder
 }
 
-// visible marks a space in a text that the source writes as ${' '}.
+// visible marks a space that the source writes as ${' '}.
 const visible = "\x00"
 
 var (

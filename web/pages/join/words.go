@@ -12,24 +12,24 @@ import (
 	"holdfast/engine/words"
 )
 
-// Two files of texts are special. commonTexts has the texts of all pages, and the name of its script contains only the
-// language. noscriptTexts has, for each document, the sentence that it shows if the browser runs no scripts.
+// Two files of texts are special. commonTexts contains the texts of all pages, and the name of its script contains only
+// the language. noscriptTexts contains, for each document, the sentence that it shows if the browser runs no scripts.
 const (
 	commonTexts   = "common"
 	noscriptTexts = "noscript"
 )
 
-// deskTexts are the texts of the desk, which the browser gets as one file, i18n/desk.<language>.js.
+// deskTexts are the desk's texts, which the browser gets as one file, i18n/desk.<language>.js.
 var deskTexts = []string{commonTexts, "staff", "owner", "hours"}
 
-// These placeholders in the scripts stand for the languages: their own names, and their tags.
+// These placeholders in the scripts stand for the languages: their names in their own language, and their tags.
 const (
 	namesOfLanguages = "{/*names*/}"
 	tagsOfLanguages  = "{{languages}}"
 )
 
-// addWords adds the texts of the pages: for each language, one script per file of texts that a page loads. It also
-// fills in the list of languages and the sentences for browsers without scripts.
+// addWords adds the texts of the pages: for each language, one script for each file of texts that a page loads. It also
+// fills in the list of languages and the sentences for browsers that run no scripts.
 func addWords(files map[string][]byte, dir fs.FS, languages []words.Registration) error {
 	all, err := words.LoadPages(dir, languages)
 	if err != nil {

@@ -19,8 +19,8 @@ var (
 )
 
 // TestNewLanguageReachesEveryPage adds an invented language, which needs one folder and one registration, and reads the
-// built pages. Every script of English texts must exist in the language and contain no English word. Every document
-// must have a sentence of the language, and every list of languages must contain it.
+// built pages. Every script of English texts must exist in that language and contain no English words. Every document
+// must have a sentence in that language, and every list of languages must contain it.
 func TestNewLanguageReachesEveryPage(t *testing.T) {
 	built, err := build(os.DirFS("../../ui"), wordstest.Folders(t, os.DirFS(folder)), wordstest.Languages())
 	if err != nil {
