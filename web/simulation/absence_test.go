@@ -9,7 +9,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// absence is a recorded absence, with the decision about each displaced appointment.
+// absence is a recorded absence, with the decision on each displaced appointment.
 type absence struct {
 	id, specialist string
 	by             map[string]string       // move, ask or call, by appointment
@@ -32,7 +32,7 @@ func (x *timeJSON) of(kind string) referee.Span {
 	return referee.Span{Type: kind, Specialist: x.SpecialistID, Start: x.SlotStartDate.UTC(), End: x.SlotEndDate.UTC()}
 }
 
-// away simulates a specialist who is absent. The desk plans the absence and moves, asks or calls the patients. They
+// away simulates the absence of a specialist. The desk plans the absence and moves, asks or calls the patients. They
 // accept the proposed time, choose another one, cancel, decline, or never answer. Then all absences are checked.
 func (l *life) away(r *rand.Rand) (err error) {
 	if l.faults.isArmed() {
@@ -49,12 +49,11 @@ func (l *life) away(r *rand.Rand) (err error) {
 	if err != nil || l.faults.isOff() {
 		return err
 	}
-	time.Sleep(time.Minute) // a round of the server runs every 15 seconds, and a few may find the disk full
+	time.Sleep(time.Minute) // the server runs a round every 15 seconds, and a few may find the disk full
 	return l.judgeAbsences()
 }
 
-// displaceable reports whether the desk looks for a new time for an appointment. Other appointments stay where they
-// are.
+// displaceable reports whether the desk looks for a new time for an appointment. Other appointments keep their times.
 func (l *life) displaceable(a *referee.Appointment) bool {
 	return !a.Overbook && !a.Erased && !l.inVisit[a.ID] && l.Types[a.Type].Capacity == 1 && a.Type != "cleaning" &&
 		a.Type != "scarce"
@@ -153,7 +152,7 @@ type plannedJSON struct {
 	Times       []timeJSON
 }
 
-// planAbsence asks for new times and passes them to the referee.
+// planAbsence requests new times and passes them to the referee.
 func (l *life) planAbsence(specialist string, away referee.Block, body map[string]any) ([]plannedJSON, error) {
 	reply, err := l.atDesk(&request{method: "POST", path: "/v1/absences/plan", body: body})
 	if err != nil {
@@ -174,8 +173,8 @@ func (l *life) planAbsence(specialist string, away referee.Block, body map[strin
 	return said.Appointments, l.Planned(specialist, away, plan, time.Now())
 }
 
-// refusedChoice judges a choice that failed: its time must not have been free, or must collide with that of an earlier
-// choice.
+// refusedChoice judges a choice that failed: its time must not have been free, or must collide with the time of an
+// earlier choice.
 func (l *life) refusedChoice(id string, s referee.Span, earlier []referee.Span, code, reason string,
 	certain bool) error {
 	held, sure := l.HeldByOther(s, "", time.Now())
@@ -191,7 +190,7 @@ func (l *life) refusedChoice(id string, s referee.Span, earlier []referee.Span, 
 	return nil
 }
 
-// answersJSON are the lines of an absence.
+// answersJSON contains the lines of an absence.
 type answersJSON struct {
 	Appointments []struct {
 		Appointment   appointmentJSON
@@ -202,7 +201,7 @@ type answersJSON struct {
 	}
 }
 
-// readAbsence reads an absence. gone means that its block was deleted.
+// readAbsence reads an absence. gone means that its block has been deleted.
 func (l *life) readAbsence(id string) (said answersJSON, gone bool, err error) {
 	reply, err := l.do(&request{method: "GET", path: "/v1/absences/" + id, admin: true})
 	if err != nil {
@@ -242,7 +241,7 @@ func (l *life) adoptProposals(x *absence) error {
 }
 
 // undoAbsence undoes an absence a few seconds later. If the undo is in time, everything is as before: the moved
-// appointments are back, the proposed times are free, and no patient was asked.
+// appointments are back, the proposed times are free, and no patient has been asked.
 func (l *life) undoAbsence(r *rand.Rand, x *absence, begun time.Time, before map[string]referee.Appointment,
 	links map[string]string) error {
 	recorded := time.Now()

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// wish is an agent's booking that the server acknowledged as booked or received.
+// wish is an agent's booking that the server has acknowledged as booked or received.
 type wish struct {
 	patient string
 	start   time.Time
@@ -109,7 +109,7 @@ func (l *life) fenced(patient string, start time.Time) error {
 	return fmt.Errorf("the agent's booking of %s was acknowledged, but it does not exist", stamp(start))
 }
 
-// settle waits until no outbound operation is pending. After an hour, the desk decides about the operations that need
+// settle waits until no outbound operation is pending. After an hour, the desk decides on the operations that need
 // review: later operations of the same appointment wait behind them.
 func (l *life) settle() error {
 	var left []store.Operation
@@ -137,7 +137,7 @@ func (l *life) settle() error {
 		if err != nil {
 			return err
 		}
-		left = waiting // excludes the reminders of another day
+		left = waiting // without the reminders of another day
 		for _, op := range list {
 			if !op.Status.Final() && !op.Scheduled(time.Now()) {
 				left = append(left, op)
@@ -151,8 +151,9 @@ func (l *life) settle() error {
 	return fmt.Errorf("after 12 hours, outbound calls are still waiting: %+v", left)
 }
 
-// decideReviews looks in the practice-management system for the appointments of the operations that need review and
-// that others wait behind. The desk confirms the operation if the appointment is there, and otherwise gives it up.
+// decideReviews handles the operations that need review and that others wait behind. The desk looks for their
+// appointments in the practice-management system. It confirms an operation if its appointment is there, and otherwise
+// gives it up.
 func (l *life) decideReviews(waiting []store.Operation) error {
 	for _, op := range waiting {
 		if op.AppointmentID == "" || booking.ChannelOf(op.Kind) != "upstream" {
@@ -226,7 +227,8 @@ func (l *life) checkOutside() error {
 	return nil
 }
 
-// alone reports whether the same patient has no other appointment at the time of a wish.
+// alone reports whether no other agent's booking is for the same patient at the same start. It ignores cancelled
+// appointments.
 func (l *life) alone(w *wish) bool {
 	a := l.Appointments[w.id]
 	for _, other := range l.wishes {

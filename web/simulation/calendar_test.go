@@ -43,14 +43,14 @@ func (l *life) unblock(r *rand.Rand) error {
 	}
 	delete(blocks, id)
 	for _, displaced := range sorted(l.displacedBy) {
-		if l.displacedBy[displaced] == id { // the appointment takes place as booked
+		if l.displacedBy[displaced] == id { // the appointment keeps its booked time
 			l.EndProposal(displaced, time.Now())
 		}
 	}
 	return err
 }
 
-// override closes a day, or gives it different hours.
+// override closes a day or gives it different hours.
 func (l *life) override(r *rand.Rand) error {
 	specialist := oneOf(r, []string{"ada", "ben", "cleo", "eli"})
 	s := l.Specialists[specialist]

@@ -45,7 +45,7 @@ func (l *life) check() error {
 	}
 	var list []referee.Hold
 	for i := range said.Holds {
-		// the waiting list holds the times that it offers; judgeList checks them
+		// the waiting list holds the times that it has offered; judgeList checks them
 		if said.Holds[i].AppointmentTypeID != "scarce" {
 			list = append(list, said.Holds[i].of(""))
 		}
@@ -107,7 +107,7 @@ func (l *life) checkRows(all bool) error {
 		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(),
 			status == "cancelled"
 		if source == "agent" && row.Cancelled && l.Appointments[row.ID] == nil {
-			continue // the row that kept the time for an agent's booking, which failed
+			continue // the row that kept the time for an agent's booking that failed
 		}
 		found = append(found, row)
 	}
@@ -117,8 +117,8 @@ func (l *life) checkRows(all bool) error {
 	return l.Recorded(found, all)
 }
 
-// attemptEnds is the time after which the queue must have the outcome of an attempt. It includes the longest calls of
-// an attempt, and the retries of the write of its outcome while the disk is full.
+// attemptEnds is the longest time until the queue must have the outcome of an attempt. It includes an attempt's longest
+// calls, and the retries of storing its outcome while the disk is full.
 const attemptEnds = 2 * time.Minute
 
 // checkAttempts checks that no operation stays in the status processing. After a restart, the time counts from the
@@ -140,7 +140,7 @@ func (l *life) checkAttempts() error {
 	return nil
 }
 
-// checkMail checks that every patient who booked on a page and did not cancel got an email.
+// checkMail checks that every patient who booked on a page and did not cancel has received an email.
 func (l *life) checkMail() error {
 	files, err := filepath.Glob(filepath.Join(l.base, "mail", "*.eml"))
 	if err != nil {

@@ -25,7 +25,7 @@ var nights = []night{
 
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
-// The GUIDs of the chair and the type at the practice-management system. They are invented.
+// The GUIDs of the chair and the type in the practice-management system. They are invented.
 const (
 	viewGUID   = "11111111-2222-4333-8444-555555555555"
 	columnGUID = "66666666-7777-4888-8999-000000000000"
@@ -37,13 +37,13 @@ const north, south = "north", "south"
 
 var places = []any{map[string]any{"id": north, "name": "North"}, map[string]any{"id": south, "name": "South"}}
 
-// somePlace returns a place, or none. It uses no random number, so that the choices of a seed's actions stay the same.
+// somePlace returns a place, or none. It draws no random number, so that the choices of a seed's actions stay the same.
 func (l *life) somePlace() string {
 	return [...]string{"", north, "", south, ""}[l.requests%5]
 }
 
-// begins returns the instant at which the simulation of a seed begins, one or two days before the clocks change, and
-// the time zone.
+// begins returns the instant at which the simulation of a seed begins, one or two days before the clock change, and the
+// time zone.
 func begins(seed uint64) (time.Time, string) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n := nights[r.IntN(len(nights))]
@@ -104,7 +104,7 @@ func newClinic(seed uint64) referee.Clinic {
 	return c
 }
 
-// file returns the clinic file that is imported.
+// file returns the clinic file to import.
 func file(c referee.Clinic) map[string]any {
 	specialists, types := []any{map[string]any{"id": "lab", "name": "Laboratory", "timezone": c.Zone.String(),
 		"kind": "resource"}}, []any(nil)

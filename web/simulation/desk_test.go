@@ -21,7 +21,7 @@ func sortBy[T any](list []T, key func(T) string) {
 	})
 }
 
-// standing draws a confirmed appointment in the future.
+// standing draws a confirmed, future appointment.
 func (l *life) standing(r *rand.Rand, agents bool) *referee.Appointment {
 	var list []*referee.Appointment
 	for _, a := range l.Appointments {
@@ -36,7 +36,7 @@ func (l *life) standing(r *rand.Rand, agents bool) *referee.Appointment {
 	return oneOf(r, list)
 }
 
-// change sends a change of an appointment, through its patient's link or from the desk.
+// change sends a change to an appointment, through its patient's link or from the desk.
 func (l *life) change(r *rand.Rand, a *referee.Appointment, what string,
 	body map[string]any) (*request, *reply, error) {
 	q := &request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body, admin: true}
@@ -185,7 +185,7 @@ func (l *life) deskBooks(r *rand.Rand) error {
 }
 
 // squeezed searches for a surgery that conflicts with a hold and also with the buffer of an appointment. The desk may
-// book over the hold, but not over the buffer, and the failed attempt must not release the hold. If there is no such
+// book over the hold but not over the buffer, and the failed attempt must not release the hold. If there is no such
 // surgery, squeezed returns its arguments.
 func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) (string, string, time.Time) {
 	for _, h := range l.mine() {
@@ -205,7 +205,7 @@ func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) 
 // overbook adds an appointment at a time that is booked.
 func (l *life) overbook(r *rand.Rand) error {
 	a := l.standing(r, false)
-	if a == nil || a.Type == "class" || a.Type == "scan" { // an overbook takes no room
+	if a == nil || a.Type == "class" || a.Type == "scan" { // an overbooked appointment takes no room
 		return nil
 	}
 	who := patient(r)
@@ -255,7 +255,7 @@ func (l *life) undo(r *rand.Rand) error {
 		specialist, start := l.pick(r, a.Type)
 		what, body["slotStartDate"], body["specialistId"] = "reschedule", stamp(start), specialist
 	}
-	begun := time.Now() // if the first answer was lost, the change was made earlier than it was acknowledged
+	begun := time.Now() // if the first answer was lost, the change happened before it was acknowledged
 	reply, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body})
 	if err != nil || reply.status == 409 {
 		return err
@@ -299,7 +299,7 @@ func (l *life) undo(r *rand.Rand) error {
 		if err := l.took(reply, l.Appointments[a.ID]); err != nil {
 			return err
 		}
-		l.manage[a.ID] = link // the link works as before
+		l.manage[a.ID] = link // the link works again
 		now := l.Appointments[a.ID]
 		if now.Span != before.Span && before.Type != "class" {
 			return fmt.Errorf("%s was undone, but is now %s", before, now)
@@ -357,7 +357,7 @@ func (l *life) series(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		what, body["slotStartDate"], body["displace"] = "reschedule", stamp(before[0].Start.Add(time.Hour)), true
 	}
-	time.Sleep(time.Second) // changes within one millisecond are one change
+	time.Sleep(time.Second) // changes within one millisecond count as one change
 	begun := time.Now()
 	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" &&
 		a.status == 409 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// signedIn is the sign-in of the receptionist. The simulation needs it because changes by an API key cannot be undone:
-// a key does not belong to a person at a desk.
+// signedIn is the receptionist's sign-in. The simulation needs it because changes made with an API key cannot be
+// undone: a key does not belong to a person at a desk.
 type signedIn struct {
 	isHired bool
 	cookie  string

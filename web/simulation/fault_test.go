@@ -14,19 +14,19 @@ import (
 
 var errPower = errors.New("the power was cut")
 
-// faults injects failures into durable storage and outbound calls. Each commit and each change of the queue is a step.
+// faults injects failures into durable storage and outbound calls. Each commit and each change to the queue is a step.
 // The power can be cut before or after any step, and no later step has any effect. The disk can be full, and external
 // systems can be unreachable.
 type faults struct {
 	mu      sync.Mutex
 	armed   bool
 	after   bool // the step still takes effect, but its caller gets no answer
-	left    int  // steps until the cut
+	left    int  // remaining steps until the cut
 	off     bool
 	offAt   time.Time
 	full    int // how many of the next writes fail because the disk is full
 	unsaved int // how many of the next outcomes the queue cannot store because the disk is full
-	failed  int // writes that failed so far
+	failed  int // number of failed writes
 	cut     time.Time
 	dead    time.Time // until then external systems accept calls and answer none
 }
@@ -66,10 +66,10 @@ func (f *faults) setFull(writes int) {
 	f.full, f.unsaved = writes, writes
 }
 
-// isFull reports whether the current write fails because the disk is full. It counts that write.
+// isFull reports whether the current write fails because the disk is full. It counts the write.
 func (f *faults) isFull() bool { return f.uses(&f.full) }
 
-// isQueueFull does the same for the outcomes in the queue.
+// isQueueFull does the same for the outcomes that the queue stores.
 func (f *faults) isQueueFull() bool { return f.uses(&f.unsaved) }
 
 func (f *faults) uses(left *int) bool {
@@ -164,7 +164,7 @@ func (q faultyQueue) Change(ctx context.Context, op store.Operation, event, deta
 }
 
 // line is the connection to the practice-management system. If it is cut, nothing is sent. If it is dead, no answer
-// returns. A call that was sent before a power cut arrives anyway.
+// comes back. A call that was sent before a power cut still arrives.
 type line struct {
 	to http.RoundTripper
 	*faults

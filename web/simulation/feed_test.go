@@ -11,9 +11,8 @@ import (
 
 var eventOfFeed = regexp.MustCompile(`(?s)UID:([0-9a-f-]+)@holdfast\r\n.*?DTSTART:([0-9TZ]+)`)
 
-// feed reads the calendar of a specialist like a calendar program, at a new address. The calendar must contain the
-// confirmed appointments at their current times, and no others. Then feed revokes the address, which must no longer
-// work.
+// feed reads a specialist's calendar as a calendar program does, at a new address. The calendar must contain the
+// confirmed appointments at their current times, and no others. Then feed revokes the address, which must stop working.
 func (l *life) feed(r *rand.Rand) error {
 	who := oneOf(r, sorted(l.Specialists))
 	path := "/v1/specialists/" + who + "/calendar-feed"

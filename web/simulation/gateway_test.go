@@ -16,7 +16,7 @@ import (
 )
 
 // gateway is the clinic's SMS gateway. It keeps running when the server restarts. It is sometimes slow or busy, limits
-// the rate, fails before or after it has accepted a message, closes the connection, and is unreachable for hours. It
+// the rate, fails before or after it has accepted a message, closes the connection, or is unreachable for hours. It
 // never declines a message so often that the server may give up.
 type gateway struct {
 	listener *pipetest.Listener
@@ -31,7 +31,7 @@ type gateway struct {
 	texts    []referee.Text // not judged yet
 }
 
-// smsSettings set the country code of numbers that have none.
+// smsSettings sets the country code of numbers that have none.
 var smsSettings = map[string]any{"countryCode": "49"}
 
 func newGateway(seed uint64) *gateway {
@@ -53,7 +53,7 @@ func (g *gateway) isGone() bool {
 	return time.Now().Before(g.gone)
 }
 
-// answer accepts or fails one message, and records it for the referee.
+// answer accepts one message or lets it fail, and records it for the referee.
 func (g *gateway) answer(m noticetest.Text) (status int, body string) {
 	t, status, delay := g.takes(m)
 	g.mu.Lock()
@@ -78,13 +78,13 @@ func (g *gateway) takes(m noticetest.Text) (t referee.Text, status int, delay ti
 		t.Taken, status = chance%2 == 0, 0
 	case chance < 20:
 		t.Taken, status = chance%2 == 0, http.StatusInternalServerError
-	case chance < 24: // possibly too slow for a sender that waits 15 seconds
+	case chance < 24: // may be too slow for a sender that waits 15 seconds
 		delay = time.Duration(1+g.fate.IntN(40)) * time.Second
 	}
 	return t, status, delay
 }
 
-// pending returns the messages since the last call.
+// pending returns the messages that have arrived since the last call.
 func (g *gateway) pending() []referee.Text {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,17 +102,17 @@ func agreed(who map[string]any) string {
 	return international(who["phone"].(string))
 }
 
-// international returns a German number in the international format, in which the gateway gets it.
+// international returns a German number in international format, which is the format that the gateway receives.
 func international(phone string) string {
 	return "+49" + strings.TrimPrefix(strings.ReplaceAll(phone, " ", ""), "0")
 }
 
-// agrees adds to a booking whether its patient agrees to text messages.
+// agrees adds to a booking the information whether its patient agrees to text messages.
 func agrees(body map[string]any) {
 	body["sms"] = agreed(body["patient"].(map[string]any)) != ""
 }
 
-// texted passes to the referee which text messages the patient of a new appointment agreed to.
+// texted informs the referee which text messages the patient of a new appointment has agreed to.
 func (l *life) texted(id string, who map[string]any, since time.Time) {
 	if number := agreed(who); number != "" {
 		l.phones[id] = who["phone"].(string)
@@ -120,7 +120,7 @@ func (l *life) texted(id string, who map[string]any, since time.Time) {
 	}
 }
 
-// text makes the gateway unreachable for up to three hours, withdraws or gives a patient's agreement, changes a number,
+// text makes the gateway unreachable for up to three hours, gives or withdraws a patient's consent, changes a number,
 // or moves an appointment away and back.
 func (l *life) text(r *rand.Rand) error {
 	if l.faults.isArmed() {
@@ -172,7 +172,8 @@ func (l *life) text(r *rand.Rand) error {
 	return nil
 }
 
-// moveAndBack moves an appointment to another free time, and up to 90 s later back, if its time is still free.
+// moveAndBack moves an appointment to another free time, and up to 90 s later moves it back if its old time is still
+// free.
 func (l *life) moveAndBack(r *rand.Rand, a *referee.Appointment) error {
 	before := a.Start
 	for _, at := range []time.Time{l.otherStart(a), before} {
@@ -202,8 +203,8 @@ func (l *life) otherStart(a *referee.Appointment) time.Time {
 	return time.Time{}
 }
 
-// moveTo moves an appointment at the desk, and lets the referee count the move. It reports false if the start is held
-// or near a change of the clocks.
+// moveTo moves an appointment at the desk, and lets the referee count the move. It returns false if the start is held
+// or near a clock change.
 func (l *life) moveTo(a *referee.Appointment, start time.Time) (moved bool, err error) {
 	reply, err := l.do(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/reschedule", admin: true,
 		body: map[string]any{"slotStartDate": stamp(start), "specialistId": a.Specialist, "displace": true}})
@@ -261,10 +262,10 @@ func (l *life) checkTexts() error {
 	return nil
 }
 
-// span is a time in which the gateway or the server did not work.
+// span is a period during which the gateway or the server did not work.
 type span struct{ from, until time.Time }
 
-// health returns for how long the gateway was reachable between two instants.
+// health returns how long the gateway was reachable between two instants.
 func (l *life) health(from, until time.Time) (worked time.Duration) {
 	for at := from; at.Before(until); at = at.Add(time.Minute) {
 		is := true
@@ -278,7 +279,7 @@ func (l *life) health(from, until time.Time) (worked time.Duration) {
 	return worked
 }
 
-// checkTextsDue checks, once no message is pending, that every text message that was due arrived.
+// checkTextsDue checks, once no message is pending, that every text message that was due has arrived.
 func (l *life) checkTextsDue() error {
 	if err := l.checkTexts(); err != nil {
 		return err

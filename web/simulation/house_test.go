@@ -31,7 +31,7 @@ import (
 
 const adminKey = "the-admin-key-of-the-simulation"
 
-// house is one run of the server, from its start to its stop or its kill.
+// house is one run of the server, from its start until it is stopped or killed.
 type house struct {
 	dir    string
 	faults *faults
@@ -110,7 +110,7 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 	return h, err
 }
 
-// stop ends everything that is running, as after SIGTERM, and leaves the files open.
+// stop ends everything that is running, as SIGTERM does, and leaves the files open.
 func (h *house) stop() {
 	h.stopServing()
 	h.serving.Wait()

@@ -39,8 +39,8 @@ type life struct {
 	wishes   []*wish           // agents' bookings that the server acknowledged
 	mailed   map[string]string // addresses that must get an email, by appointment
 	online   map[string]time.Time
-	// the last restart, or the end of the last full disk; for some minutes after it, specialists without heartbeats may
-	// still be online
+	// the last restart, or the end of the last full disk; for some minutes after that, specialists without heartbeats
+	// may still be online
 	shaken  time.Time
 	checked time.Time // the last check of every row
 	mia     *colleague
@@ -52,13 +52,13 @@ type life struct {
 	absences    map[string]*absence
 	displacedBy map[string]string
 	phones      map[string]string // the numbers of patients who agreed to text messages at some time, by appointment
-	trouble     []span            // times in which the gateway or the server did not work
+	trouble     []span            // periods during which the gateway or the server did not work
 	openedLink  string            // the token of the last text message whose link was opened
 	mu          sync.Mutex        // guards the records of concurrent requests
 	counts      map[string]int
 }
 
-// failure is a broken guarantee, and when it broke.
+// failure is a violated guarantee, and the time of the violation.
 type failure struct {
 	action action // the last one
 	after  time.Duration
@@ -70,7 +70,7 @@ func (f *failure) Error() string {
 		f.err)
 }
 
-// live runs a plan and returns the first broken guarantee, or nil.
+// live runs a plan and returns the first violated guarantee, or nil.
 func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map[string]int) {
 	base := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func (l *life) act(a action) error {
 	return l.check()
 }
 
-// revive starts the server again after a power cut, on the files as they were at the power cut.
+// revive starts the server again after a power cut, on the files as they were when the power was cut.
 func (l *life) revive() error {
 	synctest.Wait()
 	l.closeReaders()
@@ -177,7 +177,7 @@ func (l *life) revive() error {
 	return l.reopen(into)
 }
 
-// reopen starts the server on the files of a house that ended. The holds of that house were in memory and are lost,
+// reopen starts the server on the files of a house that has ended. The holds of that house were in memory and are lost,
 // except those of proposals, which the server creates again.
 func (l *life) reopen(dir string) (err error) {
 	l.closeReaders()
@@ -218,8 +218,8 @@ func (l *life) leave() {
 	_ = l.close()
 }
 
-// do sends a request with one idempotency key until it gets a definite answer. It retries after a lost reply, a full
-// disk, or a stop of the server.
+// do sends a request with one idempotency key until it gets a definite answer. It retries after a lost reply, and while
+// the disk is full or the server is stopped.
 func (l *life) do(r *request) (*reply, error) {
 	l.requests++
 	if r.method == "POST" && r.key == "" {
@@ -245,7 +245,7 @@ func (l *life) do(r *request) (*reply, error) {
 	return nil, fmt.Errorf("%s %s got no answer", r.method, r.path)
 }
 
-// again repeats a request that was answered, and expects the same answer.
+// again repeats a request that has been answered, and expects the same answer.
 func (l *life) again(q *request, first *reply) error {
 	second, err := l.do(q)
 	if err == nil && (second.status != first.status || second.raw != first.raw) {

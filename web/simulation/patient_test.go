@@ -11,7 +11,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// pick draws a slot: usually a start in the hours of the next days, sometimes a time that is not a start.
+// pick draws a slot: usually a start within the hours of the next days, sometimes a time that is not a start.
 func (l *life) pick(r *rand.Rand, kind string) (specialist string, start time.Time) {
 	specialist = oneOf(r, sorted(l.Types[kind].Priorities))
 	local := time.Now().In(l.Specialists[specialist].Zone).AddDate(0, 0, r.IntN(3))
@@ -74,7 +74,7 @@ func (l *life) pickKind(r *rand.Rand) string {
 }
 
 // patient draws a patient. One in four patients belongs to one of three families. The members of a family have
-// different names and email addresses and share a phone number.
+// different names and email addresses but share a phone number.
 func patient(r *rand.Rand) map[string]any {
 	n := r.IntN(1_000_000)
 	if r.IntN(4) == 0 {
@@ -203,7 +203,7 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 	return fmt.Errorf("a hold of %s at %s got %d %s", kind, stamp(start), a.status, a.raw)
 }
 
-// mine lists the holds that clients certainly have, ordered by client and span.
+// mine lists the holds that clients are certain to have, ordered by client and span.
 func (l *life) mine() (holds []*referee.Hold) {
 	for _, id := range sorted(l.Holds) {
 		if live, certain := l.Holds[id].Live(time.Now()); live && certain && !l.Holds[id].IsProposal {
@@ -256,7 +256,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	want, turn := l.Expect(kind, specialist, place, client, start, time.Now())
 	if hold != "" { // the minimum notice does not matter, because the slot was held in time
 		want, turn = referee.Either, ""
-		// granted if the slot is still offered: its day may have been closed since
+		// granted if the slot is still offered: its day may have been closed in the meantime
 		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 {
 			want = referee.Granted
 		}
@@ -275,7 +275,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		if a.status != 422 || !strings.Contains(a.raw, "answers") {
 			return fmt.Errorf("%s without an answer to its question got %d %s", kind, a.status, a.raw)
 		}
-		return nil // the hold stays
+		return nil // the hold remains
 	}
 	if a.status != 201 {
 		if h := l.Holds[hold]; h != nil {
@@ -327,7 +327,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	return nil
 }
 
-// answers adds the answer to the question of a type to a booking, and returns it. One booking in eight has none.
+// answers adds the answer to a type's question to a booking, and returns it. One booking in eight has none.
 func (l *life) answers(kind string, body map[string]any) string {
 	if kind != "surgery" || l.requests%8 == 0 {
 		return ""
@@ -350,7 +350,7 @@ func (l *life) isAt(a *reply) error {
 	return nil
 }
 
-// booked records an acknowledged appointment and its link.
+// booked records an acknowledged appointment and its manage link.
 func (l *life) booked(a *appointmentJSON, client string) error {
 	if _, token, ok := strings.Cut(a.ManageURL, "#"); ok {
 		l.manage[a.ID] = token
@@ -420,7 +420,7 @@ func (l *life) race(r *rand.Rand) error {
 	specialist, start := l.pick(r, kind)
 	free := l.FreeSeats(l.SpanOf(kind, specialist, start), "")
 	if l.faults.isArmed() {
-		return nil // the scheduler would choose which reply the power cut affects
+		return nil // the scheduler would decide which reply the power cut affects
 	}
 	requests, answers := make([]*request, 6), make([]*reply, 6)
 	for n := range requests {

@@ -33,7 +33,7 @@ func (l *life) erase(r *rand.Rand) error {
 	}
 	name := a.Name
 	for id, other := range l.Appointments {
-		if p := l.Proposals[id]; p != nil && other.Name == "" { // possibly of the same person
+		if p := l.Proposals[id]; p != nil && other.Name == "" { // may belong to the same person
 			p.Doubt()
 		}
 		if other.Name == name {
@@ -100,8 +100,8 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	return err
 }
 
-// giveUp tries to book a held time while the disk is full, and does not retry. The hold must stay valid, and expire at
-// its time.
+// giveUp tries to book a held time while the disk is full, and does not retry. The hold must stay valid, and expire on
+// time.
 func (l *life) giveUp(r *rand.Rand) error {
 	h := oneOf(r, l.mine())
 	if h == nil || l.faults.isArmed() {
@@ -139,7 +139,7 @@ func (l *life) giveUp(r *rand.Rand) error {
 	return l.check() // the hold has expired
 }
 
-// comeBack makes a client request a hold 30 s before its cooldown ends, and again 10 s after the end.
+// comeBack makes a client request a hold 30 s before its cooldown ends, and again 10 s after it has ended.
 func (l *life) comeBack(r *rand.Rand) error {
 	var last *referee.Appointment
 	for _, a := range l.Appointments {

@@ -9,7 +9,7 @@ import (
 
 // action is one event of a plan. All its random choices are drawn from dice, among the possibilities at that time.
 type action struct {
-	n     int // its place in the whole plan
+	n     int // its position in the whole plan
 	pause time.Duration
 	kind  string
 	dice  uint64
@@ -61,7 +61,7 @@ var kinds = []struct {
 	{"text messages", 0, (*life).text},
 }
 
-// newPlan draws the actions of a number of days.
+// newPlan draws the actions for a number of days.
 func newPlan(seed uint64, days float64) (plan []action) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	later, last := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(seed, 9))

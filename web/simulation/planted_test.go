@@ -15,10 +15,10 @@ import (
 var planting = flag.String("planted", "",
 	"plant the bugs whose sentence matches this, each in a build of its own, and say which seed finds it")
 
-// plantedBug is a bug of testdata/planted.txt, and its place in the code.
+// plantedBug is a bug from testdata/planted.txt, and its place in the code.
 type plantedBug struct {
 	what string
-	in   string // its declaration, as package planted names it
+	in   string // the declaration that contains it, in the notation of package planted
 	planted.Place
 }
 
@@ -50,7 +50,7 @@ func readPlanted(t *testing.T) (list []plantedBug) {
 // root is the root of the module.
 const root = "../.."
 
-// TestPlantedBugsHaveTheirPlace fails if the code has changed and a bug of the list cannot be planted any more.
+// TestPlantedBugsHaveTheirPlace fails if the code has changed so that a bug from the list can no longer be planted.
 func TestPlantedBugsHaveTheirPlace(t *testing.T) {
 	if len(readPlanted(t)) == 0 {
 		t.Error("testdata/planted.txt has no bug")
@@ -58,8 +58,8 @@ func TestPlantedBugsHaveTheirPlace(t *testing.T) {
 }
 
 // TestPlantedBugsAreFound is `make planted`. It builds the bugs into a simulated clinic with go test -overlay, which
-// does not change the source files, and runs seeds with each bug until one finds it. The bugs that can be switched on
-// at run time share one build. It prints the rows of docs/proof.md.
+// does not change the source files, and runs seeds with each bug until one of them finds it. The bugs that can be
+// switched on at run time share one build. It prints the rows of docs/proof.md.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if *planting == "" {
 		t.Skip("builds the program with bugs in it: make planted")

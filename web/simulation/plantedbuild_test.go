@@ -39,8 +39,8 @@ var (
 )
 
 // switched returns code that contains the line and its bug, with a switch between them. It returns an empty string if
-// there is no general way, as for a constant, several fields in one line, or a line of SQL. Such a bug needs its own
-// build.
+// no general way exists, for example for a constant, several fields in one line, or a line of SQL. Such a bug needs its
+// own build.
 func (p *plantedBug) switched(n int) string {
 	right, wrong := strings.TrimSpace(p.Old), strings.TrimSpace(p.Wrong)
 	on := fmt.Sprintf("plantedBug == \"%d\"", n)

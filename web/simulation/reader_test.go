@@ -44,7 +44,7 @@ func (l *life) read(r *rand.Rand) error {
 	answer, err := l.http.Do(request)
 	if err != nil {
 		stop()
-		return nil // the connection was lost, and the page would reconnect
+		return nil // the connection was lost; the page would reconnect
 	}
 	if answer.StatusCode != http.StatusOK {
 		stop()

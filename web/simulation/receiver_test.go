@@ -78,7 +78,7 @@ func dial(to *pipetest.Listener, isGone func() bool,
 	}
 }
 
-// ServeHTTP accepts or fails a message, and passes it to the referee.
+// ServeHTTP accepts a message or lets it fail, and passes it to the referee.
 func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -119,7 +119,7 @@ func (v *receiver) takes(header http.Header, body []byte) (status int, delay tim
 			status, taken = 0, false
 		case chance < 24:
 			status = 0
-		default: // possibly too slow for a sender that waits 15 seconds
+		default: // may be too slow for a sender that waits 15 seconds
 			delay = time.Duration(1+v.fate.IntN(40)) * time.Second
 		}
 	}
@@ -135,7 +135,7 @@ func (v *receiver) takes(header http.Header, body []byte) (status int, delay tim
 	return status, delay
 }
 
-// judged returns the first broken guarantee of the webhooks.
+// judged returns the first violated guarantee of the webhooks.
 func (v *receiver) judged() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,7 +179,7 @@ func (l *life) newSecret(r *rand.Rand) error {
 	return err
 }
 
-// checkHooks checks the messages that the receiver got, once no webhook is pending.
+// checkHooks checks the messages that the receiver has received, once no webhook is pending.
 func (l *life) checkHooks() error {
 	l.receiver.mu.Lock()
 	defer l.receiver.mu.Unlock()

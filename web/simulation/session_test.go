@@ -9,7 +9,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// sessionJSON is a session in the answers to specialists.
+// sessionJSON is a session as answers to specialists contain it.
 type sessionJSON struct {
 	ID, Status, SpecialistID string
 	ExpiresAt                time.Time
@@ -74,8 +74,8 @@ func (l *life) comes(specialist, what string) error {
 }
 
 // scramble makes a few callers request sessions, and a few specialists accept all of them concurrently. Each session
-// must go to one specialist. No specialist may get more than their limit, and a specialist who has gone offline must
-// get none.
+// must go to one specialist. No specialist may get more sessions than their limit, and a specialist who has gone
+// offline must get none.
 func (l *life) scramble(r *rand.Rand) error {
 	everybody := sorted(l.Specialists)
 	r.Shuffle(len(everybody), func(i, j int) { everybody[i], everybody[j] = everybody[j], everybody[i] })
@@ -228,7 +228,7 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 	return nil
 }
 
-// handOn transfers a session to another specialist who is online, if their limit allows it.
+// handOn transfers a session to another online specialist, if that specialist's limit allows it.
 func (l *life) handOn(r *rand.Rand) error {
 	s := l.openSession(r, false)
 	if s == nil {
@@ -270,7 +270,7 @@ func (l *life) listSessions() (list []referee.Session, err error) {
 	return list, nil
 }
 
-// adoptSessions copies the server's states of sessions whose answers were lost.
+// adoptSessions copies from the server the states of sessions whose answers were lost.
 func (l *life) adoptSessions() error {
 	list, err := l.listSessions()
 	for _, s := range list {
@@ -288,7 +288,7 @@ func (l *life) judgeSessions() error {
 		return err
 	}
 	if time.Since(l.opened) < 2*time.Minute {
-		return nil // after a power cut, the server ends the sessions that expired in the meantime within a minute
+		return nil // after a power cut, the server needs up to a minute to end the sessions that have expired
 	}
 	return l.OpenSessions(list, time.Now())
 }

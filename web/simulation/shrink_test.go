@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// shrinkTime is the longest time that reducing a failure may take.
+// shrinkTime is the maximum time for reducing the plan of a failure.
 const shrinkTime = 60 * time.Second
 
-// shrink searches for the fewest actions of a plan that still break a guarantee, and returns their numbers. It leaves
+// shrink searches for the fewest actions of a plan that still violate a guarantee, and returns their numbers. It leaves
 // out halves, quarters and so on, then single actions, until shrinkTime is over.
 func shrink(t *testing.T, seed uint64, plan []action, broken *failure) (numbers []string) {
 	keep := upTo(plan, broken.action.n)

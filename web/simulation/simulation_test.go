@@ -19,13 +19,13 @@ var (
 	onlyThese = flag.String("only", "", "the numbers of the actions that happen, with commas; empty: all")
 )
 
-// An ordinary run starts no further clinic after the time ordinary.
+// After the time ordinary, an ordinary run starts no further clinic.
 const (
 	ordinary = 8 * time.Second
 	forEver  = time.Duration(1<<63 - 1)
 )
 
-// TestSimulatedClinic runs whole clinics, each from its seed, and stops at the first broken guarantee.
+// TestSimulatedClinic runs whole clinics, each from its seed, and stops at the first violated guarantee.
 func TestSimulatedClinic(t *testing.T) {
 	clitest.OnlyInFull(t)
 	from, to, length := uint64(1), uint64(3), 1.0

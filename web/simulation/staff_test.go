@@ -16,7 +16,7 @@ import (
 type colleague struct {
 	id     string
 	secret []byte            // of the authenticator app
-	used   map[int64]bool    // steps of codes that were used to sign in
+	used   map[int64]bool    // time steps whose codes have been used to sign in
 	open   map[string]signIn // by cookie
 }
 
@@ -50,7 +50,7 @@ func (l *life) staff(r *rand.Rand) error {
 	if err := l.stillOpen(r); err != nil {
 		return err
 	}
-	time.Sleep(16 * time.Minute) // the failures have expired, and the code is different
+	time.Sleep(16 * time.Minute) // the failures have expired, and the code has changed
 	if l.faults.isOff() || l.wire.loses() {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (l *life) signsIn(password, code string) (*reply, error) {
 	return a, err
 }
 
-// atOnce makes n calls concurrently, and reports whether all were answered.
+// atOnce makes n calls concurrently, and reports whether all of them were answered.
 func atOnce(n int, ask func(n int) (*reply, error)) (answers []*reply, whole bool) {
 	answers = make([]*reply, n)
 	var all sync.WaitGroup
@@ -162,7 +162,8 @@ func (l *life) sameCode(*rand.Rand) error {
 	return nil
 }
 
-// switchedOff deactivates an account while its password is checked. In either order, no sign-in is open afterwards.
+// switchedOff deactivates an account while its password is being checked. Whichever comes first, no sign-in is open
+// afterwards.
 func (l *life) switchedOff(r *rand.Rand) error {
 	code := ""
 	if l.mia.secret != nil {
@@ -210,7 +211,7 @@ func (l *life) switchedOff(r *rand.Rand) error {
 }
 
 // guess tries nine passwords concurrently, and then five more. The server may check only five of them. The server also
-// limits how many it checks at the same time, so the concurrent guesses alone do not prove the limit.
+// limits how many it checks at a time, so the concurrent guesses alone do not prove the limit.
 func (l *life) guess() error {
 	guesses := 0
 	guess := func(int) (*reply, error) {
@@ -259,7 +260,7 @@ func (l *life) stillOpen(r *rand.Rand) error {
 	return nil
 }
 
-// cookieOf returns the sign-in cookie of an answer.
+// cookieOf returns the sign-in cookie in an answer.
 func cookieOf(set []string) string {
 	for _, c := range set {
 		if value, ok := strings.CutPrefix(c, staffCookie+"="); ok {

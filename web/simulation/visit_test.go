@@ -8,12 +8,12 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// lastUndo is the latest time after a change at which an undo may succeed, with the second or two that the request
-// may take.
+// lastUndo is the latest time after a change at which an undo may succeed. It includes the second or two that the
+// request may take.
 const lastUndo = 12 * time.Second
 
-// visit books a visit of several people one after the other, or changes one. The server must book or change all of the
-// appointments or none, and undo a change as a whole or not at all.
+// visit books a visit of several people one after the other, or changes one. The server must book or change either all
+// of the appointments or none, and undo a change either as a whole or not at all.
 func (l *life) visit(r *rand.Rand) error {
 	if ids := oneOf(r, l.visits); len(ids) > 0 && r.IntN(2) == 0 {
 		return l.changeVisit(r, ids)
@@ -21,7 +21,7 @@ func (l *life) visit(r *rand.Rand) error {
 	return l.bookVisit(r)
 }
 
-// rowOf returns the times of appointments one after the other, separated by the larger of the two adjacent buffers.
+// rowOf returns the times of consecutive appointments, separated by the larger of the two adjacent buffers.
 func (l *life) rowOf(kinds []string, specialist string, start time.Time) (spans []referee.Span) {
 	for i, kind := range kinds {
 		if i > 0 {
@@ -129,7 +129,7 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	return l.changedTogether(r, "visit", what, a, begun, before, path+"/undo")
 }
 
-// changedTogether judges the answer to a change of several appointments that was requested at begun: it must contain
+// changedTogether judges the answer to a change to several appointments that was requested at begun: it must contain
 // all of them. Then it undoes the change after a pause in which another client may have taken a time.
 func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment,
 	undo string) error {
@@ -194,12 +194,12 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 		if err := l.Booked(before[i]); err != nil {
 			return err
 		}
-		l.manage[before[i].ID] = links[before[i].ID] // the link works as before
+		l.manage[before[i].ID] = links[before[i].ID] // the link works again
 	}
 	return nil
 }
 
-// tookAll records several appointments that were changed in one step: each may have the earlier time of another.
+// tookAll records several appointments that were changed in one step: each may now have the earlier time of another.
 func (l *life) tookAll(list []appointmentJSON) error {
 	for i := range list {
 		if known := l.Appointments[list[i].ID]; known != nil && !known.Cancelled {

@@ -16,7 +16,7 @@ type offerJSON struct {
 
 type entryJSON struct {
 	ID, Status string
-	To         string // the last date that suits
+	To         string // the last suitable date
 	Offers     []offerJSON
 }
 
@@ -201,7 +201,7 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return err
 	}
 	if first.status == 409 || first.status == 410 {
-		return nil // the offer expired, or its time was lost, during the retries
+		return nil // the offer expired or lost its time during the retries
 	}
 	if first.status >= 300 {
 		return fmt.Errorf("accepting an offer got %d %s", first.status, first.raw)

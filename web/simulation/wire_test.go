@@ -37,7 +37,7 @@ func (c *careless) RoundTrip(r *http.Request) (*http.Response, error) {
 // loses reports whether the next request or reply will be lost.
 func (c *careless) loses() bool { return c.loseAsked.Load() > 0 || c.loseReply.Load() > 0 }
 
-// request is a request of a client.
+// request is a client's request.
 type request struct {
 	method, path string
 	body         any
@@ -47,7 +47,7 @@ type request struct {
 	admin        bool
 	match        string // If-Match
 	cookie       string // of a sign-in
-	check        bool   // a check by the referee: the network loses neither this request nor its reply
+	check        bool   // sent by the referee for a check: the network loses neither it nor its reply
 }
 
 // reply is an answer with its whole body.

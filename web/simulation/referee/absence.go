@@ -11,18 +11,19 @@ type Proposal struct {
 	Expires time.Time
 	Taken   bool // the patient accepted it
 	hold    *Hold
-	stale   bool // the appointment was moved or cancelled: the server ends the proposal in its next round
+	stale   bool // the appointment was moved or cancelled, so the server ends the proposal in its next round
 	before  *Proposal
 }
 
-// A proposed time stays held for up to afterExpiry once the proposal has expired. If a proposal ends earlier, its time
+// A proposed time stays held for up to afterExpiry after the proposal has expired. If a proposal ends earlier, its time
 // is released within afterAnswer, even if the disk is full during some of the server's rounds.
 const (
 	afterExpiry = 35 * time.Second
 	afterAnswer = 3 * time.Minute
 )
 
-// Propose records, at now, that a time is held for the patient of an appointment until expires. The time must be free.
+// Propose records that, from now until expires, a time is held for the patient of an appointment. The time must be
+// free.
 func (r *Referee) Propose(id string, s Span, expires, now time.Time) error {
 	r.EndProposal(id, now)
 	if a := r.Appointments[id]; a != nil {
@@ -52,7 +53,7 @@ func (p *Proposal) IsOpen(now time.Time) (open, certain bool) {
 // Doubt records that the server may have ended a proposal.
 func (p *Proposal) Doubt() { p.hold.Doubtful = true }
 
-// Accepted records that a patient accepted a proposal, so that its time now belongs to the appointment.
+// Accepted records that a patient has accepted a proposal, so that its time now belongs to the appointment.
 func (r *Referee) Accepted(id string) {
 	if p := r.Proposals[id]; p != nil {
 		p.Taken = true
@@ -60,7 +61,7 @@ func (r *Referee) Accepted(id string) {
 	}
 }
 
-// EndProposal records that the proposal for an appointment ended at now, and its time becomes free.
+// EndProposal records that the proposal for an appointment ended at now and that its time becomes free.
 func (r *Referee) EndProposal(id string, now time.Time) {
 	p := r.Proposals[id]
 	if p == nil || p.Taken || p.hold.Until.Before(now) {
@@ -69,8 +70,8 @@ func (r *Referee) EndProposal(id string, now time.Time) {
 	p.hold.Until, p.hold.Grace, p.hold.Doubtful = now, afterAnswer, false
 }
 
-// UndoProposal records that the absence of a proposal was undone at now. The proposal that it replaced may still be
-// open.
+// UndoProposal records that the absence that led to a proposal was undone at now. The proposal that it had replaced may
+// still be open.
 func (r *Referee) UndoProposal(id string, now time.Time) {
 	r.EndProposal(id, now)
 	p := r.Proposals[id]
@@ -110,7 +111,7 @@ func (r *Referee) ReviewProposals(now time.Time) {
 	}
 }
 
-// proposalAt returns the hold of a proposal for a time. If there are several, it prefers a live one.
+// proposalAt returns the hold of a proposal for a time. If there are several, it prefers one that is live.
 func (r *Referee) proposalAt(s Span, now time.Time) (found *Hold) {
 	for _, h := range r.Holds {
 		if h.IsProposal && h.Span == s && (found == nil || h.Until.After(now)) {
@@ -120,14 +121,14 @@ func (r *Referee) proposalAt(s Span, now time.Time) (found *Hold) {
 	return found
 }
 
-// NewTimes is a line of the plan of an absence: an appointment and the times that are proposed for it, the best first.
+// NewTimes is a line of the plan of an absence: an appointment and the times proposed for it, the best one first.
 type NewTimes struct {
 	ID    string
 	Times []Span
 }
 
-// Planned judges the plan of an absence. The plan must list each appointment of the specialist in that time once. Each
-// new time must be free, within the hours and outside the absence. The first times of two appointments must not
+// Planned judges the plan of an absence. The plan must list each of the specialist's appointments in that time once.
+// Each new time must be free, within the hours and outside the absence. The first times of two appointments must not
 // collide.
 func (r *Referee) Planned(specialist string, away Block, plan []NewTimes, now time.Time) error {
 	listed := map[string]bool{}
@@ -177,7 +178,7 @@ type Displaced struct {
 	By    string // move, ask or call; empty: the absence recorded no decision
 	From  Span   // as booked
 	State string
-	Open  bool // there is an open proposal
+	Open  bool // a proposal is open
 }
 
 // Absent judges one line of a recorded absence: the state of a displaced appointment must agree with the appointment

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Wall returns the instant of a local date and minute. A time that the clocks skip moves forward by the gap. A time
-// that occurs twice means its first occurrence.
+// Wall returns the instant of a local date and minute. If the clocks skip the time, it moves forward by the gap. If the
+// time occurs twice, Wall returns its first occurrence.
 func Wall(zone *time.Location, y int, m time.Month, d, minute int) time.Time {
 	asUTC := time.Date(y, m, d, 0, minute, 0, 0, time.UTC)
 	offset := func(at time.Time) time.Duration {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// About is the time before and after the end of a hold in which the referee accepts both that the hold exists and that
-// it has expired.
+// About is how long before and after the end of a hold the referee accepts both that the hold exists and that it has
+// expired.
 const About = 200 * time.Millisecond
 
 // Live reports whether a hold is in force at an instant, and whether that is certain.
@@ -44,13 +44,13 @@ func (r *Referee) Displaced(s Span) {
 	}
 }
 
-// Listed judges the server's list of holds. Each must be known, none may be missing, and none may conflict with another
-// hold or a booking.
+// Listed judges the server's list of holds. Each hold must be known, none may be missing, and none may conflict with
+// another hold or a booking.
 func (r *Referee) Listed(list []Hold, now time.Time) error {
 	said := map[string]bool{}
 	for i, h := range list {
 		known := r.Holds[h.ID]
-		if known == nil { // the ids of the holds of proposals are not in the answers
+		if known == nil { // answers do not contain the ids of proposals' holds
 			known = r.proposalAt(h.Span, now)
 		}
 		if known == nil {
@@ -89,7 +89,7 @@ func (r *Referee) Listed(list []Hold, now time.Time) error {
 // Answer is the expected answer to a request for a slot.
 type Answer int
 
-// The answers. If a hold is about to expire, or two rules apply, either is correct.
+// The answers. If a hold is about to expire, or two rules apply, Granted and Refused are both correct.
 const (
 	Either Answer = iota
 	Granted
@@ -116,8 +116,8 @@ func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certa
 	return false, certain
 }
 
-// Expect returns the expected answer to a client's request for a slot, of one specialist or of any, at one place or at
-// any, and the specialist to be assigned (empty: not certain).
+// Expect returns the expected answer to a client's request for a slot, with one specialist or any, and at one place or
+// any. It also returns the specialist to be assigned (empty: not certain).
 func (r *Referee) Expect(kind, specialist, place, client string, start, now time.Time) (Answer, string) {
 	var candidates []string
 	answer, sure := Refused, true
@@ -145,7 +145,7 @@ func (r *Referee) Expect(kind, specialist, place, client string, start, now time
 		return answer, ""
 	}
 	if !sure || r.holds(client, now) {
-		return Granted, "" // a client that already holds one of them gets the same one
+		return Granted, "" // a client that already holds one of these slots gets the same one
 	}
 	return Granted, r.assigned(kind, start, candidates)
 }
@@ -159,8 +159,8 @@ func (r *Referee) holds(client string, now time.Time) bool {
 	return false
 }
 
-// assigned returns the specialist to assign. The FNV-1a hash of type and start selects among the specialists with the
-// highest priority, ordered by id.
+// assigned returns the specialist to be assigned. The FNV-1a hash of type and start selects among the specialists with
+// the highest priority, ordered by id.
 func (r *Referee) assigned(kind string, start time.Time, candidates []string) string {
 	highest, best := 0, []string(nil)
 	for _, id := range candidates {
@@ -177,7 +177,7 @@ func (r *Referee) assigned(kind string, start time.Time, candidates []string) st
 	return best[int(h.Sum32()%uint32(len(best)))]
 }
 
-// Active returns the number of a client's live holds, and whether it is certain.
+// Active returns the number of a client's live holds, and whether that number is certain.
 func (r *Referee) Active(client string, now time.Time) (n int, certain bool) {
 	certain = true
 	for _, h := range r.Holds {

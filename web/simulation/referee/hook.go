@@ -19,7 +19,7 @@ type Hook struct {
 	Version     int64 // of the appointment
 	Start       time.Time
 	Cancelled   bool
-	Taken       bool // the receiver accepted it, even if the sender got no answer
+	Taken       bool // the receiver accepted it, even if its answer was lost
 }
 
 // Receiver is the clinic's program that receives webhooks. A Receiver is not safe for concurrent use.
@@ -28,23 +28,23 @@ type Receiver struct {
 	arrived map[string]map[string]Hook // the messages about each appointment, by id
 }
 
-// secret is a key with which messages are signed from an instant onward.
+// secret is a key that signs messages from an instant onward.
 type secret struct {
 	key  []byte
 	from time.Time
 }
 
-// underWay is the longest time that a message may take to reach its receiver, and the largest difference between the
-// clocks.
+// underWay is the longest time that a message may take to reach its receiver, and the largest allowed difference
+// between the clocks.
 const underWay = time.Minute
 
-// secretOverlap is the time for which messages are also signed with the previous secret.
+// secretOverlap is how long messages are also signed with the previous secret.
 const secretOverlap = 24 * time.Hour
 
 // NewReceiver returns a receiver without a secret and without messages.
 func NewReceiver() *Receiver { return &Receiver{arrived: map[string]map[string]Hook{}} }
 
-// Secret sets the secret with which messages are signed from now on, as "whsec_" and base64.
+// Secret sets the secret that signs messages from now on, as "whsec_" and base64.
 func (v *Receiver) Secret(text string, now time.Time) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	v.secrets = append(v.secrets, secret{key, now})
@@ -79,8 +79,8 @@ func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now tim
 	return nil
 }
 
-// Arrives records a message. The messages about an appointment must arrive in the order of its versions: after the
-// receiver got a message, no older message may arrive that it has not accepted yet.
+// Arrives records a message. The messages about an appointment must arrive in the order of its versions: once the
+// receiver has received a message, no older message may arrive that it has not accepted yet.
 func (v *Receiver) Arrives(h Hook) error {
 	known := v.arrived[h.Appointment]
 	if known == nil {
@@ -106,7 +106,7 @@ func (v *Receiver) Arrives(h Hook) error {
 }
 
 // Told judges the messages about an appointment once none is pending. One message must report the booking, and the last
-// one must have the current time and status.
+// one must contain the current time and status.
 func (v *Receiver) Told(a *Appointment) error {
 	var last Hook
 	created := false
@@ -128,7 +128,7 @@ func (v *Receiver) Told(a *Appointment) error {
 	return nil
 }
 
-// Count returns the number of messages that arrived, each counted once.
+// Count returns the number of messages that have arrived, each counted once.
 func (v *Receiver) Count() (n int) {
 	for _, known := range v.arrived {
 		n += len(known)

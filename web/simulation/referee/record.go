@@ -53,7 +53,7 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			confirmed = append(confirmed, row)
 		}
 	}
-	// last has, by specialist and room, the rows that may still conflict with a later row. The rows are ordered by
+	// last contains, by specialist and room, the rows that may still conflict with a later row. The rows are ordered by
 	// start.
 	last := map[string][]Row{}
 	for _, row := range confirmed {
@@ -104,7 +104,7 @@ func (r *Referee) Offers(kind, specialist, place, client string, from time.Time,
 			delete(said, start.Unix())
 			if notice := start.Sub(now) - time.Duration(r.Types[kind].Notice)*time.Minute; notice > -2*time.Second &&
 				notice < 2*time.Second {
-				continue // the slot is just about to leave the list
+				continue // the slot is about to leave the list
 			}
 			free, certain := 0, true
 			if at, _ := r.PlaceOf(s); r.Offered(s, now) && (place == "" || at == place) {

@@ -1,9 +1,9 @@
 // Package referee judges a simulated clinic. It receives the requests and the answers, and returns an error if an
-// answer breaks a guarantee.
+// answer violates a guarantee.
 //
-// It imports no other package of this module, and the import diagram enforces that. It computes hours, slots, gaps,
-// assignment, cooldowns and holds a second time, according to the documentation, in the most direct way, which is slow.
-// If its results and those of the server differ, one of the two is wrong.
+// It imports no other package of this module, and the import diagram enforces that. It independently computes hours,
+// slots, gaps, assignment, cooldowns and holds according to the documentation, in the most direct way, which is slow.
+// If its results differ from the server's, one of the two is wrong.
 //
 // A Referee is not safe for concurrent use: a simulation passes it one answer after another. The simulation passes the
 // answers to concurrent requests in any order, once all of them have arrived.
@@ -29,7 +29,7 @@ type Specialist struct {
 	Weekly    map[time.Weekday][]Window
 	Overrides map[string][]Window // by local date; no window: closed
 	Blocks    map[string]Block    // by id
-	Sessions  int                 // the maximum of concurrent on-demand sessions
+	Sessions  int                 // the maximum number of concurrent on-demand sessions
 }
 
 // Window is a part of a local day, in minutes from midnight, at one place of the clinic. An empty Place means no place.
@@ -38,7 +38,7 @@ type Window struct {
 	Place    string
 }
 
-// Block is a time in which a specialist takes no bookings.
+// Block is a time during which a specialist takes no bookings.
 type Block struct{ From, To time.Time }
 
 // Type is a bookable service.
@@ -54,7 +54,7 @@ type Type struct {
 	Priorities    map[string]int // by specialist
 }
 
-// Span is booked or held time of a specialist.
+// Span is a booked or held time of a specialist.
 type Span struct {
 	Type, Specialist string
 	Start, End       time.Time
@@ -65,13 +65,13 @@ type Span struct {
 type Appointment struct {
 	Span
 	ID        string
-	Client    string // empty means not booked on a page
+	Client    string // empty if it was not booked on a page
 	Created   time.Time
 	Overbook  bool
 	Cancelled bool
 	Name      string // of the patient; empty means unknown to the referee
 	Answer    string // to the type's question; empty means unknown to the referee
-	Erased    bool   // the patient was erased, and the name is deleted
+	Erased    bool   // the patient was erased, and the name deleted
 }
 
 // Hold is an acknowledged hold.
@@ -85,7 +85,7 @@ type Hold struct {
 	IsProposal bool          // for the patient of an absent specialist, not for a client
 }
 
-// Referee records all acknowledged changes and judges the answers by them.
+// Referee records all acknowledged changes and uses them to judge the answers.
 type Referee struct {
 	Clinic
 	Appointments map[string]*Appointment
@@ -93,9 +93,9 @@ type Referee struct {
 	Sessions     map[string]*Session
 	Proposals    map[string]*Proposal      // the last one for each displaced appointment, by appointment
 	lines        map[int64]string          // the waiting-list entries with an open offer at the last check, by start
-	idle         map[string]int            // how many offers each entry without an open one had then
+	idle         map[string]int            // at that check, the number of offers of each entry without an open one
 	byDay        map[string][]*Appointment // confirmed, by specialist or room, and UTC date
-	texts        map[string]*texting       // appointments whose patients get or got text messages
+	texts        map[string]*texting       // appointments whose patients get or have got text messages
 	received     []Text                    // the judged messages that the SMS gateway received
 	reviewed     time.Time                 // the last review of texts
 }
@@ -139,7 +139,7 @@ func (r *Referee) dayKeys(s Span, days int) []string {
 }
 
 // Around lists the confirmed appointments of a span's specialist and room, on its day, the day before and the day
-// after. An appointment with the same specialist and the same room is listed twice.
+// after. An appointment that shares both the specialist and the room is listed twice.
 func (r *Referee) Around(s Span) (all []*Appointment) {
 	for day := -1; day <= 1; day++ {
 		for _, key := range r.dayKeys(s, day) {
@@ -149,7 +149,7 @@ func (r *Referee) Around(s Span) (all []*Appointment) {
 	return all
 }
 
-// Booked records an acknowledged appointment: new, moved, or restored from its cancellation.
+// Booked records an acknowledged appointment: new, moved, or restored after a cancellation.
 func (r *Referee) Booked(a Appointment) error {
 	if old := r.Appointments[a.ID]; old != nil {
 		r.remove(old)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// These tests check that the referee finds errors. Each case breaks one guarantee, and the referee must report it.
+// These tests check that the referee finds errors. Each case violates one guarantee, and the referee must report it.
 
 var monday = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Session is an on-demand session in the state that the server acknowledged to its client and the specialists.
+// Session is an on-demand session in the state that the server has acknowledged to its client and the specialists.
 type Session struct {
 	ID, Client string
 	Status     string // requested, active, pending_payment, ended, cancelled or expired
-	Specialist string // the specialist who has it; empty means not accepted
+	Specialist string // the specialist who has it; empty if none has accepted it
 	Expires    time.Time
-	Life       time.Time // the last activity after it was accepted
+	Life       time.Time // the last activity since it was accepted
 }
 
 const (
 	// quiet is the time without activity after which an accepted session expires.
 	quiet = 4 * time.Hour
-	// late is the longest delay with which the server may expire a session that no specialist accepts. The delay is
-	// necessary because the disk is sometimes full.
+	// late is the longest delay before the server must expire a session that no specialist has accepted. The delay
+	// allows for a disk that is sometimes full.
 	late = 20 * time.Second
-	// quietLate is the longest such delay for a session without activity. The server checks for those sessions once a
+	// quietLate is the longest such delay for a session without activity. The server checks those sessions once a
 	// minute.
 	quietLate = 5 * time.Minute
 )
@@ -50,7 +50,7 @@ func (r *Referee) HasRoom(specialist string, now time.Time) (room, certain bool)
 	return n < r.Specialists[specialist].Sessions, certain
 }
 
-// Requested records an acknowledged request. A client that already waits gets its existing request.
+// Requested records an acknowledged request. A client that is already waiting gets its existing request.
 func (r *Referee) Requested(s Session, now time.Time) error {
 	for _, other := range r.Sessions {
 		if other.ID != s.ID && other.Client == s.Client && other.Status == "requested" &&
@@ -72,7 +72,7 @@ func (r *Referee) Requested(s Session, now time.Time) error {
 	return nil
 }
 
-// Taken records a session that a specialist got, by accepting it or from a colleague.
+// Taken records a session that a specialist has received, by accepting it or from a colleague.
 func (r *Referee) Taken(id, specialist string, handedOn bool, now time.Time) error {
 	s := r.Sessions[id]
 	switch {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestRefereeFindsBrokenSessions: each case breaks one guarantee about on-demand sessions.
+// TestRefereeFindsBrokenSessions: each case violates one guarantee about on-demand sessions.
 func TestRefereeFindsBrokenSessions(t *testing.T) {
 	requested := func(id, client string) Session {
 		return Session{ID: id, Client: client, Status: "requested", Expires: at(8, 1)}
@@ -62,7 +62,7 @@ func twoAtOnce(t *testing.T) error {
 	return r.OpenSessions(list, at(8, 0))
 }
 
-// TestRefereeFindsBrokenWebhooks: each case breaks one guarantee about webhooks.
+// TestRefereeFindsBrokenWebhooks: each case violates one guarantee about webhooks.
 func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 	const (
 		older = "whsec_MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
@@ -112,7 +112,7 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 	mustNot(t, told(gone, booked, later, cancelled))
 	mustNot(t, signed(byNewer+" "+byOlder, sent.Add(-time.Hour), sent))
 	mustNot(t, signed(byNewer, sent.Add(-25*time.Hour), sent))
-	mustNot(t, signed(byOlder, sent, sent)) // the message was in transit during the change
+	mustNot(t, signed(byOlder, sent, sent)) // the message was in transit when the secret changed
 	for what, err := range map[string]error{
 		"in version 1, arrived after": arrives(lost, later, booked),
 		"of version 2, but was": arrives(booked, Hook{ID: "m",

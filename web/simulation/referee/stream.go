@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Reader judges one live stream, which it reads like a page. The frames must be in order, none may arrive twice, and
+// Reader judges one live stream, which it reads as a page does. The frames must be in order, none may arrive twice, and
 // together they must result in the existing holds.
 type Reader struct {
 	Holds     map[string]bool // the ids of the holds that exist according to the stream
@@ -66,7 +66,7 @@ func (r *Reader) Line(line string) error {
 	return nil
 }
 
-// order checks that the number of a live event is greater than all earlier numbers.
+// order checks that the number of a live event is greater than every earlier number.
 func (r *Reader) order(kind, id string) error {
 	if id == "" || kind == "end" {
 		return nil
@@ -86,7 +86,7 @@ func (r *Reader) order(kind, id string) error {
 	return nil
 }
 
-// Agrees compares the holds of the stream with the existing holds of the specialists whose holds the stream contains.
+// Agrees compares the holds of the stream with the existing holds of the specialists that the stream covers.
 func (r *Reader) Agrees(list []Hold, all map[string]*Hold, specialists map[string]int, now time.Time) error {
 	if !r.Connected || r.Ended != "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Text is a request that the SMS gateway received.
+// Text is a request that the SMS gateway has received.
 type Text struct {
 	To, Body string
 	At       time.Time
@@ -18,7 +18,7 @@ type Text struct {
 
 	about  *texting
 	kind   string
-	counts bool // it was matched to an expected message
+	counts bool // it has been matched to an expected message
 }
 
 // texting is the referee's record of one appointment whose patient can get text messages.
@@ -29,12 +29,12 @@ type texting struct {
 	created time.Time
 	// the changes that a message may report
 	moves, cancels int
-	loose          bool // changed by concurrent requests: the referee does not know the number of changes
+	loose          bool // changed by concurrent requests, so the referee does not know the number of changes
 	cancelled      lasting[Span]
 	displaced      bool // an absence displaced it at some time
 }
 
-// lasting is a value that applied for some time. It may have applied from the instant from, certainly applied from
+// lasting is a value that applied for some time. It may have applied since the instant from, certainly applied since
 // certain, and ended at until.
 type lasting[T any] struct {
 	value       T
@@ -43,15 +43,15 @@ type lasting[T any] struct {
 }
 
 // appliedAt reports whether a value may have applied at an instant. A message takes up to textUnderWay to reach the
-// gateway, and the referee records a change up to one action later.
+// gateway, and the referee records a change up to one action late.
 func (l *lasting[T]) appliedAt(at time.Time) bool {
 	return !at.Before(l.from) && (l.until.IsZero() || !at.After(l.until.Add(textUnderWay)))
 }
 
 const (
 	textUnderWay = 45 * time.Second
-	oneSegment   = 160 // characters of the GSM alphabet; the clinic's texts have no other characters
-	// A reminder that was sent at the last moment before the quiet hours may arrive later by the duration of a request.
+	oneSegment   = 160 // characters of the GSM alphabet; the clinic's texts contain no others
+	// A reminder that was sent just before the quiet hours may arrive later by the duration of a request.
 	quietBegins, quietEnds = 21*time.Hour + 16*time.Minute, 8 * time.Hour
 	// enoughHealth is the time without failures within which every message that is due must arrive.
 	enoughHealth = 30 * time.Minute
@@ -60,7 +60,7 @@ const (
 // reminderLeads are the times before the start at which the clinic sends reminders.
 var reminderLeads = []time.Duration{48 * time.Hour, 2 * time.Hour}
 
-// textForms match the text messages of the program. The clinic's name may be shortened.
+// textForms match the program's text messages. The clinic's name may be shortened.
 var textForms = map[string]*regexp.Regexp{
 	"confirmation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment is on ([^.]*)\.`),
 	"reschedule":   regexp.MustCompile(`^Harbour Cl[a-z]*: new time for your appointment: ([^.]*)\.`),
@@ -72,7 +72,7 @@ var textForms = map[string]*regexp.Regexp{
 
 var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Reply): )?https://book\.clinic\.example/m#(\S+)$`)
 
-// Link returns the token of the link of a text message; empty means none.
+// Link returns the token of the link in a text message, or "" if there is none.
 func (t *Text) Link() string {
 	if m := textLink.FindStringSubmatch(t.Body); m != nil {
 		return m[1]
@@ -80,7 +80,7 @@ func (t *Text) Link() string {
 	return ""
 }
 
-// About returns the id of the appointment that a judged message is about, if that is certain.
+// About returns the id of the appointment that a judged message is about, or "" if that is not certain.
 func (t *Text) About() string {
 	if t.about == nil {
 		return ""
@@ -88,8 +88,8 @@ func (t *Text) About() string {
 	return t.about.id
 }
 
-// Agrees records that the patient of an appointment gets text messages at a number since an instant. An empty number
-// means no text messages. The server has acknowledged this at now.
+// Agrees records that, since an instant, the patient of an appointment gets text messages at a number. An empty number
+// means no text messages. The server acknowledged this at now.
 func (r *Referee) Agrees(id, number string, since, now time.Time) {
 	x := r.texts[id]
 	if x == nil {
@@ -108,7 +108,7 @@ func (r *Referee) Agrees(id, number string, since, now time.Time) {
 	x.numbers = append(x.numbers, lasting[string]{value: number, from: since, certain: now})
 }
 
-// Number returns the number to which the text messages about an appointment go; empty means none.
+// Number returns the number that text messages about an appointment are sent to, or "" if there is none.
 func (r *Referee) Number(id string) string {
 	x := r.texts[id]
 	if x == nil || len(x.numbers) == 0 {
@@ -117,7 +117,7 @@ func (r *Referee) Number(id string) string {
 	return x.numbers[len(x.numbers)-1].value
 }
 
-// Loosen records that concurrent requests changed an appointment, so that the referee does not count its messages.
+// Loosen records that concurrent requests have changed an appointment, so that the referee does not count its messages.
 func (r *Referee) Loosen(id string) {
 	if x := r.texts[id]; x != nil {
 		x.loose = true
@@ -164,10 +164,10 @@ func (r *Referee) ReviewTexts(now time.Time) {
 
 func sameTime(a, b Span) bool { return a.Start.Equal(b.Start) && a.Specialist == b.Specialist }
 
-// Texted judges a message that the gateway received before the last review. Only patients who agreed may get one, at
-// their own number. The message must be about a time that their appointment had then. It must fit into one segment and
-// contain neither a type, a specialist nor a reason. It must not arrive more often than the change or the reminder that
-// it reports. No reminder may arrive at night.
+// Texted judges a message that the gateway received before the last review. Only patients who have agreed may get one,
+// at their own number. The message must be about a time that their appointment had then. It must fit into one segment
+// and contain no type, specialist or reason. It must not arrive more often than the change or the reminder that it
+// reports. No reminder may arrive at night.
 func (r *Referee) Texted(t Text) error {
 	what := fmt.Sprintf("the text message to %s at %s, %q,", t.To, t.At.In(r.Zone).Format(time.DateTime), t.Body)
 	known := slices.ContainsFunc(sortedKeys(r.texts), func(id string) bool {
@@ -278,7 +278,7 @@ func (x *texting) starts() map[int64]bool {
 	return starts
 }
 
-// isAbout reports whether a text contains this start, which the appointment has or had.
+// isAbout reports whether a text contains this start, which is or was a start of the appointment.
 func (r *Referee) isAbout(x *texting, start int64, when string) bool {
 	for i := range x.times {
 		if s := &x.times[i].value; s.Start.Unix() == start && r.names(s, when) {
@@ -288,8 +288,8 @@ func (r *Referee) isAbout(x *texting, start int64, when string) bool {
 	return false
 }
 
-// reminders returns when the reminders are due for an appointment that has this start since the instant from. It omits
-// those that are due after until.
+// reminders returns when the reminders are due for an appointment that has had this start since the instant from. It
+// omits those that are due after until.
 func (r *Referee) reminders(start, from, until time.Time) (dues []time.Time) {
 	for _, lead := range reminderLeads {
 		due := start.Add(-lead).In(r.Zone)
@@ -324,7 +324,7 @@ func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
 	return x.loose
 }
 
-// names reports whether a text contains the time of a span, in the zone of its specialist.
+// names reports whether a text contains the time of a span, in its specialist's zone.
 func (r *Referee) names(s *Span, when string) bool {
 	zone := r.Specialists[s.Specialist].Zone
 	rest, found := strings.CutPrefix(when, s.Start.In(zone).Format("Mon 2 Jan, 15:04"))
@@ -348,9 +348,9 @@ func (r *Referee) secrets() []string {
 	return words
 }
 
-// TextsDue checks, once no message is pending, that every message that was due arrived. health returns for how long the
-// gateway and the server worked between two instants. isUndecided reports whether the desk must decide about a message
-// of a kind, because it may have been sent. The server must not send such a message again.
+// TextsDue checks, once no message is pending, that every message that was due has arrived. health returns how long the
+// gateway and the server worked between two instants. isUndecided reports whether the desk must decide on a message of
+// a kind, because it may have been sent. The server must not send such a message again.
 func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) time.Duration,
 	isUndecided func(id, kind string) bool) error {
 	for _, id := range sortedKeys(r.texts) {
@@ -366,7 +366,7 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 				return err
 			}
 			if x.displaced {
-				continue // a reminder of a time at which the specialist is away would be wrong
+				continue // a reminder would be wrong, because the specialist is away at that time
 			}
 			awake := func(from, until time.Time) time.Duration { return r.awake(from, until, health) }
 			for _, due := range r.reminders(at.value.Start, at.certain, earliest(at.until, at.value.Start, now)) {
@@ -387,9 +387,9 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 	return nil
 }
 
-// awake returns for how long the gateway and the server worked outside the quiet hours, between two instants. In the
-// first 15 minutes of the quiet hours, the server still sends the reminders of the night. It needs less time for them,
-// so these minutes count twice.
+// awake returns how long the gateway and the server worked outside the quiet hours, between two instants. In the first
+// 15 minutes of the quiet hours, the server still sends the night's reminders. It needs less time for them, so these
+// minutes count twice.
 func (r *Referee) awake(from, until time.Time, health func(from, until time.Time) time.Duration) (d time.Duration) {
 	for from.Before(until) {
 		local := from.In(r.Zone)
@@ -412,7 +412,7 @@ func (r *Referee) awake(from, until time.Time, health func(from, until time.Time
 	return d
 }
 
-// textDue checks that a message of one of these kinds, which was due between due and until, arrived.
+// textDue checks that a message of one of these kinds, which was due between due and until, has arrived.
 func (r *Referee) textDue(x *texting, kinds []string, s *Span, from, due, until time.Time,
 	health func(from, until time.Time) time.Duration, isUndecided func(id, kind string) bool) error {
 	number := ""
@@ -450,7 +450,7 @@ func (r *Referee) textDue(x *texting, kinds []string, s *Span, from, due, until 
 		due.In(r.Zone).Format(time.DateTime))
 }
 
-// earliest returns the earliest of these times that is not zero.
+// earliest returns the earliest of the times that are not zero.
 func earliest(times ...time.Time) (first time.Time) {
 	for _, t := range times {
 		if first.IsZero() || !t.IsZero() && t.Before(first) {
@@ -462,7 +462,7 @@ func earliest(times ...time.Time) (first time.Time) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// TextCount returns the number of requests that the gateway received.
+// TextCount returns the number of requests that the gateway has received.
 func (r *Referee) TextCount() int { return len(r.received) }
 
 // LastText returns the last judged message that has a link and is about one appointment, or nil if there is none.
@@ -475,7 +475,7 @@ func (r *Referee) LastText() *Text {
 	return nil
 }
 
-// IsCurrent reports whether a judged message was written after the last change of its appointment.
+// IsCurrent reports whether a judged message was written after the last change to its appointment.
 func (r *Referee) IsCurrent(t *Text) bool {
 	x := t.about
 	if x == nil || len(x.times) == 0 || x.loose || r.Number(x.id) != t.To {

@@ -97,7 +97,7 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 func TestRefereeMissesTextsThatWereDue(t *testing.T) {
 	t.Parallel()
 	healthy := func(from, until time.Time) time.Duration { return until.Sub(from) }
-	// the gateway was unreachable on Tuesday evening, when the reminders of the night are sent
+	// the gateway is unreachable on Tuesday evening, when the night's reminders are sent
 	evening := func(from, until time.Time) (worked time.Duration) {
 		for ; from.Before(until); from = from.Add(time.Minute) {
 			if from.Before(at(24+20, 50)) || !from.Before(at(24+21, 30)) {

@@ -10,11 +10,11 @@ import (
 type Waiting struct {
 	ID     string
 	Place  int    // in the order of joining
-	Last   string // local date: later times do not suit
+	Last   string // local date: later times are not suitable
 	Offers []Offer
 }
 
-// Offer is a time that was offered to an entry.
+// Offer is a time that has been offered to an entry.
 type Offer struct {
 	Span
 	Open      bool
@@ -29,14 +29,14 @@ func (w *Waiting) open() *Offer {
 	return nil
 }
 
-// wants reports whether an entry has no open offer and would accept a time: the time suits, and was not offered to the
-// entry before.
+// wants reports whether an entry has no open offer and would accept a time: the time is suitable, and has not been
+// offered to the entry before.
 func (r *Referee) wants(w *Waiting, start time.Time) bool {
 	return w.open() == nil && start.In(r.Zone).Format(time.DateOnly) <= w.Last &&
 		!slices.ContainsFunc(w.Offers, func(o Offer) bool { return o.Start.Equal(start) && !o.Withdrawn })
 }
 
-// times counts how often a time was offered to an entry, without withdrawn offers.
+// times counts how often a time has been offered to an entry, not counting withdrawn offers.
 func (w *Waiting) times(start time.Time) (n int) {
 	for _, o := range w.Offers {
 		if o.Start.Equal(start) && !o.Withdrawn {
@@ -46,7 +46,7 @@ func (w *Waiting) times(start time.Time) (n int) {
 	return n
 }
 
-// Waits judges a waiting list some minutes after the last change. A time may be offered to only one entry at once, in
+// Waits judges a waiting list some minutes after the last change. A time may be offered to only one entry at a time, in
 // turn, and not at all if it is booked. No entry may have two open offers. A free time must be offered if an entry
 // wants it.
 func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
