@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestStaffManageOwnAccount: a member of staff sees their other sign-ins and ends them, changes the password, and
-// turns one-time codes on.
+// TestStaffManageOwnAccount: a member of staff sees and ends their other sign-ins, changes the password, and turns
+// one-time codes on.
 func TestStaffManageOwnAccount(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -33,7 +33,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 		t.Errorf("%d sign-ins remain, want one", len(list))
 	}
 
-	// The error for a wrong current password appears next to its field, and nothing changes.
+	// The error for an incorrect current password appears next to its field, and nothing changes.
 	next := "other words, together"
 	p.fill("#me-current", "not the password")
 	p.fill("#me-new", next)
@@ -68,7 +68,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.shot("account")
 }
 
-// userID returns the id of the user with an email address.
+// userID returns the id of the user with the given email address.
 func (h *house) userID(email string) string {
 	h.t.Helper()
 	users, err := h.engine.Account.Users(h.t.Context())

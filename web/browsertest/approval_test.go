@@ -63,8 +63,8 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail.shot("approval-booked")
 }
 
-// TestDeskProposesAnotherTime: the desk answers a request with another time. The list shows that the request waits for
-// the patient. The link shows both times and books the proposed one.
+// TestDeskProposesAnotherTime: the desk answers a request with another time. The list shows that the request is waiting
+// for the patient. The link shows both times and books the proposed one.
 func TestDeskProposesAnotherTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].Approval = true })

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// asking makes the clinic require consent and the check-up ask new patients three questions.
+// asking makes the clinic require consent, and makes the check-up ask new patients three questions.
 func asking(f *clinic.File) {
 	f.Clinic.Settings = &clinic.Settings{
 		PrivacyURL: "https://clinic.example/privacy", ImprintURL: "https://clinic.example/imprint",
@@ -29,8 +29,8 @@ func asking(f *clinic.File) {
 	}
 }
 
-// TestPatientAnswersQuestions: a patient sees the clinic's questions and the missing answers, and keeps the typed
-// text. The desk sees the answers.
+// TestPatientAnswersQuestions: a patient sees the clinic's questions and which answers are missing, and the page keeps
+// the typed text. The desk sees the answers.
 func TestPatientAnswersQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, asking)
@@ -77,9 +77,9 @@ func TestPatientAnswersQuestions(t *testing.T) {
 	desk.accessible("the answers at the desk")
 }
 
-// TestDeskAnswersQuestions: the desk answers the questions of the type with the keyboard alone. The form asks once
-// for a required answer but does not insist. The answers are corrected in the same dialog as the rest, and appear on
-// the card.
+// TestDeskAnswersQuestions: the desk answers a type's questions using only the keyboard. The form asks once for a
+// required answer but does not insist. The answers are corrected in the same dialog as the rest, and appear on the
+// card.
 func TestDeskAnswersQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, asking)
@@ -141,7 +141,7 @@ func TestOwnerEditsQuestions(t *testing.T) {
 	p.run(`(s => { s.value = 'choice'; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.getElementById('questions[0].kind'))`)
 	p.there(`[id="questions[0].options"]`)
 	p.click("dialog [type=submit]")
-	p.there("dialog .summary:focus") // a choice needs options
+	p.there("dialog .summary:focus") // a choice question needs options
 	p.run(`document.getElementById('questions[0].options').focus()`)
 	p.write("left")
 	p.key("\r")

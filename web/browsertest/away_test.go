@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskFindsTimesForAbsentSpecialist: the desk finds new times for the 16 patients of a specialist who is ill,
-// with at most eight actions. One patient accepts the proposed time with the link, and another one asks for a call. The
-// page and the column head show both.
+// TestDeskFindsTimesForAbsentSpecialist: the desk finds new times for the 16 patients of a specialist who is ill, in at
+// most eight actions. One patient accepts the proposed time with the link, and another asks for a call. The page and
+// the column head show both.
 func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	t.Parallel()
 	h := mailing(t)
@@ -126,7 +126,7 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	}
 }
 
-// TestDeskUndoesAbsence: the button of the toast reverts an absence. All patients have their old times.
+// TestDeskUndoesAbsence: the button on the toast undoes an absence. All patients get their old times back.
 func TestDeskUndoesAbsence(t *testing.T) {
 	t.Parallel()
 	h := mailing(t)

@@ -15,7 +15,7 @@ import (
 //go:embed testdata/axe-core/axe.min.js
 var axe []byte
 
-// axePath is the path at which a house serves axe.
+// axePath is the path where a house serves axe.
 const axePath = "/axe.min.js"
 
 // axe loads axe-core into the page. A server that runs as a separate program does not serve it, so the tab evaluates
@@ -29,7 +29,7 @@ func (p *tab) axe() {
 	p.until(`'axe' in window || new Promise(done => document.head.append(Object.assign(document.createElement('script'), { src: '` + axePath + `', onload: () => done(true) })))`)
 }
 
-// violation is a rule of WCAG 2.2, level A or AA, that a page breaks.
+// violation is a violation of a WCAG 2.2 rule of level A or AA by a page.
 type violation struct {
 	ID    string   `json:"id"`
 	Nodes []string `json:"nodes"`
@@ -43,10 +43,10 @@ const (
 )
 
 // accessible checks that the page in its current state fits the screen and follows WCAG 2.2 AA. It checks every rule in
-// the light theme. In .ci/run, it also checks the rules about colour in the dark theme, which changes only colours. The
-// pages have the same colours in each language, so it checks colours only in English. In Firefox, it checks only the
-// colours, in both themes, because the other rules do not depend on the browser. In `make test`, it checks the rules
-// only in tests with Accessible in their names, because axe takes a third of the processor time of the others.
+// the light theme. In .ci/run, it also checks the colour rules in the dark theme, which changes only colours. The pages
+// have the same colours in each language, so it checks colours only in English. In Firefox, it checks only the colours,
+// in both themes, because the other rules do not depend on the browser. In `make test`, it checks the rules only in
+// tests with Accessible in their names, because axe takes a third of the processor time of the others.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
 	p.until(`document.readyState === 'complete'`)
@@ -61,7 +61,7 @@ func (p *tab) accessible(state string) {
 		looks = []struct{ theme, rules string }{{"dark", colourRule}, {"light", colourRule}}
 	case ask[string](p, "document.documentElement.lang") == "en":
 		looks[0].rules = everyRule
-		if clitest.IsLong() { // the change of the theme is a third of the cost
+		if clitest.IsLong() { // changing the theme is a third of the cost
 			looks = append([]struct{ theme, rules string }{{"dark", colourRule}}, looks...)
 		}
 	}
@@ -79,7 +79,7 @@ func (p *tab) fits(state string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; p.moment() {
 		wide := ask[int](p, "document.documentElement.scrollWidth - innerWidth")
-		// Nothing lies below the page itself, so a page that fits has no scrollbar.
+		// There is nothing below the page itself, so a page that fits has no scrollbar.
 		long := ask[float64](p, `document.documentElement.scrollHeight - Math.max(innerHeight,
 			Math.ceil((document.querySelector('#app') || document.body).getBoundingClientRect().bottom + scrollY))`)
 		if wide <= 0 && long <= 0 {
@@ -106,8 +106,8 @@ func (p *tab) violations(rules string) []violation {
 
 var languages = []string{"en", "de", "es", "ar-XB"} // the last one is written from right to left
 
-// languagesOf returns the languages in which a test checks its pages: all of them in .ci/run. `make test` leaves out
-// German and Spanish, and Firefox checks only the last one, with the longest words and from right to left.
+// languagesOf returns the languages that a test checks its pages in: all of them in .ci/run. `make test` leaves out
+// German and Spanish, and Firefox checks only the last one, with the longest words and written from right to left.
 func languagesOf(t *testing.T) []string {
 	switch {
 	case aboutFirefox(t):
@@ -130,7 +130,7 @@ func TestPatientPagesAreAccessible(t *testing.T) {
 				"embedOrigins": []string{"https://praxis.example"}}, asAdmin)
 			p := h.tab(t)
 			if lang != "en" {
-				p.size(320, 800) // the longest words, and those from right to left, on the narrowest screen
+				p.size(320, 800) // the longest words, and those written from right to left, on the narrowest screen
 			}
 			see := func(state string) {
 				t.Helper()

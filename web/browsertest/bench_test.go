@@ -10,7 +10,7 @@ import (
 
 // BenchmarkFirstSlots measures a patient's first visit: from the start of the navigation until the page shows the first
 // bookable time, with an empty browser cache, on loopback. p50-ms is the median by the page's own clock (target: at
-// most 300). The page reads its clock in the task after the frame that shows the first bookable time.
+// most 300). The page reads its clock in the task that follows the frame with the first bookable time.
 func BenchmarkFirstSlots(b *testing.B) {
 	h := newHouse(b)
 	p := h.tab(b)

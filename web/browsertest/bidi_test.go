@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// bidi is a connection to a browser with the protocol WebDriver BiDi (w3c.github.io/webdriver-bidi).
+// bidi is a connection to a browser that uses the protocol WebDriver BiDi (w3c.github.io/webdriver-bidi).
 type bidi struct {
 	socket *socket
 	event  func(method string, params json.RawMessage) // called for one event after another
@@ -31,7 +31,7 @@ type bidiMessage struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-// object contains the parameters of a command.
+// object holds the parameters of a command.
 type object map[string]any
 
 // listen reads until the connection ends.

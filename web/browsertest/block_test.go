@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// blocks creates a block at the desk, at the cursor.
+// blocks creates a block at the cursor, as the desk does.
 func (p *tab) blocks(from, to, reason string) {
 	p.t.Helper()
 	p.menu("stop")

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// fullDay makes a clinic of eleven specialists with appointments of 15 minutes. fill books forty appointments, from
-// 08:00 on, with each of the first ten.
+// fullDay turns the clinic into one of eleven specialists with appointments of 15 minutes. fill books forty
+// appointments, from 08:00 on, with each of the first ten.
 func fullDay(f *clinic.File) {
 	hours := f.Specialists[0].WeeklyHours
 	f.Specialists, f.AppointmentTypes = nil, f.AppointmentTypes[:1]
@@ -42,8 +42,8 @@ func (h *house) fill() {
 	}
 }
 
-// frameClock is a script that records how long each batch of the stream's events takes: from its frame to the end of
-// its effects. Only batches that change the ghosts count.
+// frameClock is a script that records how long each batch of stream events takes: from its frame to the end of its
+// effects. Only batches that change the ghosts count.
 const frameClock = `{
 	const next = window.requestAnimationFrame.bind(window)
 	window.batches = []

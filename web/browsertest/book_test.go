@@ -266,8 +266,8 @@ func (p *tab) tabTo(condition string) {
 		ask[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
 }
 
-// TestPatientBooksAt400Percent: a screen that is 1280 points wide has a width of 320 at 400 %. Nothing may be cut off
-// or scroll sideways.
+// TestPatientBooksAt400Percent: at 400 %, a screen that is 1280 points wide has a width of 320 points. Nothing may be
+// cut off or scroll sideways.
 func TestPatientBooksAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -289,7 +289,7 @@ func TestPatientBooksAt400Percent(t *testing.T) {
 	h.one(t)
 }
 
-// TestPatientBooksOverPlainHTTP: in a clinic's own network, a page without TLS is not a secure context. The browser
+// TestPatientBooksOverPlainHTTP: on a clinic's local network, a page without TLS is not a secure context. The browser
 // then offers it no clipboard, no random UUIDs and no locks.
 func TestPatientBooksOverPlainHTTP(t *testing.T) {
 	t.Parallel()

@@ -2,16 +2,16 @@
 // and table of holds, and a real Chromium. It repeats the journeys in a real Firefox. The package contains only tests.
 //
 // house is the clinic (house_test.go). tab is one tab of a browser (tab_test.go), with the same methods for every
-// browser (driver_test.go, chromium_test.go, foxtab_test.go). journey_test.go lists the tests that Firefox runs. The
-// other files test the guarantees of the pages, by subject. All tests share one browser process. Each tab is a window
-// with its own profile. The profile is emptied before another test gets the window, because creating a window takes
-// longer than most tests. Every tab is watched: an exception, an error on the console, a violation of the content
+// browser (driver_test.go, chromium_test.go, foxtab_test.go). journey_test.go lists the tests that also run in Firefox.
+// The other files test the guarantees of the pages, by subject. All tests share one browser process. Each tab is a
+// window with its own profile. The profile is emptied before another test gets the window, because creating a window
+// takes longer than most tests. Every tab is watched: an exception, an error on the console, a violation of the content
 // security policy or a request to any other server fails its test.
 //
-// No test fails because the machine is slow. Each test waits for the expected state of the page, at most for the
-// duration patience. Measured times are logged. Without a browser the tests are skipped with a message.
+// No test fails because the machine is slow. Each test waits for the expected state of the page, for at most the
+// duration patience. Measured times are logged. If no browser is installed, the tests are skipped with a message.
 //
-// With HOLDFAST_SHOTS=<folder> the pages are also written there as pictures, in both themes.
+// With HOLDFAST_SHOTS=<folder>, the tests also write pictures of the pages to that folder, in both themes.
 package browsertest
 
 import (
@@ -149,7 +149,7 @@ func launch() (context.Context, func(), error) {
 	flags := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Env("TZ=UTC"),
 		chromedp.Flag("accept-lang", "en-GB,en"), chromedp.Flag("hide-scrollbars", true),
-		// The name is not localhost, so its pages are not a secure context, as in a clinic's own network.
+		// The name is not localhost, so its pages are not a secure context, as on a clinic's local network.
 		chromedp.Flag("host-resolver-rules", "MAP "+lanName+" 127.0.0.1"),
 		chromedp.Flag("disable-features", strings.Join(withoutFeatures, ",")),
 	)
@@ -165,7 +165,7 @@ func launch() (context.Context, func(), error) {
 	}, nil
 }
 
-// withoutFeatures are features of Chromium that no test needs. chromedp disables the first two by default. The next
+// withoutFeatures lists features of Chromium that no test needs. chromedp disables the first two by default. The next
 // three load a page of 190 scripts into each window for the suggestions of the address bar. The last one keeps a spare
 // process for the next page. Without the last four, the tests take a quarter less processor time.
 var withoutFeatures = []string{

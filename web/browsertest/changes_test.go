@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAppointmentShowsWhoChangedIt: the dialog of an appointment shows who moved and who cancelled it, even after the
-// cancellation. An owner finds the same entries in the audit log by the patient, by words and by the appointment.
+// TestAppointmentShowsWhoChangedIt: the dialog of an appointment shows who moved it and who cancelled it, even after
+// the cancellation. An owner finds the same entries in the audit log by patient, by words and by appointment.
 func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

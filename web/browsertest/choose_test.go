@@ -32,8 +32,8 @@ func grouped(f *clinic.File) {
 	f.Specialists[3].Name, f.Specialists[3].Line = "Dr Zoë Ünal", "Crowns and bridges"
 }
 
-// TestPatientSearchesManyTypes: a patient finds one of forty types by a word, and one of its fifteen specialists by
-// name. The specialists appear next to the chosen type.
+// TestPatientSearchesManyTypes: a patient finds one of forty types by a word, and one of the type's fifteen specialists
+// by name. The specialists appear next to the chosen type.
 func TestPatientSearchesManyTypes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, grouped)

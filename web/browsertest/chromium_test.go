@@ -54,7 +54,7 @@ func (p *tab) saw(event any) {
 			p.complain("write on the console: " + strings.Join(said, " "))
 		}
 	case *log.EventEntryAdded:
-		// A refusal by the API is not an error of the page, but a violation of the policy is.
+		// A refusal by the API is not an error of the page, but a policy violation is.
 		bad := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
 		if bad && e.Entry.Source != log.EntrySourceNetwork {
 			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Entry.Source, e.Entry.Text))
@@ -127,7 +127,7 @@ func (d chromiumTab) mouse(ctx context.Context, kind mouse, x, y float64) error 
 	return chromedp.Do(ctx, chromedp.MouseEvent(named, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 }
 
-// key replaces chromedp's own KeyEvent, which types a letter even if the page handles its key.
+// key replaces chromedp's own KeyEvent, which types a letter even if the page handles the key.
 func (d chromiumTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
 	down := input.DispatchKeyEventParams{
 		Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Modifiers: modifiers,
@@ -166,13 +166,14 @@ func (d chromiumTab) network(ctx context.Context, there bool) error {
 	return chromedp.Do(ctx, connection(there))
 }
 
-// conditionsByRule has offline in each rule, and once more for Chromium 148, which requires it for all rules together.
+// conditionsByRule contains offline in each rule, and once more for Chromium 148, which requires it for all rules
+// together.
 type conditionsByRule struct {
 	network.EmulateNetworkConditionsByRuleParams
 	Offline bool `json:"offline"`
 }
 
-// networkRule returns a step that lets the requests to a URL through, or blocks them. An empty URL means all requests.
+// networkRule returns a step that allows the requests to a URL, or blocks them. An empty URL means all requests.
 func networkRule(url string, there bool) chromedp.Action[chromedp.Void] {
 	emulate := cdp.Command[conditionsByRule, network.EmulateNetworkConditionsByRuleResult]{
 		Method: network.CommandEmulateNetworkConditionsByRule,

@@ -7,8 +7,8 @@ import (
 )
 
 // without is a script that describes how an element is drawn, except for its background and colours, because a reader
-// may replace these. For a time, it includes the words, which are the state of the time. In other elements, the words
-// are names and days.
+// may replace these. If the element is a bookable time, the description includes its words, which are the time's state.
+// In other elements, the words are names and days.
 const without = `(e => {
 	const c = getComputedStyle(e), inside = [...e.querySelectorAll('*')].map(x => [x, getComputedStyle(x)])
 	const pseudo = ['::before', '::after'].map(p => getComputedStyle(e, p)).map(x => x.content === 'none' ? '' : x.borderTopWidth)
@@ -16,7 +16,7 @@ const without = `(e => {
 		inside.some(([x, s]) => x.matches('.icon') && s.display !== 'none'), inside.some(([, s]) => s.textDecorationLine.includes('line-through'))])
 })`
 
-// toldApart checks that no two of these elements look alike without their background and colours.
+// toldApart checks that no two of these elements look the same once their background and colours are ignored.
 func (p *tab) toldApart(selectors map[string]string) {
 	p.t.Helper()
 	drawn := map[string]string{}
@@ -59,8 +59,8 @@ func (p *tab) stopsSeen(page string) {
 	}
 }
 
-// TestPatientPagesInForcedColours: many readers with low vision replace the colours. They must recognize by borders,
-// words and marks which times are free, held, taken and chosen, and where the focus is.
+// TestPatientPagesInForcedColours: many readers with low vision replace the colours. Borders, words and marks must let
+// them recognize which times are free, held, taken and chosen, and where the focus is.
 func TestPatientPagesInForcedColours(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

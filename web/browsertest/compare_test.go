@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// after returns the instant at a time of day, some days after the house's date.
+// after returns the instant at a time of day, the given number of days after the house's date.
 func (h *house) after(days int, clock string) string {
 	at, _ := time.Parse(time.DateOnly, h.date)
 	return at.AddDate(0, 0, days).Format(time.DateOnly) + "T" + clock + ":00Z"

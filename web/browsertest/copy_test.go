@@ -15,10 +15,10 @@ import (
 	"holdfast/store"
 )
 
-// These tests check the texts that a patient reads when a problem occurs, and that each offers a next step. The texts
-// for a lost and a displaced time, the warning and a broken link are tested with their features.
+// These tests check the texts that a patient reads when a problem occurs, and that each text offers a next step. The
+// texts for a lost and a displaced time, the warning and a broken link are tested with their features.
 
-// reads waits until a notice of the page matches.
+// reads waits until a notice on the page matches.
 func (p *tab) reads(pattern string) {
 	p.t.Helper()
 	re := regexp.MustCompile("^" + pattern + "$")
@@ -32,8 +32,8 @@ func (p *tab) reads(pattern string) {
 	p.t.Fatalf("the notice is %q, want %s", got, re)
 }
 
-// answers makes the page's next requests to paths that end in path fail, as many as times says. They do not reach the
-// server. They get an error code of the API that a server without load does not return.
+// answers makes the page's next requests to paths that end in path fail. times is the number of requests. They do not
+// reach the server. They get an API error code that a server without load does not return.
 func (p *tab) answers(path, status, code, retryAfter, times string) {
 	p.t.Helper()
 	p.run(`(() => {
@@ -159,8 +159,8 @@ func TestPageRetriesRateLimitedRequest(t *testing.T) {
 	p.held()
 }
 
-// TestPageRetriesWhenServerCannotSave: the server cannot write for some time. The page shows that, retries by itself,
-// and books once.
+// TestPageRetriesWhenServerCannotSave: the server is temporarily unable to write. The page shows that, retries
+// automatically, and books once.
 func TestPageRetriesWhenServerCannotSave(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ status, code string }{{"503", "storage_unavailable"}, {"507", "storage_full"}} {

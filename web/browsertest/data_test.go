@@ -55,7 +55,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	if len(all) != 1 || !strings.Contains(h.must(200, "GET", "/v1/appointments", nil, asAdmin).raw, "Lena Größmann") {
 		t.Errorf("the booked appointments are %v", all)
 	}
-	// Importing the same file again books nothing.
+	// Importing the same file again does not book anything.
 	p.press("Close")
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("To be booked: 0. Already existing: 1")

@@ -21,8 +21,8 @@ func newDemo(t testing.TB) *house {
 	return h
 }
 
-// TestDemoShowsHoldOnThreePages: a time that is taken on the left phone turns grey on the right one and is a ghost at
-// the desk, all in one window.
+// TestDemoShowsHoldOnThreePages: a time that is taken on the left phone turns grey on the right one and appears as a
+// ghost at the desk, all in one window.
 func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	t.Parallel()
 	h := newDemo(t)
@@ -45,7 +45,7 @@ func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last specialist
 	p.run(in("left", chip(h.at("09:00"))+" input") + `.click()`)
 	// The desk opens the day and marks the time that is selected on the phone. It checks the phones only three times a
-	// second, so the test waits for that mark before it presses the button.
+	// second, so the test waits for the mark before it presses the button.
 	p.until(in("desk", ".touched"))
 	p.run(in("left", ".bar button") + `.click()`)
 	p.until(in("left", ".hold[data-phase=held]"))

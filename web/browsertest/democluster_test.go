@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestDemoClusterSurvivesKilledNode: buttons kill a node, Redis, and both together. One client still wins the race,
-// the phones stay live, and the killed processes restart automatically.
+// TestDemoClusterSurvivesKilledNode: buttons kill a node, Redis, or both. One client still wins the race, the phones
+// stay live, and the killed processes restart automatically.
 func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 	t.Parallel()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); len(found) == 0 {
@@ -30,8 +30,8 @@ func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 		p.there(part("node1", "up") + "[data-mode=redis]")
 		p.there(part("node2", "up") + "[data-mode=redis]")
 	}
-	// race ends with one booking. On a busy machine the remaining node can need longer than the race to take over, and
-	// refuses all clients: then the race is repeated.
+	// race ends with one booking. On a busy machine, the remaining node may need longer than the race to take over, and
+	// refuses all clients. The race is then repeated.
 	race := func(when string) {
 		t.Helper()
 		for began := time.Now(); ; {

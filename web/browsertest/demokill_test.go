@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestDemoServerKillLosesNothing: the button ends the server like a crash. After the automatic restart, a booking that
-// was acknowledged just before still exists. The phones are live again, and a phone that held a time holds it again.
+// TestDemoServerKillLosesNothing: the button ends the server as a crash would. After the automatic restart, a booking
+// that was acknowledged just before still exists. The phones are live again, and a phone that held a time holds it
+// again.
 func TestDemoServerKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	h, _ := startDemo(t)
@@ -25,8 +26,7 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 	p.run(`window.start = left.contentDocument.querySelector('.chip input:checked').value; left.contentDocument.querySelector('.bar button').click()`)
 	p.until(`left.contentDocument.querySelector('.hold[data-phase=held]')`)
 
-	// The server ends right after the acknowledgement of a booking. One of the visitors may have taken the time
-	// first.
+	// The server ends right after it has acknowledged a booking. One of the visitors may have taken the time first.
 	p.run(`window.id = (async () => {
 		const type = JSON.parse(document.getElementById('boot').textContent).appointmentTypes.find(x => x.capacity === 1)
 		for (;;) {
@@ -53,8 +53,8 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 		t.Errorf("the appointment acknowledged before the kill: %v (%s)", got, ask[string](p, `window.id`))
 	}
 	p.until(`[left, right].every(f => f.contentDocument.querySelector('.live[data-link=live], .hold'))`)
-	// The phone's hold was lost with the server's memory: the phone took the same time again, or shows that a visitor
-	// was faster. It takes a time again only for a patient who was active in the last 90 seconds.
+	// The phone's hold was lost with the server's memory: the phone takes the same time again, or shows that a visitor
+	// was faster. It takes a time again only for a patient who has been active in the last 90 seconds.
 	p.run(`left.contentWindow.dispatchEvent(new PointerEvent('pointerdown'))`)
 	p.until(`(async () => {
 		const said = left.contentDocument.body.innerText

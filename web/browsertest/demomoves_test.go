@@ -40,8 +40,8 @@ func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 	return nil, began
 }
 
-// TestDemoVisitorsBook: the simulated visitors of the demo book without a click. Its page opens on today, with free
-// times on both phones and a busy day on the desk. The first change appears within five seconds on an idle machine.
+// TestDemoVisitorsBook: the demo's simulated visitors book without a click. Its page opens on today, with free times on
+// both phones and a busy day at the desk. On an idle machine, the first change appears within five seconds.
 func TestDemoVisitorsBook(t *testing.T) {
 	t.Parallel()
 	h, began := startDemo(t)

@@ -16,13 +16,13 @@ func (p *tab) closed() {
 	p.until(`!document.querySelector('dialog') && document.activeElement.classList.contains('board')`)
 }
 
-// cursor waits until the cursor's sentence contains some words.
+// cursor waits until the cursor's sentence contains the given words.
 func (p *tab) cursor(words string) {
 	p.t.Helper()
 	p.until(`document.querySelector('.cursorline').innerText.includes(` + quoted(words) + `)`)
 }
 
-// downTo presses the down arrow until the cursor's sentence contains some words.
+// downTo presses the down arrow until the cursor's sentence contains the given words.
 func (p *tab) downTo(words string) {
 	p.t.Helper()
 	for range 60 {
@@ -56,7 +56,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.write(password)
 	p.key(kb.Enter)
 	p.there(".live[data-link=live]")
-	p.until(`document.activeElement.classList.contains('board')`) // no press is needed before work begins
+	p.until(`document.activeElement.classList.contains('board')`) // no click is needed before work begins
 
 	// A new patient calls: name, phone, Enter.
 	p.cursor("08:00, Dr Ada Brandt")
@@ -154,7 +154,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key(kb.Escape)
 	p.closed()
 
-	// The user opens the next day, then finds a patient by name, and cancels the appointment.
+	// The user opens the next day, then finds a patient by name and cancels the appointment.
 	p.key(".")
 	p.until(`!location.hash.includes(` + quoted(h.date) + `)`)
 	p.there(".busywrap:not(.loading) .board")
@@ -192,8 +192,8 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.there("#sign-email:focus")
 }
 
-// TestConsoleAt400Percent: a screen of 1280 by 1024 points has 320 by 256 points at 400 %. Every page must fit, and the
-// day's work must be possible.
+// TestConsoleAt400Percent: at 400 %, a screen of 1280 by 1024 points has 320 by 256 points. Every page must fit, and
+// the day's work must be possible.
 func TestConsoleAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
@@ -207,7 +207,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 		if wide := ask[int](p, `document.documentElement.scrollWidth`); wide > 320 {
 			t.Errorf("%s is %d points wide on a screen of 320", name, wide)
 		}
-		// Content is lost if it is cut off in a part of a dialog or page that does not scroll.
+		// Content is lost if a part of a dialog or page cuts it off and does not scroll.
 		cut := ask[[]string](p, `[...document.querySelectorAll('main *, dialog *')].filter(e => {
 			const r = e.getBoundingClientRect()
 			if (!r.width || !e.matches('button, a, input:not([type=radio]):not([type=checkbox]), select, textarea, h1, h2') || e.closest('.sr, .scroll, .board, .filters, .index, [hidden], [aria-hidden=true]')) return false

@@ -23,7 +23,7 @@ func (p *tab) dialog(name string, open func(), there string) {
 	p.run(`document.querySelector('.board').focus()`)
 }
 
-// menu opens the menu at the cursor and clicks the entry with an icon.
+// menu opens the menu at the cursor and clicks the entry with the given icon.
 func (p *tab) menu(icon string) {
 	p.t.Helper()
 	p.chord(shift, kb.Enter)
@@ -35,7 +35,7 @@ func (p *tab) menu(icon string) {
 	})()`)
 }
 
-// iconPath returns the SVG path of an icon, by its name.
+// iconPath returns the SVG path of the icon with the given name.
 func iconPath(t testing.TB, icon string) string {
 	t.Helper()
 	for _, file := range []string{"../ui/lib/icons.js", "../ui/lib/deskicons.js", "../ui/staff/owner.js"} {

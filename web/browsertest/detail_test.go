@@ -27,7 +27,7 @@ func TestTicketPadsItsText(t *testing.T) {
 	}
 }
 
-// TestDeskDetailsFit checks details of the console's layout that were wrong in earlier pictures.
+// TestDeskDetailsFit checks details of the console's layout that were wrong in the past.
 func TestDeskDetailsFit(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -73,7 +73,7 @@ func TestDeskDetailsFit(t *testing.T) {
 	}
 }
 
-// TestListsStartAtTheirEdge: a numbered list of lines has no indent from the browser's default style.
+// TestListsStartAtTheirEdge: a numbered list of lines is not indented by the browser's default style.
 func TestListsStartAtTheirEdge(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

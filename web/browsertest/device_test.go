@@ -35,15 +35,15 @@ func (p *tab) offline(away bool) {
 	p.step(func(ctx context.Context) error { return p.driver.network(ctx, !away) })
 }
 
-// forget deletes the browser's cookies, as when a sign-in has expired.
+// forget deletes the browser's cookies, as if a sign-in had expired.
 func (p *tab) forget() {
 	p.t.Helper()
 	p.step(p.driver.forget)
 }
 
-// ownClock lets a test put the page's clock forward, by window.later milliseconds. The server's clock does not change,
-// so ownClock moves the expiry times in its answers to heartbeats back by the same amount. The age of a hold then
-// matches the page's clock. The worker, which has its own clock, sends no more heartbeats.
+// ownClock lets a test put the page's clock forward by window.later milliseconds. The server's clock does not change,
+// so ownClock moves the expiry times in the server's answers to heartbeats back by the same amount. The age of a hold
+// then matches the page's clock. The worker, which has its own clock, sends no more heartbeats.
 func (p *tab) ownClock() {
 	p.t.Helper()
 	p.run(`(() => {

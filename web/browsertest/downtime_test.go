@@ -27,7 +27,7 @@ func (p *tab) changeKept(script string) {
 		q.onsuccess = () => { const x = q.result[0]; ` + script + `; people.put(x).onsuccess = () => { o.result.close(); done(true) } } } })`)
 }
 
-// takePlan downloads a plan with the button, and waits until the page that opens the plan is stored, too.
+// takePlan downloads a plan with the button, and waits until the page that opens the plan is also stored.
 func (p *tab) takePlan() {
 	p.t.Helper()
 	const sealed = kept + `.then(all => all.map(x => new Uint8Array(x.plan?.sealed || 0).slice(0, 64).join()).join('; '))`
@@ -56,8 +56,8 @@ func (p *tab) openPlan(secret string) {
 func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
 
 // TestDowntimePlanOpensOffline: while the server is unreachable, the desk's address offers the last plan. The plan
-// opens only with the password of the sign-in, and is stored only in encrypted form. A changed plan is refused, and the
-// next plan replaces it.
+// opens only with the sign-in password, and is stored only in encrypted form. A changed plan is refused, and the next
+// plan replaces it.
 func TestDowntimePlanOpensOffline(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -91,7 +91,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	p.shot("plan-open")
 	p.paper("plan")
 
-	// Data that has changed since its encryption is not shown: neither a different plan nor a different age.
+	// Data that has been changed since its encryption is not shown, whether the plan or its age was changed.
 	for _, change := range []string{`new Uint8Array(x.plan.sealed)[100] ^= 1`,
 		`new Uint8Array(x.plan.sealed)[100] ^= 1; x.plan.madeAt = new Date().toISOString()`} {
 		p.changeKept(change)
@@ -183,8 +183,8 @@ func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	p.until(kept + `.then(all => all.length === 0)`)
 }
 
-// TestOnlyDeskHasServiceWorker: only the desk has the service worker. It never serves a patient's page, and its files
-// belong to this release.
+// TestOnlyDeskHasServiceWorker: only the desk has the service worker. The worker never serves a patient's page, and its
+// files belong to this release.
 func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -192,7 +192,7 @@ func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	p.size(1280, 800)
 	p.open("/?lang=en")
 	p.there(".card input[value=checkup]")
-	// The service worker deletes files that another release has stored.
+	// The service worker deletes files that a different release has stored.
 	p.until(`caches.open('holdfast-plan /ui/of-before').then(() => true)`)
 	email := h.staff(store.RoleReception)
 	p.open("/staff?lang=en#day/" + h.date)
@@ -216,8 +216,8 @@ func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	}
 }
 
-// TestDeskEntersPaperBookings: bookings on paper are entered together. Each line shows its conflicts, and no
-// appointment is overbooked without a reason.
+// TestDeskEntersPaperBookings: paper bookings are entered together. Each line shows its conflicts, and no appointment
+// is overbooked without a reason.
 func TestDeskEntersPaperBookings(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -277,7 +277,7 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	}
 }
 
-// TestEditedPaperBookingIsKept: the form is locked while all lines are booked. A line that changes anyway is not
+// TestEditedPaperBookingIsKept: the form is locked while all lines are booked. If a line changes anyway, it is not
 // booked with its old values.
 func TestEditedPaperBookingIsKept(t *testing.T) {
 	t.Parallel()

@@ -41,8 +41,8 @@ func TestExpiredSignInKeepsDraft(t *testing.T) {
 	}
 }
 
-// TestIdleDeskWarnsAndLocks: an idle desk warns two minutes before it locks itself. The typed text is kept while the
-// desk is locked.
+// TestIdleDeskWarnsAndLocks: an idle desk shows a warning two minutes before it locks itself. The typed text is kept
+// while the desk is locked.
 func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -71,7 +71,7 @@ func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	if raw := p.text("dialog:last-of-type"); strings.Contains(raw, "per lind") {
 		t.Errorf("the lock screen shows the page behind it: %s", raw)
 	}
-	p.until(`fetch('/v1/auth/me').then(r => r.status === 401)`) // the server ends the sign-in, too
+	p.until(`fetch('/v1/auth/me').then(r => r.status === 401)`) // the server also ends the sign-in
 	p.fill("#sign-password", password)
 	p.key(kb.Enter)
 	p.until(`document.querySelector('#patient-name')?.value === 'per lind' && !document.querySelector('#sign-password')`)
@@ -100,8 +100,8 @@ func TestDeskDisplacesPatientsHold(t *testing.T) {
 	h.must(410, "PATCH", "/v1/holds", map[string]any{"holdId": hold.get("holdId"), "clientId": "a-stranger-00001"})
 }
 
-// TestBlockKeepsAppointments: a block includes the time of an appointment. The page names the appointment, which
-// is not changed.
+// TestBlockKeepsAppointments: a block includes the time of an appointment. The page names the appointment, and the
+// appointment does not change.
 func TestBlockKeepsAppointments(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -125,7 +125,7 @@ func TestBlockKeepsAppointments(t *testing.T) {
 	}
 }
 
-// TestSpecialistSeesColleaguesAsBusy: specialists work in their own calendar, and see only the busy times of their
+// TestSpecialistSeesColleaguesAsBusy: specialists work in their own calendars, and see only the busy times of their
 // colleagues.
 func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	t.Parallel()

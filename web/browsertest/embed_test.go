@@ -26,8 +26,8 @@ func site(t *testing.T, h *house) string {
 	return s.URL
 }
 
-// siteOfPages serves a document at /praxis of an address that also serves the pages, so that a test can look into the
-// frame. It returns the address.
+// siteOfPages serves a document at the path /praxis of an address that also serves the pages, so that a test can look
+// into the frame. It returns the address.
 func siteOfPages(t *testing.T, h *house, document string) string {
 	t.Helper()
 	to, err := url.Parse(h.url)
@@ -52,7 +52,7 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	h := newHouse(t)
 	home := site(t, h)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{home}}, asAdmin)
-	// Late in the day, few times are left, and the page would be too short for the test.
+	// Late in the day, few times would be left, and the page would be too short for the test.
 	for _, who := range []string{"ada", "karim"} {
 		for _, day := range []string{h.days(-2, "09:00"), h.days(-1, "09:00")} {
 			h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day[:10], "closed": true},
@@ -63,12 +63,12 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	p.also = []string{strings.TrimPrefix(home, "http://")}
 	p.open(home)
 	p.there("iframe[title]")
-	// The frame takes the height of its content.
+	// The frame is as high as its content.
 	height := `document.querySelector('iframe').getBoundingClientRect().height`
 	p.until(height + ` > 700`)
 	p.shot("embed")
-	// Only the frame sets its height. This listener runs after that of embed.js, so it reads what the message
-	// changed before the page in the frame can send its own height.
+	// Only the frame sets its height. This listener runs after that of embed.js, so it reads the change that the
+	// message caused before the page in the frame can send its own height.
 	p.run(`window.addEventListener('message', e => { if (e.data.height === 3333) window.after = ` + height + ` })
 		window.postMessage({ holdfast: 'height', height: 3333 }, '*')`)
 	p.until(`window.after > 0`)
@@ -78,8 +78,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 }
 
 // TestBookingElementReportsBooking shows the booking page in an element that a script inserts, and books in it. The
-// element reports its height and the booking. With another attribute, it shows another page. If the element is removed,
-// the frame is removed, too.
+// element reports its height and the booking. If the element's lang attribute changes, it shows the page in that
+// language. If the element is removed, the frame is also removed.
 func TestBookingElementReportsBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -120,7 +120,7 @@ func TestBookingElementReportsBooking(t *testing.T) {
 	p.until(`e.children.length === 0`)
 }
 
-// TestUnlistedSiteCannotEmbed: a site that is not in the settings cannot show the page.
+// TestUnlistedSiteCannotEmbed: a site that is not listed in the settings cannot show the page.
 func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -137,7 +137,7 @@ func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbeddedPageBooksWithoutStorage: a frame may have no storage at all. Its page can book anyway. The page of the
+// TestEmbeddedPageBooksWithoutStorage: a frame may have no storage at all. Its page can still book. The page of the
 // appointment opens in another tab, because the frame cannot store the appointment.
 func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 	t.Parallel()
@@ -190,8 +190,8 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 				return frame.top + button.top >= 0 && frame.top + button.bottom <= innerHeight + 1
 			})()`)
 		}
-		// Wait until the bar has its position after the last scrolling. Then a message of the site to its frames must
-		// not move the bar.
+		// Wait until the bar is in its position after the last scrolling. Then a message from the site to its frames
+		// must not move the bar.
 		p.until(`(below => Math.abs(parseFloat(inside.defaultView.getComputedStyle(inside.querySelector('.bar')).bottom) - below) <= 1)(
 			Math.max(0, Math.round(document.querySelector('iframe').getBoundingClientRect().bottom - innerHeight)))`)
 		bar := `Math.round(inside.querySelector('.bar').getBoundingClientRect().bottom)`

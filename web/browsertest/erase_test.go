@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOwnerErasesOneOfFamily: an owner finds a person, sees the data to be deleted and the people who share the number,
-// and erases only that person. The child with the mother's number is not erased.
+// TestOwnerErasesOneOfFamily: an owner finds a person, sees the data to be deleted and the people who share the phone
+// number, and erases only that person. The child with the mother's number is not erased.
 func TestOwnerErasesOneOfFamily(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestCalendarSubscriptionIsReadable: an owner creates an address for a specialist's calendar. The page shows the
-// address once, and a button revokes it. A specialist can do the same for their own calendar.
+// address once, and a button revokes it. Specialists can do the same for their own calendars.
 func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

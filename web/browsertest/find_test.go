@@ -9,8 +9,8 @@ import (
 )
 
 // TestDeskBooksNextFreeTime: a caller wants the next free time with any specialist. Two keys, or two clicks, open a
-// booking at that time. One key holds a time while the caller thinks, so that no client can take it online. The booking
-// then uses that hold.
+// booking at that time. One key holds a time while the caller decides, so that no client can take it online. The
+// booking then uses that hold.
 func TestDeskBooksNextFreeTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -22,7 +22,7 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	if n := ask[int](p, `document.querySelectorAll('.found-time').length`); n != 12 {
 		t.Errorf("the page found %d times, want 12", n)
 	}
-	// The search is limited to Dr Haddad, to afternoons, and to the house's date and later.
+	// The search is limited to Dr Haddad, to afternoons, and to dates from the house's date on.
 	p.set("#find-from", h.date)
 	p.click(".wishes .chips label:nth-of-type(3)")
 	p.run(`[...document.querySelectorAll('.chips label')].find(l => l.innerText === 'Dr Karim Haddad').click()`)
@@ -53,7 +53,7 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
 	p.closed()
 	p.toasted("Booked: Lena Vogt")
-	// The same with the mouse: a click on the button, and one on the first time.
+	// The same works with the mouse: a click on the button, and one on the first time.
 	p.click(".tools [title*='+']")
 	p.there(".found-time")
 	p.click(".found-time")
@@ -61,7 +61,7 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	p.key(kb.Escape)
 	p.until(`!document.querySelector('dialog')`) // then the focus returns to the button
 	p.run(`document.querySelector('.board').focus()`)
-	// A time that was held and not booked is free again.
+	// A time that was held but not booked is free again.
 	p.key("+")
 	p.there(".found-time:focus")
 	p.key("h")

@@ -30,7 +30,7 @@ type fox struct {
 	err   error
 
 	*bidi
-	inside string // the browsing context of Firefox's own window, in which scripts have more rights than in a page
+	inside string // the browsing context of Firefox's own window, where scripts have more rights than in a page
 
 	fronting sync.Mutex
 	front    string      // the browsing context in front
@@ -42,8 +42,8 @@ type fox struct {
 	openers map[string]string // of the tabs that pages have opened
 }
 
-// prefs are the preferences that differ from a newly installed Firefox. With them, Firefox asks no questions, makes no
-// requests of its own, and reaches the server by the name that it has in a clinic's network.
+// prefs are the preferences that differ from those of a newly installed Firefox. With them, Firefox asks no questions,
+// makes no requests of its own, and reaches the server by the host name that it has in a clinic's network.
 var prefs = map[string]any{
 	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0,
 	"dom.security.https_first": false, "browser.cache.disk.enable": false, "browser.startup.page": 0,
@@ -145,7 +145,7 @@ func (b *fox) connect(address string) error {
 	go b.listen()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	// If a page asks for confirmation before the user leaves it, Firefox confirms.
+	// If a page asks for confirmation before the user leaves it, Firefox confirms automatically.
 	asked := object{"capabilities": object{"alwaysMatch": object{"unhandledPromptBehavior": object{"default": "accept"}}}}
 	if err := b.call(ctx, "session.new", asked, nil); err != nil {
 		return err

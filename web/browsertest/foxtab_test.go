@@ -106,7 +106,7 @@ func (d foxTab) keys(ctx context.Context, steps []object) error {
 	return d.perform(ctx, object{"type": "key", "id": "keys", "actions": steps})
 }
 
-// write presses a key for each letter, because BiDi has no command that pastes a text.
+// write presses a key for each letter, because BiDi has no command for pasting text.
 func (d foxTab) write(ctx context.Context, text string) error {
 	steps := []object{}
 	for _, letter := range text {
@@ -120,15 +120,15 @@ func (d foxTab) size(ctx context.Context, width, height int64) error {
 	return d.call(ctx, "browsingContext.setViewport", object{"viewport": object{"width": width, "height": height}})
 }
 
-// inside runs a script in the browser's own window, with own as the browsing context of the tab.
+// inside runs a script in the browser's own window. In the script, own is the browsing context of the tab.
 func (d foxTab) inside(ctx context.Context, script string) error {
 	_, err := firefox.evaluate(ctx, firefox.inside, `(own => { `+script+` })(
 		ChromeUtils.importESModule('chrome://remote/content/shared/NavigableManager.sys.mjs').NavigableManager.getBrowsingContextById(`+quoted(d.context)+`))`)
 	return err
 }
 
-// colours uses the browser's internals, because BiDi has no command for colours yet. The preferences turn animations
-// off.
+// colours uses the browser's internals, because BiDi does not have a command for colours yet. The preferences turn
+// animations off.
 func (d foxTab) colours(ctx context.Context, scheme string, forced bool) error {
 	replaced := map[bool]string{false: "none", true: "active"}[forced]
 	return d.inside(ctx, `own.prefersColorSchemeOverride = `+quoted(scheme)+`; own.forcedColorsOverride = `+

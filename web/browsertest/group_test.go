@@ -19,13 +19,13 @@ func (h *house) joins(name string) (id string) {
 	return id
 }
 
-// seats waits until there is one card of a group with this number of people.
+// seats waits until there is one group card that shows this number of people.
 func (p *tab) seats(says string) {
 	p.t.Helper()
 	p.until(`document.querySelectorAll('.appt:not(.ghosted)').length === 1 && document.querySelector('.appt.group .seats')?.innerText === ` + quoted(says))
 }
 
-// TestGroupSessionIsOneCard: the people of a group session share one card, which shows their number and the number of
+// TestGroupSessionIsOneCard: the people in a group session share one card, which shows their number and the number of
 // seats, and is updated when another client books.
 func TestGroupSessionIsOneCard(t *testing.T) {
 	t.Parallel()
@@ -68,8 +68,8 @@ func TestGroupSessionIsOneCard(t *testing.T) {
 	p.seats("3/3")
 }
 
-// TestRosterListsGroup: the roster lists the people of a group. Each person can be opened, marked, moved and removed
-// alone, and a person can be added.
+// TestRosterListsGroup: the roster lists the people in a group. Each person can be opened, marked, moved and removed
+// individually, and a person can be added.
 func TestRosterListsGroup(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -100,7 +100,7 @@ func TestRosterListsGroup(t *testing.T) {
 		t.Errorf("after the undo it is %v, want expected", got)
 	}
 
-	// One person is opened, and the way back leads to the roster.
+	// One person is opened, and Escape returns to the roster.
 	p.run(`document.querySelector('[data-head] button').focus()`)
 	p.key(kb.Enter)
 	p.there("dialog .attendance")

@@ -9,10 +9,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// click presses the mouse in the middle of an element, once the element exists, is not covered and has stopped
-// moving. If the page moves after that, like a page that scrolls to its top a moment after it is drawn, a press that
-// misses the element has no effect, and click tries again. So does a press from which the element moves away before the
-// button is released.
+// click presses the mouse in the middle of an element, once the element exists, is not covered and has stopped moving.
+// The page can still move after that, for example if it scrolls to its top a moment after it is drawn. A press that
+// misses the element then has no effect, and click tries again. It also tries again if the element moves away before
+// the button is released.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -48,8 +48,8 @@ func (p *tab) click(selector string) {
 	}
 }
 
-// key presses keys one after another: kb.Tab, kb.Enter, "a". As for a person, a letter is typed only if the page does
-// not handle its key.
+// key presses keys one after another: kb.Tab, kb.Enter, "a". As with a real keyboard, a letter is typed only if the
+// page does not handle its key.
 func (p *tab) key(keys string) {
 	p.t.Helper()
 	for _, r := range keys {
@@ -78,21 +78,21 @@ func (p *tab) mouse(kind mouse, x, y float64) {
 	p.step(func(ctx context.Context) error { return p.driver.mouse(ctx, kind, x, y) })
 }
 
-// write types a text into the focused element, like a paste or an input method.
+// write types text into the focused element, as a paste or an input method does.
 func (p *tab) write(text string) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.write(ctx, text) })
 }
 
-// fill clicks into a field and types a text.
+// fill clicks into a field and types text.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
 	p.click(selector)
 	p.write(text)
 }
 
-// TestClickRepeatsAPressThatTheElementLeft: an element that moves away between the press and the release is clicked at
-// its new place.
+// TestClickRepeatsAPressThatTheElementLeft: if an element moves away between the press and the release, it is clicked
+// in its new place.
 func TestClickRepeatsAPressThatTheElementLeft(t *testing.T) {
 	t.Parallel()
 	p := newHouse(t).tab(t)

@@ -21,7 +21,7 @@ func TestAppointmentShowsPatientHistory(t *testing.T) {
 	h.must(200, "POST", "/v1/appointments/"+missed+"/attendance", map[string]any{"attendance": "no_show"}, asAdmin)
 	gone := p.appointment("Lena Vogt", "karim", "14:00")
 	h.must(200, "POST", "/v1/appointments/"+gone+"/cancel", map[string]any{}, asAdmin)
-	p.appointment("Tom Vogt", "karim", "11:00") // has the family's number
+	p.appointment("Tom Vogt", "karim", "11:00") // with the family's phone number
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
 	p.until(`/1 upcoming, 1 past/.test(document.querySelector('.history summary').innerText)`)
 	p.click(".history summary")

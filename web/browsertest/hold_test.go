@@ -71,7 +71,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	a.leave()
 	t.Logf("from leaving to the other tab showing the time free: %v", b.noted().Sub(left))
 
-	// When a hold expires, the time becomes free without any action.
+	// When a hold expires, the time becomes free without any user action.
 	b.notes(start, "held")
 	hold := h.hold("a-stranger-00001", "ada", start, 3)
 	b.noted()
@@ -92,7 +92,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	b.shows(start, "free")
 }
 
-// TestFocusStaysOnTakenTime: the focus stays on a time that becomes held, and the arrow keys continue from there
+// TestFocusStaysOnTakenTime: the focus stays on a time when it becomes held, and the arrow keys continue from there
 // without choosing an unavailable time.
 func TestFocusStaysOnTakenTime(t *testing.T) {
 	t.Parallel()
@@ -202,8 +202,8 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// TestLostTimeKeepsForm: the time is lost while the form is filled in. The typed text is kept, and one click takes the
-// nearest free time.
+// TestLostTimeKeepsForm: the time is lost while the patient fills the form in. The typed text is kept, and one click
+// takes the nearest free time.
 func TestLostTimeKeepsForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -233,7 +233,7 @@ func TestLostTimeKeepsForm(t *testing.T) {
 }
 
 // TestLostClaimOffersNearbyTimes: another client claims the time just before the page does, so the stream cannot show
-// that in time. The page offers the nearest free times.
+// this in time. The page offers the nearest free times.
 func TestLostClaimOffersNearbyTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -23,7 +23,7 @@ import (
 	"holdfast/web"
 )
 
-// house is the clinic of the pages. It is in UTC and open from 08:00 to 18:00 every day. Its specialists are Dr Ada
+// house is the clinic behind the pages. It is in UTC and open from 08:00 to 18:00 every day. Its specialists are Dr Ada
 // Brandt and Dr Karim Haddad. Its types are "checkup" of 30 minutes and "longer" of 60 minutes, with both specialists,
 // and "class" of 60 minutes with 3 seats, with Dr Brandt.
 type house struct {
@@ -74,14 +74,14 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	})))
 	h.url = listening.URL
 	t.Cleanup(func() {
-		h.stop() // this ends the streams, for which Close would wait
+		h.stop() // this ends the streams, which Close would otherwise wait for
 		listening.CloseClientConnections()
 		listening.Close()
 	})
 	return h
 }
 
-// start creates an engine and a server on the database, with an empty table of holds, like a start of the program.
+// start creates an engine and a server on the database, with an empty table of holds, as a start of the program does.
 // They run once serve is called. stop ends them, and later requests fail.
 func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	h.t.Helper()
@@ -137,9 +137,9 @@ func clinicFile() clinic.File {
 	return f
 }
 
-// losing serves like the server, with two exceptions: it drops the answers of lose (the request takes effect, and the
-// connection breaks before the answer is sent), and it serves axe, because pages may load scripts only from their own
-// server.
+// losing serves like the server, with two exceptions: it drops the answers that lose selects (the request takes effect,
+// and the connection breaks before the answer is sent), and it serves axe, because pages may load scripts only from
+// their own server.
 func (h *house) losing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == axePath {
@@ -168,7 +168,7 @@ func (h *house) loseAnswers(path string) {
 // at returns a slot start on the house's date in the wire format: at("10:00").
 func (h *house) at(clock string) string { return h.date + "T" + clock + ":00Z" }
 
-// reply is an answer of the API.
+// reply is an answer from the API.
 type reply struct {
 	status int
 	raw    string
@@ -199,7 +199,7 @@ func (h *house) call(method, path string, body any, headers ...header) reply {
 	return got
 }
 
-// ask does the same as call, for goroutines, which must not end a test.
+// ask does the same as call. It is for goroutines, which must not end a test.
 func (h *house) ask(method, path string, body any, headers ...header) (reply, error) {
 	var content io.Reader
 	if body != nil {
@@ -230,7 +230,7 @@ func (h *house) ask(method, path string, body any, headers ...header) (reply, er
 	return got, err
 }
 
-// must does the same as call, and fails the test if the answer has another status.
+// must does the same as call, and fails the test if the answer has a different status.
 func (h *house) must(status int, method, path string, body any, headers ...header) reply {
 	h.t.Helper()
 	got := h.call(method, path, body, headers...)

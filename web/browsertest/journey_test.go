@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// journeys are the tests of the pages that also run in Firefox: complete tasks of a patient, the desk and an owner,
-// by mouse and by keys, from right to left and in the dark theme. The tests are the same, but run in a tab of Firefox.
+// journeys are the tests of the pages that also run in Firefox: complete tasks of a patient, the desk and an owner, by
+// mouse and by keyboard, from right to left and in the dark theme. The tests are the same, but run in a tab of Firefox.
 var journeys = []struct {
 	name string
 	run  func(*testing.T)
@@ -57,8 +57,8 @@ var journeys = []struct {
 	{"TestLivePage", TestLivePage},
 }
 
-// TestInFirefox runs the journeys one after another, because they test the focus, and only one window of a browser has
-// it.
+// TestInFirefox runs the journeys one after another, because they test the focus, and only one browser window can have
+// the focus.
 func TestInFirefox(t *testing.T) {
 	t.Parallel()
 	firefox.open(t)

@@ -11,8 +11,8 @@ import (
 	"holdfast/web"
 )
 
-// TestHeartbeatKeepsHold: a hold survives its TTL for as long as the page sends heartbeats, and the page warns before
-// its maximum life ends. The TTL is six seconds here, and ten seconds are left until the warning.
+// TestHeartbeatKeepsHold: a hold outlives its TTL for as long as the page sends heartbeats, and the page shows a
+// warning before the hold's maximum life ends. The TTL is six seconds here, and ten seconds are left until the warning.
 func TestHeartbeatKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
@@ -49,8 +49,8 @@ func (h *house) heldTimes(t *testing.T, want float64) {
 	}
 }
 
-// TestHoldExpiresWithoutServer: while the server is unreachable, a hold cannot be extended. Once the TTL is over, the
-// page shows that the hold has expired.
+// TestHoldExpiresWithoutServer: while the server is unreachable, a hold cannot be extended. Once the TTL has passed,
+// the page shows that the hold has expired.
 func TestHoldExpiresWithoutServer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -67,8 +67,8 @@ func TestHoldExpiresWithoutServer(t *testing.T) {
 	h.heldTimes(t, 1)
 }
 
-// TestPageChecksHoldAfterRestart: a restarted server has no holds. As soon as the page reaches it again, it holds the
-// time again or shows that another client has it.
+// TestPageChecksHoldAfterRestart: a restarted server has no holds. As soon as the page reaches the server again, it
+// holds the time again or shows that another client has it.
 func TestPageChecksHoldAfterRestart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

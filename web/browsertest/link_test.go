@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOfflinePageRecovers: without a network the page shows the true state, and recovers by itself when the network
+// TestOfflinePageRecovers: without a network the page shows the true state, and recovers automatically when the network
 // is back.
 func TestOfflinePageRecovers(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestOfflinePageRecovers(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
 	p.offline(false)
 	p.there(".live[data-link=live]")
-	p.shows(h.at("10:00"), "held") // the page catches up with the changes in between
+	p.shows(h.at("10:00"), "held") // the page catches up with the changes made in the meantime
 	p.until("!document.querySelector('.notice.warn')")
 	if !ask[bool](p, `window.sameDocument === true`) {
 		t.Error("the page was reloaded")
@@ -51,7 +51,7 @@ func TestOfflinePageKeepsHold(t *testing.T) {
 }
 
 // TestLostAnswerBooksOnce: the server stores the booking, but its answer is lost. The page repeats the request with the
-// same key, and there is one booking.
+// same key, and only one booking exists.
 func TestLostAnswerBooksOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -64,7 +64,7 @@ func TestLostAnswerBooksOnce(t *testing.T) {
 	p.accessible("an unknown outcome")
 	p.look("book-8-unknown")
 	h.one(t)
-	// After a reload the page still shows that the outcome is unknown.
+	// After a reload, the page still shows that the outcome is unknown.
 	p.reload()
 	p.says("Please do not book again.")
 	h.loseAnswers("")

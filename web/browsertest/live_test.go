@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestLivePage: the Live page shows the server's activity, can be paused, and has every chart as a table. The
-// owner and the reception see it.
+// TestLivePage: the Live page shows the server's activity, can be paused, and offers every chart as a table. The owner
+// and the reception see it.
 func TestLivePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

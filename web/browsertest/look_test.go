@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// TestNarrowCardShowsWholeName: a card in a narrow column shows the whole name, and the time in its second line.
+// TestNarrowCardShowsWholeName: a card in a narrow column shows the whole name, with the time on its second line.
 func TestNarrowCardShowsWholeName(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -27,8 +27,8 @@ func TestNarrowCardShowsWholeName(t *testing.T) {
 }
 
 // TestAppointmentPaneFitsItsText: on a screen of 1280 pixels, in English and German, the pane of an appointment breaks
-// no word of the attendance and shows it in at least 12 pixels. The summaries stay inside the pane. The test signs in
-// as an owner, whose pages also load the style sheet of the settings.
+// no word of the attendance status and shows it in at least 12 pixels. The summaries stay inside the pane. The test
+// signs in as an owner, whose pages also load the style sheet of the settings.
 func TestAppointmentPaneFitsItsText(t *testing.T) {
 	t.Parallel()
 	for language, completed := range map[string]string{"en": "Completed", "de": "Fertig"} {
@@ -182,7 +182,7 @@ func TestConsolePagesShareLeftEdge(t *testing.T) {
 	}
 }
 
-// ownArrows checks that each select has the pages' own arrow instead of the browser's.
+// ownArrows checks that each select shows the pages' own arrow instead of the browser's.
 func (p *tab) ownArrows() {
 	p.t.Helper()
 	if n := ask[int](p, `[...document.querySelectorAll('select')]
@@ -191,7 +191,8 @@ func (p *tab) ownArrows() {
 	}
 }
 
-// TestWeekOfSeveralNamesPeople: the column heads in a week of several people show their names, in at least 12 pixels.
+// TestWeekOfSeveralNamesPeople: in a week view of several people, the column heads show their names, in at least 12
+// pixels.
 func TestWeekOfSeveralNamesPeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

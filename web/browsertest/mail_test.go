@@ -11,7 +11,7 @@ import (
 	"holdfast/web"
 )
 
-// TestPageConfirmsSentEmail: the page shows that an email was sent only after the mail server has accepted it.
+// TestPageConfirmsSentEmail: the page shows that an email was sent only once the mail server has accepted it.
 func TestPageConfirmsSentEmail(t *testing.T) {
 	t.Parallel()
 	taken := make(chan struct{})
@@ -46,7 +46,7 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.booked()
 	p.there(".sent")
 
-	// After a move to another time, the server sends another email.
+	// After a move, the server sends another email.
 	p.click(".row button:not(.danger)")
 	p.take(h.at("11:00"))
 	p.click(".actions .primary")

@@ -13,9 +13,9 @@ import (
 	"holdfast/web"
 )
 
-// TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns about settings that do not
-// match. After a test email, it shows the mail server's answer and what to do. It shows the saved settings without the
-// password.
+// TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns about settings that do not match
+// each other. After a test email, it shows the mail server's answer and what to do next. It shows the saved settings
+// without the password.
 func TestOwnerSetsUpMailServer(t *testing.T) {
 	t.Parallel()
 	host, address := noticetest.MailPort()

@@ -62,7 +62,7 @@ func TestPatientMovesByLink(t *testing.T) {
 	old.look("manage-3-dead")
 }
 
-// TestPatientCancelsByLink: opening the page, or requesting its address as an email scanner does, does not cancel the
+// TestPatientCancelsByLink: neither opening the page nor requesting its address, as an email scanner does, cancels the
 // appointment. A button does.
 func TestPatientCancelsByLink(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestManualIsAccessible checks one page of each kind of the manual in a wide window, and one on a phone. Only the long
+// TestManualIsAccessible checks one page of each kind in the manual in a wide window, and one on a phone. Only the long
 // run checks all kinds, because the two pages of the reference contain nearly every element of the others.
 func TestManualIsAccessible(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,8 @@ func TestManualIsAccessible(t *testing.T) {
 	p.accessible("/docs/api/holds on a phone")
 }
 
-// TestReferenceFindsAndTriesOperation: the search shows the operations with a word, and the form sends a request.
+// TestReferenceFindsAndTriesOperation: the search shows the operations that contain a word, and the form sends a
+// request.
 func TestReferenceFindsAndTriesOperation(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -11,7 +11,8 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// many gives the house 40 types and 60 specialists. Every specialist serves ten of the types, so a type has fifteen.
+// many gives the house 40 types and 60 specialists. Every specialist serves ten of the types, so each type has fifteen
+// specialists.
 func many(f *clinic.File) {
 	ada := f.Specialists[0]
 	f.Specialists = nil

@@ -7,7 +7,7 @@ import (
 )
 
 // TestMonthShowsDays: the month shows what is booked and free on each day, and why a day is closed. It is updated while
-// it is on the screen. One click opens a day.
+// it is visible. One click opens a day.
 func TestMonthShowsDays(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

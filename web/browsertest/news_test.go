@@ -9,8 +9,9 @@ import (
 	"holdfast/store"
 )
 
-// TestNewsShowOnlineCancellation: a cancellation and a move by a patient increase the number on the badge, play the
-// sound if it is on, and appear in the news. The desk offers the freed time to a person on the waiting list.
+// TestNewsShowOnlineCancellation: when a patient cancels or moves an appointment, the number on the badge increases,
+// the sound plays if it is on, and the change appears in the news. The desk offers the freed time to a person on the
+// waiting list.
 func TestNewsShowOnlineCancellation(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -43,7 +44,7 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 	p.press("Display")
 	p.click(`dialog label.check:nth-of-type(2)`)
 	p.says("Two short tones")
-	p.until(`window.notes === 2`) // switching the sound on plays it once
+	p.until(`window.notes === 2`) // turning the sound on plays it once
 	p.accessible("the display settings with the sound")
 	p.run(`document.querySelector('dialog [aria-label=Close]').click()`)
 	p.until(`!document.querySelector('dialog')`)
@@ -86,8 +87,8 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 	}
 }
 
-// TestBoardShowsWhyColumnIsClosed: a block of the whole day shows its reason in the head and in each part of the column
-// that no card covers.
+// TestBoardShowsWhyColumnIsClosed: a whole-day block shows its reason in the head and in each part of the column that
+// no card covers.
 func TestBoardShowsWhyColumnIsClosed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

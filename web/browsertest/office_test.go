@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// press clicks the button, link or box with these words, in a dialog if one is open.
+// press clicks the button, link or box with these words, in the dialog if one is open.
 func (p *tab) press(words string) {
 	p.t.Helper()
 	p.until(`(b => b && (b.dataset.press = '', true))([...(document.querySelector('dialog') || document).querySelectorAll('button, summary, a.btn, label.check, label.hue')].find(b => b.innerText.trim().split('\n')[0] === ` + quoted(words) + ` || b.ariaLabel === ` + quoted(words) + `))`)
@@ -28,15 +28,15 @@ func (p *tab) saved() {
 	p.until(`!document.querySelector('dialog')`)
 }
 
-// TestOwnerManagesSchedule: an owner sets the clinic up by hand: specialists, hours, days off, types, users, keys,
+// TestOwnerManagesSchedule: an owner sets the clinic up by hand: specialists, hours, days off, types, users, keys and
 // settings. The audit log records all of these changes.
 func TestOwnerManagesSchedule(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
 
-	// A new specialist, with hours that are copied to the whole week. A preview shows what patients will see before
-	// it is saved.
+	// The owner adds a specialist, with hours that are copied to the whole week. Before it is saved, a preview shows
+	// what patients will see.
 	p.open("/staff?lang=en#specialists")
 	p.press("Add specialist")
 	p.click("dialog [type=submit]")
@@ -60,7 +60,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 		t.Errorf("the hours are %s, want five mornings until 12:30", got.raw)
 	}
 
-	// Three days off are one line, and one click deletes them.
+	// Three days off form one line, and one click deletes them.
 	p.open("/staff?lang=en#overrides/" + id)
 	p.press("Add absence")
 	p.there("dialog #from")
@@ -104,7 +104,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 		t.Errorf("the type is %s, want two hours of notice and karim before ada", kind.raw)
 	}
 
-	// A new user can sign in immediately, until she is deactivated.
+	// A new user can sign in immediately, until the user is deactivated.
 	p.open("/staff?lang=en#users")
 	p.press("Add user")
 	p.fill("dialog #name", "Rosa Reception")
@@ -166,7 +166,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	})()`)
 	p.says("at most 100 KB")
 
-	// The audit log has a sentence for each change, with the old value, and can be downloaded as a table. An
+	// The audit log has a sentence for each change, including the old value, and can be downloaded as a table. An
 	// appointment is identified by its time, never by its patient.
 	h.must(201, "POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("16:00"),
@@ -212,7 +212,7 @@ func TestRoleSeesItsPages(t *testing.T) {
 		if got != want {
 			t.Errorf("%s finds %q, want %q", role, got, want)
 		}
-		// The address of a page for other roles does not open that page either.
+		// Entering the address of a page for other roles does not open that page either.
 		if role != store.RoleOwner {
 			p.open("/staff?lang=en#users")
 			p.board()

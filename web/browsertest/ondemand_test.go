@@ -13,7 +13,7 @@ func (h *house) opensSessions() {
 	h.must(200, "POST", "/v1/specialists/ada/online", nil, asAdmin)
 }
 
-// requested returns the id of the only session that waits.
+// requested returns the id of the only waiting session.
 func (h *house) requested() string {
 	h.t.Helper()
 	list, err := h.db.Sessions(h.t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
@@ -23,8 +23,8 @@ func (h *house) requested() string {
 	return list[0].ID
 }
 
-// TestPatientAsksSpecialistWhoIsOnline: the page offers a session, the desk sees who asks and why, and the patient's
-// page follows the session from the request to its end, through a reload and another specialist.
+// TestPatientAsksSpecialistWhoIsOnline: the page offers a session, and the desk sees who is asking and why. The
+// patient's page follows the session from the request to its end, through a reload and a change of specialist.
 func TestPatientAsksSpecialistWhoIsOnline(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
@@ -81,7 +81,7 @@ func TestPatientAsksSpecialistWhoIsOnline(t *testing.T) {
 	p.there(".btn.online") // the booking page again
 }
 
-// TestPatientLearnsThatNoSpecialistCame: the desk declines, the patient asks again and cancels.
+// TestPatientLearnsThatNoSpecialistCame: the desk declines the request. The patient asks again and cancels.
 func TestPatientLearnsThatNoSpecialistCame(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)

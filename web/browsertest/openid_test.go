@@ -16,7 +16,7 @@ import (
 )
 
 // TestOwnerSignsInWithIdentityProvider: an owner configures an identity provider, sees its errors, and then signs in
-// with it, with the keyboard alone.
+// with it, using only the keyboard.
 func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
@@ -46,7 +46,7 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	p.click("#openid [type=submit]")
 	p.until(`document.querySelector('#openid-secret').value === '' && document.querySelector('#openid-secret-hint').innerText.startsWith('A secret is stored')`)
 
-	// Another browser, which is not signed in at the provider yet.
+	// Use another browser that is not signed in with the provider yet.
 	p = h.tab(t)
 	p.changed = true // it accepts the provider's certificate permanently
 	there, err := url.Parse(provider.Issuer)

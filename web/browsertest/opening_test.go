@@ -14,8 +14,8 @@ import (
 )
 
 // TestBoardOfThirtyNeedsEightRequests: with an empty browser cache, the board of thirty specialists needs at most eight
-// requests. On a slow connection each request adds a delay. The page requests data that the board does not need after
-// the board.
+// requests. On a slow connection, each request adds a delay. The page requests data that the board does not need only
+// after the board is shown.
 func TestBoardOfThirtyNeedsEightRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
@@ -47,7 +47,7 @@ func TestBoardOfThirtyNeedsEightRequests(t *testing.T) {
 	}
 }
 
-// requests returns the requests since its last call, and the bytes of their answers.
+// requests returns the requests since its last call, and the number of bytes in their answers.
 func (p *tab) requests() (asked []string, received int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"holdfast/store"
 )
 
-// houseAt returns a house in a time zone in which the current hour is this one, and the date there. The next hour may
-// begin during the test.
+// houseAt returns a house in a time zone where it is now the given hour, and the date there. The next hour may begin
+// during the test.
 func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	t.Helper()
 	east := (hour-time.Now().UTC().Hour()+36)%24 - 12
 	name := "Etc/GMT"
 	if east != 0 {
-		name = fmt.Sprintf("Etc/GMT%+d", -east) // POSIX counts to the west
+		name = fmt.Sprintf("Etc/GMT%+d", -east) // POSIX counts westward
 	}
 	h := newHouse(t, func(f *clinic.File) {
 		f.Clinic.Timezone = name
@@ -50,7 +50,7 @@ func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 		name  string
 		hour  int
 		today string // the position of the cursor
-		line  bool   // the line of the present time is visible
+		line  bool   // the line of the current time is visible
 	}{
 		{"in the evening", 22, "17:45, Dr Ada Brandt, free", false},
 		{"before work", 4, "08:00, Dr Ada Brandt, free", false},
@@ -78,7 +78,7 @@ func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 	}
 }
 
-// TestNextDayKeepsHour: an hour that the user chose stays visible on the next day, if it is a working hour then. A
+// TestNextDayKeepsHour: an hour that the user has chosen stays visible on the next day if it is a working hour there. A
 // day without hours opens at its first appointment anyway.
 func TestNextDayKeepsHour(t *testing.T) {
 	t.Parallel()

@@ -11,11 +11,11 @@ import (
 	"holdfast/store"
 )
 
-// state is a page of the console, or a dialog on it: how to open it from the previous page, and the selector that
-// shows that it is open. A state without a hash is a dialog on the page before it, and Escape closes it.
+// state is a page of the console, or a dialog on it: how to open it from the previous page, and the selector of an
+// element that shows that it is open. A state without a hash is a dialog on the page before it, and Escape closes it.
 type state struct {
 	name, hash string
-	open       string // is clicked
+	open       string // the element to click
 	there      string
 }
 
@@ -104,7 +104,7 @@ func (p *tab) visit(lang string, states []state, do func(state)) {
 	}
 }
 
-// TestSettingsPagesAreAccessible checks every page other than the calendar and its dialogs, in each language and both
+// TestSettingsPagesAreAccessible checks every page except the calendar and its dialogs, in each language and both
 // themes.
 func TestSettingsPagesAreAccessible(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// TestBoardSetsTimeOfPane: on a wide screen the booking form is next to the board. A click on a cell sets its time. The
-// typed text is kept if the desk opens an appointment in between.
+// TestBoardSetsTimeOfPane: on a wide screen, the booking form is next to the board. A click on a cell sets the form's
+// time. The typed text is kept if the desk opens an appointment in between.
 func TestBoardSetsTimeOfPane(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -30,7 +30,7 @@ func TestBoardSetsTimeOfPane(t *testing.T) {
 	p.run(`document.querySelector('` + card(other) + `').click()`)
 	p.there("dialog.pane .attendance")
 	p.accessible("an appointment next to the board")
-	// A digit key on the board changes the appointment at the cursor, and not the one in the pane.
+	// A digit key on the board changes the appointment at the cursor, not the one in the pane.
 	p.run(`document.querySelector('.board').focus()`)
 	p.downTo("16:00 Lena Berg")
 	p.key("2")
@@ -52,7 +52,7 @@ func TestBoardSetsTimeOfPane(t *testing.T) {
 	p.cursor("16:30 lena vogt")
 }
 
-// TestAbsentColumnIsStrip: the column of a specialist who is away is a narrow strip, which a click widens.
+// TestAbsentColumnIsStrip: the column of an absent specialist is a narrow strip, which a click widens.
 func TestAbsentColumnIsStrip(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

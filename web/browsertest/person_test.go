@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPersonHasCard: a mistyped name finds the person. The person's card shows past and future appointments and a
-// permanent note. The desk merges the person with another spelling of the name.
+// TestPersonHasCard: the search finds the person despite a typo in the name. The person's card shows past and future
+// appointments and a permanent note. The desk merges the person with another spelling of the name.
 func TestPersonHasCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPicturesOfManual takes the pictures of README.md and the manual and writes them to the folder HOLDFAST_PICTURES:
-// make pictures writes them to docs/pictures. Without the folder, it is skipped.
+// TestPicturesOfManual takes the pictures for README.md and the manual and writes them to the folder HOLDFAST_PICTURES:
+// make pictures writes them to docs/pictures. If the folder is not set, the test is skipped.
 func TestPicturesOfManual(t *testing.T) {
 	folder := os.Getenv("HOLDFAST_PICTURES")
 	if folder == "" {

@@ -22,7 +22,7 @@ func atTwoPlaces(f *clinic.File) {
 	}
 }
 
-// TestPatientChoosesPlace: a patient of a clinic with two places chooses one, sees its times and specialists, and
+// TestPatientChoosesPlace: at a clinic with two places, a patient chooses one, sees its times and specialists, and
 // reads its address.
 func TestPatientChoosesPlace(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func newPracticeOn(t testing.TB, queue store.Queue, backoff time.Duration) (*hou
 	return h, fake
 }
 
-// queued books a patient at the desk and waits until the queue shows the status.
+// queued books a patient at the desk and waits until the queue shows the given status.
 func (h *house) queued(name, clock, status string, review bool) {
 	h.t.Helper()
 	h.must(201, "POST", "/v1/appointments", map[string]any{
@@ -67,7 +67,7 @@ func (h *house) queued(name, clock, status string, review bool) {
 	h.operation(name, status, review)
 }
 
-// operation waits until the booking of one patient has the status.
+// operation waits until one patient's booking has the given status.
 func (h *house) operation(name, status string, review bool) map[string]any {
 	h.t.Helper()
 	var last any
@@ -87,12 +87,12 @@ func (h *house) operation(name, status string, review bool) map[string]any {
 	return nil
 }
 
-// line returns the script that finds the line of one patient on the Queue page.
+// line returns a script that finds one patient's line on the Queue page.
 func line(name string) string {
 	return `[...document.querySelectorAll('.lines .line')].find(l => l.innerText.includes(` + quoted(name) + `))`
 }
 
-// onLine presses the button of one line.
+// onLine presses a button on one line.
 func (p *tab) onLine(name, button string) {
 	p.t.Helper()
 	p.until(`(b => b && (b.id = 'press') && true)([...(` + line(name) +
@@ -106,7 +106,7 @@ func (p *tab) lineSays(name, text string) {
 	p.until(`(` + line(name) + `)?.innerText.replace(/\s+/g, ' ').includes(` + quoted(text) + `)`)
 }
 
-// TestQueuePageRetriesAndGivesUp: the upstream limits the rate. The page shows that and counts down to the next
+// TestQueuePageRetriesAndGivesUp: the upstream limits the rate. The page shows this and counts down to the next
 // attempt, and a person can retry now or give up.
 func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func (q fillingQueue) Change(ctx context.Context, op store.Operation, event, det
 	return q.Queue.Change(ctx, op, event, detail)
 }
 
-// TestQueuePageActsOnStuckDelivery: the disk is full when an attempt ends, so the operation stays in progress. When
+// TestQueuePageActsOnStuckDelivery: the disk is full when an attempt ends, so the operation stays in progress. Once
 // there is room, the page offers the actions, and a person retries the operation.
 func TestQueuePageActsOnStuckDelivery(t *testing.T) {
 	t.Parallel()
@@ -204,7 +204,7 @@ func TestQueuePageRetriesAllFailed(t *testing.T) {
 	p.until(`!document.querySelector('#retry-all')`)
 }
 
-// TestDeskShowsRefusedUpstreamWrite: a time that the upstream refused is closed temporarily, and the desk sees the
+// TestDeskShowsRefusedUpstreamWrite: a time that the upstream has refused is closed temporarily, and the desk sees the
 // time and the end of the closure.
 func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 	t.Parallel()
@@ -277,8 +277,8 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	p.says("Mia Sand")
 }
 
-// TestQueueReasonIsTranslated: the console shows the usual reasons of the server in its own language, and marks any
-// other as English.
+// TestQueueReasonIsTranslated: the console shows the server's usual reasons in its own language, and marks any other
+// reason as English.
 func TestQueueReasonIsTranslated(t *testing.T) {
 	t.Parallel()
 	h, _ := newPractice(t, 0)

@@ -34,8 +34,8 @@ func (h *house) change(id string, with map[string]any) {
 	h.must(200, "PATCH", "/v1/appointment-types/"+id, with, asAdmin)
 }
 
-// TestOpenFormShowsNewQuestions: the clinic adds a question while a patient has the form open. The form shows it, and
-// the time and the typed text are kept.
+// TestOpenFormShowsNewQuestions: the clinic adds a question while a patient has the form open. The form shows the
+// question and keeps the time and the typed text.
 func TestOpenFormShowsNewQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -105,7 +105,7 @@ func TestOpenFormShowsNewLength(t *testing.T) {
 	}
 }
 
-// TestOpenPageDropsRemovedType: if a type was removed, no step of the page searches for it endlessly.
+// TestOpenPageDropsRemovedType: if a type has been removed, no step of the page searches for it endlessly.
 func TestOpenPageDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -156,7 +156,8 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	details.says("Choose a time") // only this type is left
 }
 
-// TestRestoredPageIsRefreshed: a user who returns to a page after a long time sees the clinic's changes.
+// TestRestoredPageIsRefreshed: a user who returns to a page after a long time sees the changes that the clinic has
+// made.
 func TestRestoredPageIsRefreshed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -179,8 +180,8 @@ func TestRestoredPageIsRefreshed(t *testing.T) {
 	}
 }
 
-// TestOpenMoveDropsRemovedType: a type is removed while a patient chooses a new time for an appointment. The page
-// explains that, and does not show an expired link.
+// TestOpenMoveDropsRemovedType: a type is removed while a patient is choosing a new time for an appointment. The page
+// explains this, and does not report an expired link.
 func TestOpenMoveDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -6,8 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// TestReportsCountBookings: an owner sees bookings by source, rates and utilisation by week and by month, without names
-// of patients, and saves them as a file.
+// TestReportsCountBookings: an owner sees bookings by source, rates and utilisation by week and by month, without
+// patients' names, and saves them as a file.
 func TestReportsCountBookings(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -23,8 +23,8 @@ func (p *tab) unlooked(start string) {
 	p.until(`document.querySelector(` + quoted(chip(start)+":not(.looking)") + `)`)
 }
 
-// TestSelectionOfClosedTabExpires: a phone that switches off sends nothing, not even a release. Its selection
-// expires after at most ten seconds.
+// TestSelectionOfClosedTabExpires: a phone that switches off sends nothing, not even a release. Its selection expires
+// within ten seconds.
 func TestSelectionOfClosedTabExpires(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -57,9 +57,9 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	b.shows(start, "free")
 }
 
-// TestPagePollsWithoutStream: a network that breaks event streams (a proxy that buffers, a filter) lets plain
-// requests through. After three failed streams the page polls instead, shows the same, and returns to the stream when
-// it works again.
+// TestPagePollsWithoutStream: a network that breaks event streams (a proxy that buffers, a filter) still allows plain
+// requests. After three failed streams the page polls instead, shows the same information, and returns to the stream
+// when it works again.
 func TestPagePollsWithoutStream(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -99,7 +99,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", start, 300)
 	p.shows(start, "held")
 
-	// Other clients see the selected time, even one that connects later, and polling renews the selection.
+	// Other clients see the selected time, even one that connects later, and each poll renews the selection.
 	p.choose(other)
 	neighbour := h.tab(t)
 	neighbour.when("&specialist=ada")
@@ -120,7 +120,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	}
 }
 
-// streams blocks only the event streams of a tab, or lets them through again.
+// streams blocks only the event streams of a tab, or allows them again.
 func (p *tab) streams(there bool) {
 	p.t.Helper()
 	p.do(networkRule("http://"+p.host+"/v1/holds/stream", there))

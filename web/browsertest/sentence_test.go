@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// refusals are the codes of the server for which a page shows a sentence. public_bookings is a reason of rate_limited,
-// and internal has no specific text.
+// refusals are the server's codes that a page shows a sentence for. public_bookings is a reason of rate_limited, and
+// internal has no specific text.
 var refusals = []string{
 	"cooldown_active", "quota_exceeded", "storage_unavailable", "storage_full", "overloaded", "forbidden", "not_found",
 	"version_mismatch", "not_bookable", "validation_failed", "rate_limited", "public_bookings", "internal",
@@ -18,8 +18,8 @@ var refusals = []string{
 // blank matches a gap that a missing value leaves in a sentence.
 var blank = regexp.MustCompile(`[{}]|\s[.,:;]|\b(call|a|an|from|of|to)\s*[.,:;]|\b(undefined|null|NaN|Invalid Date)\b`)
 
-// TestSentencesHaveNoGaps: no sentence about a refusal has a gap on any page, even if the server sent only a code and
-// the clinic has no phone number.
+// TestSentencesHaveNoGaps: no sentence about a refusal has a gap on any page, even if the server has sent only a code
+// and the clinic has no phone number.
 func TestSentencesHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	silent := func(f *clinic.File) { f.Clinic.Phone = "" }

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// days returns a start at this time of day, n days after the house's date.
+// days returns a start at the given time of day, n days after the house's date.
 func (h *house) days(n int, clock string) string {
 	at, err := time.Parse(time.RFC3339, h.at(clock))
 	if err != nil {
@@ -18,9 +18,9 @@ func (h *house) days(n int, clock string) string {
 	return at.AddDate(0, 0, n).Format(time.RFC3339)
 }
 
-// TestDeskBooksSeries: one form books six times, every week at nine, with either specialist. It shows conflicts next
-// to the time, with the nearest other times. One click books the chosen times, and two clicks cancel or move them from
-// one appointment on.
+// TestDeskBooksSeries: one form books six times, every week at nine, with either specialist. It shows each conflict
+// next to its time, with the nearest alternatives. One click books the chosen times, and two clicks cancel or move them
+// from one appointment on.
 func TestDeskBooksSeries(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -72,7 +72,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.closed()
 	p.until(`location.hash.includes(` + quoted(h.days(7, "09:00")[:10]) + `)`)
 	p.cursor("09:00 lena vogt")
-	// All later ones are moved an hour later.
+	// All later appointments are moved by an hour.
 	p.key("m")
 	p.there("dialog [name=scope]")
 	p.run(`document.querySelectorAll('dialog [name=scope]')[1].click()`)
@@ -100,7 +100,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	if n := len(h.bookings()); n != 7 {
 		t.Errorf("%d appointments after the undo, want 7", n)
 	}
-	// All or nothing: the message names the taken time.
+	// All or nothing: the message names the time that has been taken.
 	p.cursor("10:00 lena vogt")
 	p.key(kb.Delete)
 	p.there("dialog [name=scope]")

@@ -45,7 +45,7 @@ func (h *house) sessions(t testing.TB, role store.Role) *tab {
 }
 
 // TestSpecialistAcceptsSession: a specialist goes online with their own switch, sees the waiting patients, and serves
-// one from the acceptance to the end.
+// one from acceptance to the end.
 func TestSpecialistAcceptsSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
@@ -142,8 +142,8 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	r.there(`[aria-label="Set online: Dr Karim Haddad"]`)
 }
 
-// TestPresencePageReconnects: if a specialist went offline because heartbeats were missing, the specialist's own page
-// sets them online again, and shows a message. That works on any page of the console. A specialist whom a person set
+// TestPresencePageReconnects: if a specialist went offline because of missing heartbeats, the specialist's own page
+// sets them online again and shows a message. This works on any page of the console. A specialist whom a person set
 // offline stays offline.
 func TestPresencePageReconnects(t *testing.T) {
 	t.Parallel()
@@ -170,8 +170,8 @@ func TestPresencePageReconnects(t *testing.T) {
 	h.presence("ada", "offline")
 }
 
-// TestPresencePageShowsLastWeek: the reception sees next to a specialist's name when she was online last week: the
-// hours of each day, and the end of each period.
+// TestPresencePageShowsLastWeek: next to a specialist's name, the reception sees when the specialist was online last
+// week: the hours of each day, and the end of each period.
 func TestPresencePageShowsLastWeek(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)

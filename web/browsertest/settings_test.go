@@ -28,8 +28,8 @@ func TestSettingsHaveIndex(t *testing.T) {
 	p.accessible("the settings with their index")
 }
 
-// TestSettingsSaveTogether: the preview shows the booking page with the changes of several sections before they are
-// saved. One button saves all of them, another one discards them. A colour must be dark enough for white text.
+// TestSettingsSaveTogether: the preview shows the booking page with the changes from several sections before they are
+// saved. One button saves all of them, and another discards them. A colour must be dark enough for white text.
 func TestSettingsSaveTogether(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -85,7 +85,7 @@ func TestSettingsSaveTogether(t *testing.T) {
 	}
 	p.until(`!document.querySelector('.savebar').innerText.includes('Not saved')`)
 
-	// The booking page has the clinic's colour, in both themes.
+	// The booking page uses the clinic's colour, in both themes.
 	p.open("/?lang=en")
 	p.there(".card")
 	p.accessible("the booking page in the clinic's colour")

@@ -10,7 +10,7 @@ import (
 // empty is a clinic without any setup.
 func empty(f *clinic.File) { *f = clinic.File{} }
 
-// setupLink returns the path and the token of the link that the server prints when it starts without an owner.
+// setupLink returns the path and the token of the link that the server prints if it starts without an owner.
 func (h *house) setupLink(t testing.TB) (path, token string) {
 	t.Helper()
 	token, err := h.engine.Account.NewSetupToken(t.Context())
@@ -44,7 +44,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.reload()
 			p.until(`document.querySelector('#email')?.value === 'olga@example.org'`)
 			p.fill("#password", "a few words together")
-			// The page proposes the address under which it was opened. The test enters another address for patients.
+			// The page proposes the address that it was opened at. The test enters another address for patients.
 			if got := ask[string](p, `document.querySelector('#address').value === location.origin ? '' : document.querySelector('#address').value`); got != "" {
 				t.Errorf("the proposed address is %q, want that of this page", got)
 			}

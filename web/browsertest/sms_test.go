@@ -14,7 +14,7 @@ import (
 )
 
 // TestPatientAgreesToTextMessages: if an SMS gateway is set, the form has a checkbox for text messages, and the booking
-// contains the choice. Without a gateway, there is no checkbox.
+// contains the patient's choice. Without a gateway, there is no checkbox.
 func TestPatientAgreesToTextMessages(t *testing.T) {
 	t.Parallel()
 	x, err := notice.NewTexter(notice.TexterOptions{Given: &notice.Gateway{Method: "POST", URL: "https://sms.example", Body: "to={to}&text={text}"}})
@@ -44,7 +44,7 @@ func TestPatientAgreesToTextMessages(t *testing.T) {
 	none.until(`!document.querySelector('#sms')`)
 }
 
-// withGateway opens a clinic that can use gateways in its own network. If url is not empty, it is the chosen gateway.
+// withGateway opens a clinic that can use gateways on its local network. If url is not empty, it is the chosen gateway.
 func withGateway(t *testing.T, url string) *house {
 	t.Helper()
 	x, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true})
@@ -59,7 +59,7 @@ func withGateway(t *testing.T, url string) *house {
 	return h
 }
 
-// TestOwnerSetsUpSMSGateway: an owner chooses a preset, then types the request to another gateway, sends a test, and
+// TestOwnerSetsUpSMSGateway: an owner chooses a preset, then enters the request for another gateway, sends a test, and
 // saves. The page shows the gateway's refusal, and never the secret.
 func TestOwnerSetsUpSMSGateway(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestOwnerEditsTextMessages(t *testing.T) {
 	}
 }
 
-// TestDeskAgreesToTextMessages: the desk checks the box for the consent of a patient on the phone, and can withdraw the
+// TestDeskAgreesToTextMessages: the desk checks the box when a patient on the phone consents, and can withdraw the
 // consent later.
 func TestDeskAgreesToTextMessages(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ func (h *house) openedCard(t *testing.T, clock string) (p *tab, id string) {
 	return p, id
 }
 
-// TestMoveFindsNextFreeTime: the move form lists the next free times, and one click chooses one.
+// TestMoveFindsNextFreeTime: the move form lists the next free times, and one click chooses one of them.
 func TestMoveFindsNextFreeTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

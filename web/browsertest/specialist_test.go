@@ -46,7 +46,7 @@ func TestOwnerAddsSpecialistInOneForm(t *testing.T) {
 	p.shot("specialist-new-board")
 }
 
-// TestOwnerCopiesType: a copy of an appointment type opens as a new one, in everyday units, and is added at the end.
+// TestOwnerCopiesType: a copy of an appointment type opens as a new type, in everyday units, and is added at the end.
 // The colours of the other types do not change. The Save button is visible without scrolling.
 func TestOwnerCopiesType(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,8 @@ import (
 
 const password = "a few words together"
 
-// staff creates a user with a role and returns their email address. A specialist is Dr Brandt.
+// staff creates a user with the given role and returns their email address. A user with the role specialist is Dr
+// Brandt.
 func (h *house) staff(role store.Role) (email string) {
 	h.t.Helper()
 	who := account.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role,
@@ -48,7 +49,7 @@ func (p *tab) signIn(email string) {
 	p.board()
 }
 
-// board waits until the day is shown and live, and gives the board the focus.
+// board waits until the day is shown and live, and focuses the board.
 func (p *tab) board() {
 	p.t.Helper()
 	p.there(".busywrap:not(.loading) .board")
@@ -56,7 +57,7 @@ func (p *tab) board() {
 	p.run(`document.querySelector('.board').focus()`)
 }
 
-// appointment books a patient at the desk and returns the id, once the board shows it.
+// appointment books a patient at the desk. It returns the id once the board shows the appointment.
 func (p *tab) appointment(name, specialist, clock string) (id string) {
 	p.t.Helper()
 	got := p.h.must(201, "POST", "/v1/appointments", map[string]any{
@@ -85,7 +86,8 @@ func (p *tab) set(selector, value string) {
 		`; e.dispatchEvent(new Event(e.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `))`)
 }
 
-// TestReceptionBooksWithSevenKeys: a known patient calls. Letters on a free cell begin a booking with that name.
+// TestReceptionBooksWithSevenKeys: a known patient calls. Typing letters on a free cell begins a booking with that
+// name.
 func TestReceptionBooksWithSevenKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -167,7 +169,7 @@ func TestDragEqualsMoveDialog(t *testing.T) {
 	}
 }
 
-// drag moves a card with the mouse into a column, some points further down.
+// drag moves a card with the mouse into a column, by down points further down.
 func (p *tab) drag(from, into string, down float64) {
 	p.t.Helper()
 	middle := func(selector string) []float64 {
@@ -182,8 +184,8 @@ func (p *tab) drag(from, into string, down float64) {
 	p.mouse(mouseUp, b[0], a[1]+down)
 }
 
-// TestDeskRefusesStaleChange: another user was faster. A change based on an old state is refused, and the page shows
-// the new state.
+// TestDeskRefusesStaleChange: another user was faster. A change that is based on an old state is refused, and the page
+// shows the new state.
 func TestDeskRefusesStaleChange(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -205,7 +207,7 @@ func TestDeskRefusesStaleChange(t *testing.T) {
 }
 
 // TestOverbookNeedsReason: overbooking needs a reason, which the audit log records. A specialist cannot overbook,
-// neither on the page nor through the API.
+// either on the page or through the API.
 func TestOverbookNeedsReason(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -228,7 +230,7 @@ func TestOverbookNeedsReason(t *testing.T) {
 	p.until(`!document.querySelector('dialog')`)
 	p.there(".appt.over")
 	p.shot("staff-4-overbooked")
-	p.until(`!document.querySelector('.ghosted')`) // the dialog's hold of the earlier time is released
+	p.until(`!document.querySelector('.ghosted')`) // the dialog's hold on the earlier time is released
 	log := h.must(200, "GET", "/v1/audit", nil, asAdmin)
 	if !strings.Contains(log.raw, "Toothache since Friday") {
 		t.Errorf("the reason is not in the log\n%s", log.raw)
@@ -266,7 +268,7 @@ func TestBoardShowsHoldInProgress(t *testing.T) {
 
 	h.hold("a-stranger-00001", "ada", h.at("09:00"), 2)
 	p.there(".ghosted")
-	p.until(`!document.querySelector('.ghosted')`) // without any action, when the hold expires
+	p.until(`!document.querySelector('.ghosted')`) // automatically, when the hold expires
 
 	// The board shows an online booking immediately, and the desk's notes appear next to the patient's name.
 	h.stranger("10:00")

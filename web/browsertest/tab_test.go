@@ -26,13 +26,13 @@ type tab struct {
 
 	driver driver
 
-	also    []string // other hosts that it may call, set before it opens them
-	changed bool     // its window cannot be used for another test
+	also    []string // other hosts that it may call; set this before the tab opens them
+	changed bool     // its window cannot be reused for another test
 
 	mu         sync.Mutex
 	complaints []string
 	asked      []string // the requests of its pages, by method and path
-	received   float64  // bytes on the wire of the complete answers to these requests
+	received   float64  // bytes on the wire of all complete answers to these requests
 }
 
 // tab opens a tab with its own profile, in the browser under test.
@@ -54,7 +54,7 @@ func (h *house) tab(t testing.TB) *tab {
 }
 
 // everyDocument runs a script before the scripts of any page that the tab opens. The script stays in the window, so no
-// other test gets that window.
+// other test can get that window.
 func (p *tab) everyDocument(script string) {
 	p.t.Helper()
 	p.changed = true
@@ -72,7 +72,7 @@ func (h *house) newTab(t testing.TB) *tab {
 }
 
 // watched reports forbidden behaviour of the page to the tab's test until the test ends. look ends the watch, and done
-// is called after it.
+// is called afterwards.
 func (p *tab) watched(look, done func()) *tab {
 	p.t.Helper()
 	p.t.Cleanup(func() {
@@ -126,7 +126,7 @@ func (p *tab) forgive() []string {
 	return was
 }
 
-// misbehaves waits until the watch has detected a violation, and deletes the complaints.
+// misbehaves waits until the watch detects a violation, and deletes the complaints.
 func (p *tab) misbehaves(how string) {
 	p.t.Helper()
 	var said []string
@@ -155,7 +155,7 @@ func (p *tab) step(do func(ctx context.Context) error) {
 	}
 }
 
-// nothing is the type of the result of a script that returns none.
+// nothing is the result type of a script that returns no value.
 type nothing struct{}
 
 var errNothing = errors.New("the script comes to nothing")
@@ -195,9 +195,9 @@ func (p *tab) run(script string) {
 	ask[nothing](p, script+"\n;void 0")
 }
 
-// until waits for a condition of the page. The page checks it itself, first every 25 ms, and less often during a long
-// wait, because reading the text of a page forces a layout. If the tab opens another page in the meantime, that page
-// checks the condition.
+// until waits until a condition of the page holds. The page itself checks the condition, first every 25 ms, and less
+// often during a long wait, because reading the text of a page forces a layout. If the tab opens another page in the
+// meantime, that page checks the condition.
 func (p *tab) until(condition string) {
 	p.t.Helper()
 	script := `new Promise(done => {
@@ -224,13 +224,13 @@ func (p *tab) until(condition string) {
 	}
 }
 
-// there waits for an element.
+// there waits until an element exists.
 func (p *tab) there(selector string) {
 	p.t.Helper()
 	p.until("document.querySelector(" + quoted(selector) + ")")
 }
 
-// says waits until the page shows a text.
+// says waits until the page shows the given text.
 func (p *tab) says(text string) {
 	p.t.Helper()
 	p.until("document.body.innerText.replace(/\\s+/g, ' ').includes(" + quoted(text) + ")")
@@ -249,7 +249,7 @@ func (p *tab) count(selector string) int {
 	return ask[int](p, "document.querySelectorAll("+quoted(selector)+").length")
 }
 
-// open goes to a path of the server.
+// open goes to a path on the server.
 func (p *tab) open(path string) {
 	p.t.Helper()
 	if !strings.Contains(path, "://") {
@@ -282,7 +282,7 @@ func (p *tab) shot(name string) {
 	p.theme("light")
 }
 
-// snap does the same as shot, with the current colours of the page only.
+// snap does the same as shot, but only with the current colours of the page.
 func (p *tab) snap(name string) {
 	p.t.Helper()
 	if folder := os.Getenv("HOLDFAST_SHOTS"); folder != "" {
@@ -293,7 +293,7 @@ func (p *tab) snap(name string) {
 	}
 }
 
-// look does the same as shot, on the screen of a phone and on that of a desk.
+// look does the same as shot, on a phone's screen and on a desk's.
 func (p *tab) look(name string) {
 	p.t.Helper()
 	if os.Getenv("HOLDFAST_SHOTS") == "" {
@@ -318,7 +318,7 @@ func (p *tab) picture(file string) {
 	}
 }
 
-// evidence writes a picture of the page when its test has failed.
+// evidence writes a picture of the page if its test has failed.
 func (p *tab) evidence() {
 	file := filepath.Join(p.t.ArtifactDir(), fmt.Sprintf("%p.png", p))
 	p.picture(file)

@@ -14,7 +14,7 @@ func withRoom(f *clinic.File) {
 		Kind: "resource", Name: "Room One", Timezone: f.Clinic.Timezone, Active: true})
 }
 
-// TestOwnerSetsRoomsOfType: an owner adds a device and sets that a type needs a room.
+// TestOwnerSetsRoomsOfType: an owner adds a device, and configures a type to need a room.
 func TestOwnerSetsRoomsOfType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -46,7 +46,7 @@ func TestOwnerSetsRoomsOfType(t *testing.T) {
 	}
 }
 
-// TestRoomHasColumn: an appointment that needs a room is also in the room's column, and patients see no room.
+// TestRoomHasColumn: an appointment that needs a room also appears in the room's column, and patients see no room.
 func TestRoomHasColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -73,7 +73,7 @@ func TestRoomHasColumn(t *testing.T) {
 }
 
 // TestDeskBooksFromARoomColumn: the dialog opens with an appointment type that needs the room, and with a specialist
-// for that type. The dialog does not offer a room as a specialist.
+// who offers that type. The dialog does not offer a room as a specialist.
 func TestDeskBooksFromARoomColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -93,8 +93,7 @@ func TestDeskBooksFromARoomColumn(t *testing.T) {
 	p.shot("together-book")
 }
 
-// TestWholeDayBlockKeepsItsWord: the reason of a block of a whole day is visible at the beginning and at the end of the
-// day.
+// TestWholeDayBlockKeepsItsWord: the reason of a whole-day block is visible at the beginning and at the end of the day.
 func TestWholeDayBlockKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -85,7 +85,7 @@ func (p *tab) stroke(selector string, dx, dy float64) {
 }
 
 // TestDeskByTouch: a finger that rests on a card drags it, one that moves immediately scrolls the board, and a tap
-// opens the card. Its Move dialog has the same result as the drag.
+// opens the card. The card's Move dialog has the same result as the drag.
 func TestDeskByTouch(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -93,7 +93,7 @@ func TestDeskByTouch(t *testing.T) {
 	p.finger()
 	dragged, moved := p.appointment("Lena Vogt", "ada", "10:00"), p.appointment("Per Lind", "ada", "11:00")
 
-	// On a busy machine, the first move can come so late that the page treats the finger as one that rests.
+	// On a busy machine, the first move can come so late that the page treats the finger as resting.
 	for began := time.Now(); ; {
 		p.run(`document.querySelector('.board').scrollTop = 0`)
 		p.stroke(card(dragged), 0, -100)
@@ -169,7 +169,7 @@ func TestDeskByTouch(t *testing.T) {
 // the language.
 func TestSwipeShowsNextColumn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.File) { // with two columns, the next column is also the previous one
+	h := newHouse(t, func(f *clinic.File) { // with only two columns, the next column would also be the previous one
 		third := f.Specialists[1]
 		third.ID, third.Name = "mia", "Dr Mia Sand"
 		f.Specialists = append(f.Specialists, third)

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// stands puts the cursor on an appointment's card, with no dialog open.
+// stands puts the cursor on an appointment's card while no dialog is open.
 func (p *tab) stands(id string) {
 	p.t.Helper()
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
@@ -27,7 +27,7 @@ func (p *tab) toasted(text string) {
 
 const ctrl = 2
 
-// TestDeskCorrectsPhoneWithTwoKeys: a wrong phone number is corrected with two keys in addition to the number.
+// TestDeskCorrectsPhoneWithTwoKeys: a wrong phone number is corrected with two keys plus the number itself.
 func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -46,7 +46,7 @@ func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	if patient := a["patient"].(map[string]any); patient["phone"] != "030 9998877" || patient["name"] != "Lena Vogt" {
 		t.Errorf("the patient is %v", patient)
 	}
-	// A type that fits at the time is accepted. One that does not fit is refused with a reason.
+	// The dialog accepts a type that fits at the time. It refuses one that does not fit, and shows the reason.
 	p.appointment("Per Lind", "ada", "10:30")
 	p.key("e")
 	p.there("#correct-type")
@@ -109,7 +109,7 @@ func TestBoardUndoes(t *testing.T) {
 		t.Errorf("the appointment is %v", got)
 	}
 
-	// Another client has taken the time first, and the message explains that.
+	// Another client has taken the time first, and the message says so.
 	p.stands(id)
 	p.key(kb.Delete)
 	p.there("#cancel-reason:focus")
@@ -125,7 +125,7 @@ func TestBoardUndoes(t *testing.T) {
 	p.there(".toast.bad")
 }
 
-// TestBlockIsUndone: the creation and the removal of a block can be undone.
+// TestBlockIsUndone: creating or removing a block can be undone.
 func TestBlockIsUndone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -18,7 +18,7 @@ import (
 // These tests run the unit tests of the pages' state machines, which are in testdata/unit. They run them in Chromium,
 // and in Node if it is installed.
 
-// imports are the names that modules import, and the files that a browser loads for them.
+// imports maps the names that modules import to the files that a browser loads for them.
 var imports = map[string]string{
 	"preact": "../ui/vendor/preact.js", "preact/hooks": "../ui/vendor/hooks.js",
 	"node:test": "./inbrowser.js", "node:assert/strict": "./inbrowser.js",

@@ -67,8 +67,8 @@ func TestDeskBooksVisitOfThree(t *testing.T) {
 	}
 }
 
-// TestVisitLinkCancelsVisit: the page of a link shows everyone who comes to the visit, and cancels it for all of them.
-// For everything else it shows the phone number to call.
+// TestVisitLinkCancelsVisit: the page of a link shows all people in the visit, and cancels the visit for all of them.
+// For everything else, it shows the phone number to call.
 func TestVisitLinkCancelsVisit(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -115,8 +115,8 @@ func (h *house) family() (ids [3]string) {
 	return ids
 }
 
-// TestVisitDialogNeedsPeople: a quick Enter does not cancel or move one child alone. The page sends nothing before it
-// has loaded the list of the visit's people, and nothing if it cannot load that list.
+// TestVisitDialogNeedsPeople: pressing Enter too quickly does not cancel or move one child alone. The page sends
+// nothing before it has loaded the list of the visit's people, and nothing if it cannot load that list.
 func TestVisitDialogNeedsPeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -162,9 +162,9 @@ func TestVisitDialogNeedsPeople(t *testing.T) {
 	}
 }
 
-// TestVisitDialogExplainsRefusal: the dialog shows a conflict of any person of a visit before the move. If the
-// appointment of one person was cancelled, the others close the gap, and the named person gets the time that the
-// dialog shows.
+// TestVisitDialogExplainsRefusal: the dialog shows a conflict for any person in a visit before the move. If one
+// person's appointment has been cancelled, the others close the gap, and the named person gets the time that the dialog
+// shows.
 func TestVisitDialogExplainsRefusal(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -189,7 +189,7 @@ func TestVisitDialogExplainsRefusal(t *testing.T) {
 	p.cursor("12:15 Ben Vogt")
 }
 
-// TestVisitDialogNamesRefusedPerson: the dialog shows a conflict of the last person of a visit during the booking.
+// TestVisitDialogNamesRefusedPerson: during the booking, the dialog shows a conflict for the last person in a visit.
 func TestVisitDialogNamesRefusedPerson(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

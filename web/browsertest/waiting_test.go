@@ -10,7 +10,7 @@ import (
 )
 
 // TestArrivedNeedsOneClick: one click on the card's icon marks a patient as arrived. The strip above the board then
-// shows the patient with the time since the arrival.
+// shows the patient and the time since their arrival.
 func TestArrivedNeedsOneClick(t *testing.T) {
 	t.Parallel()
 	h, date := houseAt(t, 11)
@@ -43,7 +43,7 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 		t.Errorf("the appointment is %v", a)
 	}
 	p.until(`!document.querySelector('dialog')`)
-	// A second click calls the patient in; the strip disappears.
+	// A second click calls the patient in, and the strip disappears.
 	p.click(card(id) + " [data-attend]")
 	p.there(card(id) + ".in_progress")
 	p.until(`!document.querySelector('.waiting')`)
@@ -60,7 +60,7 @@ func TestBoardMarksOnlineBooking(t *testing.T) {
 	p := h.desk(t, store.RoleReception)
 	p.there(".news")
 	p.until(`!document.querySelector('.news .count')`)
-	// A user who opens the board for the first time has no unseen bookings. This one opened it a minute ago.
+	// For a user who opens the board for the first time, no bookings are unseen. This user opened it a minute ago.
 	p.run(`localStorage.setItem('holdfast.desk', JSON.stringify({ ...JSON.parse(localStorage.getItem('holdfast.desk')), seen: new Date(Date.now() - 6e4).toISOString().slice(0, 19) + 'Z' }))`)
 	p.leave()
 	p.open("/staff?lang=en#day/" + h.date)

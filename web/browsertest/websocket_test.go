@@ -26,7 +26,7 @@ const (
 	frameLast = 0x80
 )
 
-// dial opens a WebSocket at an address like ws://127.0.0.1:4321/session.
+// dial opens a WebSocket at an address such as ws://127.0.0.1:4321/session.
 func dial(address string) (*socket, error) {
 	ask, err := http.NewRequest(http.MethodGet, "http"+strings.TrimPrefix(address, "ws"), nil)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *socket) read() ([]byte, error) {
 func (s *socket) write(message []byte) error { return s.send(frameText, message) }
 
 // mask is applied to everything that a client sends. It protects proxies from malicious scripts, so any fixed value is
-// sufficient here, except zeros: Firefox treats a mask of zeros as no mask.
+// sufficient here, except all zeros: Firefox treats a mask of zeros as no mask.
 var mask = [4]byte{'h', 'o', 'l', 'd'}
 
 // send writes one frame.

@@ -10,10 +10,10 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// long is a realistic German word of 36 letters, which does not fit into one line of a heading on any phone.
+// long is a realistic German word of 36 letters, which does not fit on one line of a heading on any phone.
 const long = "Kieferorthopädiefachassistenzsprech" + "s"
 
-// TestLongWordDoesNotWidenPage: texts of clinics and patients do not make a page wider than a phone, however long
+// TestLongWordDoesNotWidenPage: texts from clinics and patients do not make a page wider than a phone, however long
 // their words are.
 func TestLongWordDoesNotWidenPage(t *testing.T) {
 	t.Parallel()
@@ -63,8 +63,8 @@ func TestLongWordDoesNotWidenPage(t *testing.T) {
 	fits("confirming another time")
 }
 
-// TestCountdownShowsRemainingTime: the countdown of a hold is labelled as remaining time, so that it cannot be read
-// as a time of day.
+// TestCountdownShowsRemainingTime: the countdown of a hold is labelled as remaining time, so that it cannot be mistaken
+// for a time of day.
 func TestCountdownShowsRemainingTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -85,8 +85,8 @@ func TestCountdownShowsRemainingTime(t *testing.T) {
 	}
 }
 
-// TestPagesNameForeignZone: a user in a zone other than the clinic's sees the zone of the times, on every page with
-// times.
+// TestPagesNameForeignZone: a user in a time zone other than the clinic's sees which zone the times are in, on every
+// page with times.
 func TestPagesNameForeignZone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
