@@ -28,10 +28,10 @@ import (
 
 // BenchmarkBook compares the processor time that Holdfast uses for a booking with that of a minimal server. The minimal
 // server has the same HTTP package, the same SQLite driver, the same durability and a group commit, but it only writes
-// one row for each booking. The servers are separate processes, and take turns. In each turn, the same client books
-// over 32 connections. With emails, a turn ends when the mail server has every confirmation and the queue is empty. The
-// mail server is part of the client. HOLDFAST_BENCH_BEFORE can name an earlier build of the program, which then takes
-// turns too.
+// one row for each booking. The servers are separate processes that take turns. In each turn, the same client books
+// over 32 connections. With emails, a turn ends when the mail server has received every confirmation and the queue is
+// empty. The mail server is part of the client. HOLDFAST_BENCH_BEFORE can name an earlier build of the program, which
+// then also takes turns.
 //
 //	go test ./bench -run '^$' -bench 'BenchmarkBook$' -benchtime 1x
 func BenchmarkBook(b *testing.B) {
@@ -45,7 +45,7 @@ func BenchmarkBook(b *testing.B) {
 			}
 			n := 0
 			for b.Loop() {
-				for turn := range turns + 1 { // the first fills caches and files
+				for turn := range turns + 1 { // the first turn fills caches and files
 					for _, s := range servers {
 						server, client := s.used(b), ownTime(b)
 						s.book(b, n, each)
@@ -226,7 +226,7 @@ func (s *bookServer) used(b *testing.B) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // the name of the program may have spaces
+	_, rest, _ := strings.Cut(string(text), ") ") // the name of the program may contain spaces
 	fields := strings.Fields(rest)
 	var ticks int
 	for _, field := range fields[11:13] { // utime and stime, in hundredths of a second
@@ -273,7 +273,7 @@ func startMinimal(b *testing.B) *bookServer {
 	return startBook(b, "http://"+address, cmd)
 }
 
-// minimalBooking is a booking that waits for its commit.
+// minimalBooking is a booking that is waiting for its commit.
 type minimalBooking struct {
 	SlotStartDate, SpecialistID, ClientID string
 	Patient                               struct{ Name, Email, Phone string }

@@ -12,9 +12,9 @@ import (
 	"holdfast/holds/memory"
 )
 
-// BenchmarkClaim claims holds from 32 goroutines in this process, and compares the speed with a local redis-server. In
-// Redis, a claim is SET NX with a time to live, and for each winner SADD, PEXPIRE and PUBLISH in one pipeline. The two
-// take turns. A turn begins without holds, and claims a hundred for each of 200 specialists.
+// BenchmarkClaim claims holds from 32 goroutines in this process, and compares the speed with that of a local
+// redis-server. In Redis, a claim is SET NX with a time to live, and for each winner SADD, PEXPIRE and PUBLISH in one
+// pipeline. The two take turns. A turn begins without holds, and makes a hundred claims for each of 200 specialists.
 func BenchmarkClaim(b *testing.B) {
 	client := redisServer(b)
 	live := memory.New(memory.Options{})

@@ -11,8 +11,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// schema creates a table with the same guarantee in PostgreSQL. A trigger checks for overlaps, behind an advisory lock
-// on the specialist.
+// schema creates a table with the same guarantee in PostgreSQL. A trigger checks for overlaps while it holds an
+// advisory lock on the specialist.
 const schema = `
 CREATE TABLE appointments (
   id text PRIMARY KEY, appointment_type_id text NOT NULL, specialist_id text NOT NULL, client_id text NOT NULL, seat int NOT NULL,
@@ -40,8 +40,8 @@ const insertPostgres = `INSERT INTO appointments (id, appointment_type_id, speci
 
 const specialists = 50
 
-// BenchmarkInsert writes durable appointments with the guarantee, from 32 and from 256 callers. Holdfast's SQLite and
-// PostgreSQL, with the pool size that is best for it, take turns. The benchmark reports the ratio of their times.
+// BenchmarkInsert writes durable appointments with the guarantee, from 32 and from 256 callers. Holdfast's SQLite takes
+// turns with PostgreSQL, which uses its best pool size. The benchmark reports the ratio of their times.
 func BenchmarkInsert(b *testing.B) {
 	connect := postgresServer(b)
 	ctx := context.Background()
@@ -99,8 +99,8 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// appointment returns the n-th appointment of a full calendar: half an hour each, one after another, distributed over
-// the specialists.
+// appointment returns the nth appointment of a full calendar. Appointments take half an hour each, follow one another,
+// and are distributed over the specialists.
 func appointment(n int) store.Appointment {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n/specialists) * 30 * time.Minute)
 	end := start.Add(30 * time.Minute)

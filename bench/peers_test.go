@@ -1,10 +1,10 @@
 // Package bench compares Holdfast with servers that people could use instead. Both are measured in one run on the same
 // machine. Shared machines are noisy, so only the ratio of two measurements in the same run is meaningful. RESULTS.md
-// has the measured figures and the commands.
+// contains the measured figures and the commands.
 //
 // The benchmarks start these servers on loopback with temporary data, and stop them afterwards. If a server is not
-// installed, its benchmark reports that and is skipped; `make bench` installs them from Debian's packages if it has
-// permission.
+// installed, its benchmark reports that and is skipped; `make bench` installs the servers from Debian's packages if it
+// has permission.
 package bench
 
 import (
@@ -24,8 +24,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// start runs a server until the benchmark ends. As root, it runs as the named user, because PostgreSQL refuses
-// root.
+// start runs a server until the benchmark ends. If the benchmark runs as root, the server runs as the named user,
+// because PostgreSQL refuses root.
 func start(b *testing.B, user, name string, args ...string) {
 	b.Helper()
 	if user != "" && os.Getuid() == 0 {
@@ -77,7 +77,7 @@ func redisServer(b *testing.B) *redis.Client {
 	return c
 }
 
-// postgresServer starts a PostgreSQL on an empty directory. It keeps the default settings, which are durable.
+// postgresServer starts PostgreSQL on an empty directory. It keeps the default settings, which are durable.
 func postgresServer(b *testing.B) (connect func(conns int) *pgxpool.Pool) {
 	b.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -122,8 +122,7 @@ func postgresServer(b *testing.B) (connect func(conns int) *pgxpool.Pool) {
 	}
 }
 
-// together runs do from this many callers until n calls have been made, and returns how long it
-// took.
+// together runs do from the given number of callers until n calls have been made, and returns how long it took.
 func together(callers, n int, do func(i int)) time.Duration {
 	next := make(chan int, n)
 	for i := range n {

@@ -1,6 +1,5 @@
-// Package clients_test generates both clients from the description of the API, installs them into empty projects as a
-// user does, and runs each against a real server. The clients are separate modules, which no package of the server
-// imports.
+// Package clients_test generates both clients from the API description, installs them into empty projects as a user
+// would, and runs each against a real server. The clients are separate modules that no package of the server imports.
 package clients_test
 
 import (
@@ -40,7 +39,7 @@ func serve(t *testing.T) string {
 	return listening.URL
 }
 
-// run runs a program in a folder and returns what it printed.
+// run runs a program in a folder and returns its output.
 func run(t *testing.T, folder string, env []string, program string, arguments ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, arguments...)
@@ -52,7 +51,7 @@ func run(t *testing.T, folder string, env []string, program string, arguments ..
 	return string(out)
 }
 
-// drives runs a client's example against a server and checks what it prints.
+// drives runs a client's example against a server and checks its output.
 func drives(t *testing.T, folder, program string, arguments ...string) {
 	t.Helper()
 	at := "HOLDFAST_URL=" + serve(t)
@@ -69,7 +68,7 @@ func drives(t *testing.T, folder, program string, arguments ...string) {
 	}
 }
 
-// TestClientsInstallIntoEmptyProjects packs both clients and books with each.
+// TestClientsInstallIntoEmptyProjects packs both clients and makes a booking with each.
 func TestClientsInstallIntoEmptyProjects(t *testing.T) {
 	clitest.Long(t, "generates 60,000 lines and compiles them")
 	if _, err := exec.LookPath("npm"); err != nil {

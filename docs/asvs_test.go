@@ -19,8 +19,8 @@ var (
 	testOfOurs  = regexp.MustCompile(`(?m)^func (Test[A-Z][A-Za-z0-9]*)\(`)
 )
 
-// TestASVSMapIsComplete: every requirement of level 2 has its row in the order of the standard, the sums are correct,
-// and the code that a row names exists.
+// TestASVSMapIsComplete: every level 2 requirement has its row, in the order of the standard, the sums are correct, and
+// the code that a row names exists.
 func TestASVSMapIsComplete(t *testing.T) {
 	b, err := os.ReadFile("asvs.md")
 	if err != nil {

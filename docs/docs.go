@@ -1,9 +1,9 @@
-// Package docs has the documentation that the server itself shows: the manual, the API reference and the description of
-// the API.
+// Package docs contains the documentation that the server itself shows: the manual, the API reference and the API
+// description.
 //
 // People write the pages in docs/*.md and docs/api/openapi.yaml. The program in docs/site renders them before the
-// server is built; its results, in docs/built, are committed and embedded. After a change of a page, make pages (or go
-// generate ./docs) renders it again, and a test fails until that has been done.
+// server is built; its results, in docs/built, are committed and embedded. After a change to a page, run make pages (or
+// go generate ./docs) to render it again. A test fails until you have done so.
 package docs
 
 import (
@@ -28,7 +28,7 @@ import (
 //go:embed api/openapi.yaml.gz
 var PackedOpenAPI []byte
 
-// OpenAPI returns a copy of the description of the HTTP API. Few callers read it, so it is unpacked at each call.
+// OpenAPI returns a copy of the description of the HTTP API. It is rarely needed, so it is unpacked at each call.
 func OpenAPI() []byte { return unzip(PackedOpenAPI) }
 
 //go:embed built pictures

@@ -33,7 +33,7 @@ func cells(line string) int {
 	return strings.Count(line, "|") - 1
 }
 
-// TestTablesAreWhole: a row that lost a cell, or was wrapped over two lines, breaks the table for every reader.
+// TestTablesAreWhole: a row that has lost a cell, or is wrapped onto a second line, breaks the table for every reader.
 func TestTablesAreWhole(t *testing.T) {
 	t.Parallel()
 	rows := 0
@@ -72,7 +72,7 @@ func TestTablesAreWhole(t *testing.T) {
 	}
 }
 
-// TestEveryAlertIsExplained compares the alert rules with the list for operators.
+// TestEveryAlertIsExplained compares the alert rules with the operators' list of alerts.
 func TestEveryAlertIsExplained(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yml")

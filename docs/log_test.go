@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestLogPageHasEveryWarning compares log.md with the messages at warning and error in the program, both ways.
+// TestLogPageHasEveryWarning compares log.md with the program's warning and error messages, in both directions.
 func TestLogPageHasEveryWarning(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("log.md")
@@ -91,7 +91,7 @@ func warning(n ast.Node) (message string, is bool) {
 	return message, is
 }
 
-// literal returns the text of a string literal, or of the first literal of a sum.
+// literal returns the text of a string literal, or of the first literal in a concatenation.
 func literal(e ast.Expr) (string, bool) {
 	for {
 		sum, joined := e.(*ast.BinaryExpr)

@@ -1,5 +1,5 @@
-// Package planted finds the places in the product where planted bugs belong. A test that does not find its planted
-// bug proves nothing.
+// Package planted finds the places in the product where planted bugs belong. A test that does not find its planted bug
+// proves nothing.
 //
 // A place is named by its declaration and a pattern, so that a bug keeps its place when its code moves to another line
 // or file:
@@ -8,8 +8,8 @@
 //	availability.SpanOf     a function; a constant, a variable or a type is named the same way
 //	holds/redis/lua/under.lua    a file that is not Go, by its path
 //
-// The pattern is a part of one line, and must occur exactly once in the declaration. In a file that is not Go it can
-// span lines.
+// The pattern is a part of one line, and must occur exactly once in the declaration. In a file that is not Go, it can
+// span several lines.
 package planted
 
 import (
@@ -85,7 +85,7 @@ func (b Bug) Find(root string) (Place, error) {
 	return found[0], nil
 }
 
-// Apply returns the contents of the files of these places, by name, with Wrong in the place of Old.
+// Apply returns the contents of the files of these places, by name, with Old replaced by Wrong.
 func Apply(root string, places ...Place) (map[string]string, error) {
 	places = slices.Clone(places)
 	slices.SortFunc(places, func(a, b Place) int { return b.at - a.at }) // from the end, so that the offsets stay valid
@@ -131,7 +131,7 @@ func (b Bug) within(file, text string, from, to int) (Place, error) {
 	return Place{File: file, Old: line, Wrong: strings.Replace(line, b.Old, b.Wrong, 1), at: begin}, nil
 }
 
-// filesOf lists the Go files, except tests, of the packages whose name is the first part of a declaration's name.
+// filesOf lists the Go files, except tests, of the packages whose name is the first part of a declaration's full name.
 func filesOf(root, declaration string) (files []string, err error) {
 	name, _, _ := strings.Cut(declaration, ".")
 	err = fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {
@@ -191,7 +191,7 @@ func declaration(text, name string) (from, to int, ok bool, err error) {
 	return 0, 0, false, nil
 }
 
-// NameOf returns the name of a function as a Bug writes it, without its package: Func or Type.Method.
+// NameOf returns the name of a function in the form that a Bug uses, without its package: Func or Type.Method.
 func NameOf(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return d.Name.Name

@@ -1,7 +1,7 @@
 // Prove runs the tests that prove the guarantees of docs/proof.md and prints one table: name, count, requested count,
-// failures, whether it finds its bug, and duration. To see whether a row finds its bug, prove runs it again with the
-// bug built in; the row must fail with the expected sentence. prove exits with 1 if any row failed, and with 2 if no
-// row matches.
+// failures, whether the row finds its bug, and duration. To check whether a row finds its bug, prove runs it again with
+// the bug built in; the row must fail with the expected sentence. prove exits with 1 if any row failed, and with 2 if
+// no row matches.
 //
 //	make prove                 a few minutes
 //	make prove LONG=1          hours: every row until it has the requested count
@@ -22,15 +22,15 @@ import (
 	"time"
 )
 
-// options has the values of the flags.
+// options holds the values of the flags.
 type options struct {
 	long   bool
 	rows   string
 	seed   uint64
-	most   time.Duration // no row begins another run after this time; 0 means no limit
+	most   time.Duration // no row starts another run after this time; 0 means no limit
 	fuzz   time.Duration // how long each fuzz target runs; 0 means for 2000 inputs, and 10 min in the long form
 	record string        // the page that receives the results; empty means none
-	resume string        // the file that keeps the progress of the long form; empty means none
+	resume string        // the file that stores the progress of the long form; empty means none
 }
 
 func main() { os.Exit(run(os.Args[1:], rows, os.Stdout, os.Stderr)) }

@@ -20,26 +20,26 @@ import (
 // row is one line of the table.
 type row struct {
 	name, unit string
-	asked      int      // the count at which the long form ends; if it is 0, one run is enough
+	asked      int      // the count at which the long form ends; 0 means that one run is enough
 	pkg, run   string   // the tests of a package
 	fuzz       string   // or one fuzz target of the package
 	program    []string // or the arguments of the program itself; the duration follows them
 	counted    string   // the pattern of the count in the output; empty means the number of passed tests
-	args       []string // of the tests; {seed} is the seed of the run
+	args       []string // arguments of the tests; {seed} is the seed of the run
 	long       []string // instead of args in the long form
 	env        string   // NAME=value, of the short form; {seed} as above
 	longEnv    string   // of the long form
 	onlyLong   bool
-	build      string // the script that builds the tests into the file that is its argument; empty means go test -c
+	build      string // the script that builds the tests into the file named by its argument; empty means go test -c
 	onDisk     bool   // not in memory: the row tests the disk
 	bug        *bug
 }
 
-// bug is one or more changes that break the product. says matches the message with which a row must report the bug.
+// bug is one or more changes that break the product. says matches the message by which a row must report the bug.
 type bug struct {
 	lines []planted.Bug
 	says  string // a regular expression
-	long  bool   // built only in the long form: it costs a build of most of the program
+	long  bool   // built only in the long form, because it costs a build of most of the program
 }
 
 // result is the outcome of a row.
@@ -59,7 +59,7 @@ type prover struct {
 	problems io.Writer
 	built    map[string]string // binaries, by package
 	done     progresses        // of the rows, by name
-	wrong    string            // the package and the bug to which the last binary with a bug belongs
+	wrong    string            // the package and the bug that the last binary with a bug belongs to
 }
 
 // isSeeded reports whether a row uses a seed.
@@ -146,7 +146,7 @@ func (r *row) builtFrom() string {
 // command returns the command of a row.
 func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
 	if r.fuzz != "" {
-		// A count is the same on every machine. On a busy machine, a time limit may expire before the first input.
+		// A count is the same on every machine. On a busy machine, a time limit could expire before the first input.
 		length := "2000x"
 		switch {
 		case p.fuzz > 0:
@@ -232,7 +232,7 @@ func (p *prover) once(r *row, seed uint64) (x result) {
 	return x
 }
 
-// count adds up the counts in the output. A row without a count proves nothing.
+// count adds up the counts in the output. A row without a count proves nothing, so count then returns an error.
 func (r *row) count(output string) (n int, err error) {
 	switch {
 	case r.fuzz != "":
@@ -295,8 +295,8 @@ func (p *prover) seesBug(r *row) error {
 	return errors.Join(r.bug.isSeen(string(out), err != nil), forgetFound(r, string(out)))
 }
 
-// forgetFound removes the input that a fuzz target found for a planted bug. Go writes it next to the target, and the
-// next run would immediately find the bug with it.
+// forgetFound removes the input with which a fuzz target found a planted bug. Go writes that input next to the target,
+// so the next run would find the bug immediately.
 func forgetFound(r *row, output string) error {
 	found := regexp.MustCompile(`Failing input written to (\S+)`).FindStringSubmatch(output)
 	if r.fuzz == "" || found == nil {
@@ -318,8 +318,8 @@ func (b *bug) applied(root string) (map[string]string, error) {
 	return planted.Apply(root, places...)
 }
 
-// isSeen decides whether a row found the bug that was built in. Only the expected sentence counts: a program that
-// does not start fails too.
+// isSeen returns an error unless a row found the bug that was built in. Only the expected sentence counts, because a
+// program that does not start also fails.
 func (b *bug) isSeen(output string, hasFailed bool) error {
 	switch {
 	case !hasFailed:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestProveNeedsRows: a misspelled name proves nothing, and the error reports it.
+// TestProveNeedsRows: a misspelled name proves nothing, and prove reports an error.
 func TestProveNeedsRows(t *testing.T) {
 	table := []row{{name: "histories"}, {name: "an hour of faults", onlyLong: true}}
 	for _, tt := range []struct {
@@ -108,8 +108,8 @@ func TestRecordReplacesRow(t *testing.T) {
 	}
 }
 
-// TestLongRunResumes: a long run that ends early keeps its count, and the next one takes the seeds after it. A run of
-// another version starts from the beginning.
+// TestLongRunResumes: a long run that ends early keeps its count, and the next run continues with the following seeds.
+// A run of a different version starts from the beginning.
 func TestLongRunResumes(t *testing.T) {
 	var problems strings.Builder
 	file := filepath.Join(t.TempDir(), "proof.json")

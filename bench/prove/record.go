@@ -25,7 +25,7 @@ func (r *row) line(x *result, seed uint64, seen string) string {
 		x.took.Seconds(), first, seen)
 }
 
-// record writes a line into the table for a form on a page. The line replaces the one with the same name, or is added
+// record writes a line into the table for a form on a page. It replaces the line with the same name, or adds the line
 // at the end.
 func record(page, form, line string) error {
 	b, err := os.ReadFile(page)

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// progress has the results of a row so far, over all runs of prove that share a file.
+// progress holds the results of a row so far, over all runs of prove that share a file.
 type progress struct {
-	Seen    string  // the tested version; results of another version do not count
+	Seen    string  // the tested version; results of other versions do not count
 	Runs    uint64  // the number of runs; the next run takes the next seed
 	Count   int     // the sum of their counts
 	Seconds float64 // their total duration
-	Sees    string  // yes once the row found its bug
+	Sees    string  // yes once the row has found its bug
 }
 
-// progresses has the progress of all rows, by name, and the file that stores it. Without a file, the progress is lost
+// progresses holds the progress of all rows, by name, and the file that stores it. Without a file, the progress is lost
 // when prove ends.
 type progresses struct {
 	file string
@@ -52,7 +52,7 @@ func (d progresses) of(r *row, seen string) progress {
 	return progress{Seen: seen}
 }
 
-// keep stores the progress of a row, and prints it with an estimate of the rest.
+// keep stores the progress of a row, and prints it with an estimate of the remaining time.
 func (p *prover) keep(r *row, at progress) {
 	if p.done.file == "" {
 		return

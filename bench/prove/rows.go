@@ -537,7 +537,7 @@ var rows = []row{
 }
 
 // storm returns a row that strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each of these
-// rows takes 15 to 20 minutes, so all of them take about an hour.
+// rows takes 15 to 20 minutes, so all of them together take about an hour.
 func storm(name, env string) row {
 	return row{
 		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",

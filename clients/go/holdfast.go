@@ -1,5 +1,5 @@
-// The handwritten part of the client, next to the calls that are generated from the API description: creating a
-// client, and the live streams.
+// The handwritten part of the client, in addition to the calls generated from the API description: creating a client,
+// and the live streams.
 
 package holdfast
 
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Connect returns a client of the server at an address, such as https://book.example.org. key is an API key; it is
+// Connect returns a client for the server at an address, such as https://book.example.org. key is an API key; it is
 // empty for public operations. client is the secret that owns the holds of this program, from NewClientID; it may be
 // empty for a program that makes no holds.
 func Connect(server, key, client string, more ...ClientOption) (*ClientWithResponses, error) {
@@ -73,7 +73,7 @@ type Frame struct {
 }
 
 // Frames returns the messages of a stream until it ends, and then closes it. If the stream did not end properly, the
-// last element has the error: a *Refusal if the server refused the request.
+// last element contains the error: a *Refusal if the server refused the request.
 func Frames(r *http.Response) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		defer r.Body.Close()

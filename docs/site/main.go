@@ -1,12 +1,12 @@
-// Site renders the manual and the API reference, which the server embeds, from the Markdown pages of docs and from
+// Site renders the manual and the API reference, which the server embeds, from the Markdown pages in docs and from
 // docs/api/openapi.yaml. It is run by
 //
 //	go generate ./docs
 //
 // Site writes docs/built: one compressed HTML page per Markdown page (manual.go), the pages of the API reference
-// (reference.go), the description of the API as JSON, a style sheet and a script. If there is a broken link, site
-// returns an error and writes nothing. site does not rewrite a file whose content is unchanged, so another version of
-// Go, which may compress differently, changes nothing.
+// (reference.go), the API description as JSON, a style sheet and a script. If there is a broken link, site returns an
+// error and writes nothing. site does not rewrite a file whose content is unchanged, so a different version of Go,
+// which may compress differently, changes nothing.
 package main
 
 import (
@@ -38,8 +38,8 @@ func run(source, target string) error {
 	return write(target, files)
 }
 
-// build returns all files of the site by name, uncompressed. The name of a page is its address below /docs with .html,
-// and index.html for /docs itself.
+// build returns all files of the site by name, uncompressed. The name of a page is its address below /docs plus .html;
+// for /docs itself, it is index.html.
 func build(source fs.FS) (map[string][]byte, error) {
 	manual, err := readManual(source)
 	if err != nil {
@@ -77,7 +77,7 @@ func packed(body []byte) []byte {
 	if err != nil {
 		panic(err) // the level is a constant of the package
 	}
-	_, _ = z.Write(body) // a buffer accepts everything
+	_, _ = z.Write(body) // writing to a buffer cannot fail
 	_ = z.Close()
 	return b.Bytes()
 }

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// TestBuiltPagesAreCurrent: the embedded pages equal those that the manual's sources render to.
+// TestBuiltPagesAreCurrent: the embedded pages equal the current rendering of the manual's sources.
 func TestBuiltPagesAreCurrent(t *testing.T) {
 	want, err := build(os.DirFS(".."))
 	if err != nil {
@@ -35,7 +35,7 @@ func TestBuiltPagesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestMapListsEveryPage: a reader finds each page from the start page.
+// TestMapListsEveryPage: a reader can find each page from the start page.
 func TestMapListsEveryPage(t *testing.T) {
 	m, err := readManual(os.DirFS(".."))
 	if err != nil {
@@ -116,7 +116,7 @@ func TestReferenceDescribesEveryOperation(t *testing.T) {
 	}
 }
 
-// TestMapHasNoEmptySection: a heading of the menu has pages below it.
+// TestMapHasNoEmptySection: every heading of the menu has pages below it.
 func TestMapHasNoEmptySection(t *testing.T) {
 	got := readMap("## Run\n| [Install](install.md) | text |\n## Tasks\n| Restore | [Restore](backup.md#restore) |\n")
 	if len(got) != 1 || got[0].title != "Run" {

@@ -26,7 +26,7 @@ type page struct {
 	body    string // HTML of the main part
 }
 
-// entry is a line of the map of the manual; section is a group of entries.
+// entry is a line of the manual's map; section is a group of entries.
 type (
 	entry   struct{ address, title string }
 	section struct {
@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// manual has all rendered Markdown pages, and the map in docs/README.md, which is the menu of each page.
+// manual holds all rendered Markdown pages and the map from docs/README.md, which is the menu of each page.
 type manual struct {
 	pages    []page
 	sections []section
@@ -44,8 +44,8 @@ type manual struct {
 // mapFile is the start page of the manual.
 const mapFile = "README.md"
 
-// readManual renders the pages next to docs/README.md and the pages for the clinic. It leaves out the decisions, which
-// are for readers of the source.
+// readManual renders the pages next to docs/README.md and the pages for the clinic. It leaves out the decision records,
+// which are for readers of the source.
 func readManual(source fs.FS) (manual, error) {
 	var m manual
 	names, err := fs.Glob(source, "*.md")
@@ -103,8 +103,8 @@ func readMap(text string) (sections []section) {
 	return slices.DeleteFunc(sections, func(s section) bool { return len(s.entries) == 0 })
 }
 
-// markdown renders GitHub's tables in addition to the standard. Alignment becomes an attribute, because the policy of
-// the pages refuses inline styles.
+// markdown renders GitHub's tables in addition to standard Markdown. Alignment becomes an attribute, because the policy
+// of the pages refuses inline styles.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),
@@ -124,7 +124,7 @@ func render(name string, raw []byte) (title, body string, err error) {
 	return first, strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`), nil
 }
 
-// anchors gives the headings of one page the ids that GitHub gives them, so a link works in both places.
+// anchors gives the headings of one page the same ids as GitHub does, so that a link works in both places.
 type anchors map[string]int
 
 func (used anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
@@ -151,13 +151,13 @@ func (used anchors) Put(id []byte) { used[string(id)]++ }
 func renderText(raw string) string {
 	_, body, err := render("api/openapi.yaml", []byte(raw))
 	if err != nil {
-		panic(err) // a buffer accepts everything
+		panic(err) // writing to a buffer cannot fail
 	}
 	return body
 }
 
-// links replaces the targets of links between files by addresses. A file that only the source has becomes its path in
-// brackets.
+// links replaces the targets of links between files with addresses. A link to a file that only the source contains
+// becomes its text and the file's path in brackets.
 type links struct{}
 
 func (links) Transform(document *ast.Document, reader text.Reader, context parser.Context) {
@@ -187,7 +187,7 @@ func (links) Transform(document *ast.Document, reader text.Reader, context parse
 	}
 }
 
-// unlink replaces a link by its text and the path of the file in the source.
+// unlink replaces a link with its text and the path of the file in the source.
 func unlink(link *ast.Link) {
 	parent := link.Parent()
 	for link.FirstChild() != nil {
@@ -197,8 +197,8 @@ func unlink(link *ast.Link) {
 		" in the source)")))
 }
 
-// target returns the address for the target of a link in a file, and false with the path in the source if the site does
-// not have that file.
+// target returns the address for the target of a link in a file. If the site does not contain that file, target returns
+// the path in the source and false.
 func target(from, to string) (address string, inside bool) {
 	if strings.Contains(to, "://") || strings.HasPrefix(to, "#") || strings.HasPrefix(to, "/") {
 		return to, true

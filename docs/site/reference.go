@@ -12,7 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// reference is the description of the API: its operations by tag, in the order of the paths.
+// reference is the API description: its operations by tag, in the order of the paths.
 type reference struct {
 	doc        *openapi3.T
 	operations map[string][]operation // by tag
@@ -60,7 +60,7 @@ func readReference(description []byte) (*reference, error) {
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// apiEntries returns the lines of the menu about the API.
+// apiEntries returns the menu entries for the API.
 func apiEntries() []entry {
 	return []entry{{"/docs/api", "All operations"}, {"/docs/api/schemas", "Schemas"}, {"/docs/errors", "Error codes"}}
 }
@@ -104,7 +104,7 @@ const tryKey = `<p class="key" hidden>` +
 	`<input id="key" type="password" autocomplete="off" spellcheck="false"> ` +
 	`The page keeps the key until you leave it.</p>`
 
-// credentials describes the ways to identify a caller.
+// credentials describes the ways in which a caller can identify itself.
 func (r *reference) credentials() string {
 	var b strings.Builder
 	b.WriteString(`<h2 id="credentials">Credentials</h2><table><thead><tr><th scope="col">Name</th>` +
@@ -123,7 +123,7 @@ func (r *reference) credentials() string {
 
 var credentialNames = map[string]string{"apiKey": "API key", "session": "staff session", "manageLink": "manage link"}
 
-// security lists the credentials of which an operation needs one.
+// security lists the credentials for an operation, which needs one of them.
 func (r *reference) security(o operation) string {
 	var names []string
 	open := false
@@ -204,7 +204,7 @@ func (r *reference) answers(b *strings.Builder, o operation) {
 	for _, status := range sortedKeys(o.Responses.Map()) {
 		answer := o.Responses.Value(status).Value
 		if status == "default" {
-			continue // the errors have a separate heading
+			continue // the errors have their own heading
 		}
 		fmt.Fprintf(b, `<p><code>%s</code> %s`, status, inline(strings.TrimSpace(*answer.Description)))
 		for _, name := range sortedKeys(answer.Headers) {
@@ -219,8 +219,8 @@ func (r *reference) answers(b *strings.Builder, o operation) {
 	}
 }
 
-// example writes a call with curl, the start of a response, and the data from which the script builds the form to try
-// it.
+// example writes a call with curl, the start of a response, and the data that the script needs to build the form for
+// trying the operation.
 func (r *reference) example(b *strings.Builder, o operation) {
 	address, call := o.path, "curl"
 	var query []string
@@ -284,12 +284,12 @@ func (r *reference) example(b *strings.Builder, o operation) {
 	}
 	data, err := json.Marshal(tryForm{o.method, o.path, parameters, body})
 	if err != nil {
-		panic(err) // strings
+		panic(err) // encoding strings cannot fail
 	}
 	fmt.Fprintf(b, `<div class="try" data-try="%s"></div>`, html.EscapeString(string(data)))
 }
 
-// tryForm has the data of the form to try an operation. manual.js reads it.
+// tryForm holds the data of the form for trying an operation. manual.js reads it.
 type tryForm struct {
 	Method     string         `json:"method"`
 	Path       string         `json:"path"`

@@ -11,7 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// maxDepth limits how far a table of fields, or an example, follows objects inside objects.
+// maxDepth limits how deeply a table of fields, or an example, follows nested objects.
 const maxDepth = 4
 
 // schemas returns the page that lists every named schema with its fields.
@@ -29,14 +29,14 @@ func (r *reference) schemas() string {
 	return b.String()
 }
 
-// field is a property of an object with its path, such as openId.chosen.name.
+// field is a property of an object, with its path, such as openId.chosen.name.
 type field struct {
 	path     string
 	required bool
 	schema   *openapi3.SchemaRef
 }
 
-// fieldTable returns a table of the fields of an object, including the fields of unnamed objects inside it.
+// fieldTable returns a table of the fields of an object, including the fields of unnamed objects nested in it.
 func fieldTable(schema *openapi3.SchemaRef) string {
 	fields := fieldsOf(schema, "", 0)
 	if len(fields) == 0 {
@@ -87,8 +87,8 @@ func fieldsOf(schema *openapi3.SchemaRef, prefix string, depth int) (fields []fi
 	return fields
 }
 
-// descriptionOf returns the description of a field. If the field has a named schema, it is the first sentence of that
-// schema's description.
+// descriptionOf returns the description of a field. If the field has a named schema, descriptionOf returns the first
+// sentence of that schema's description.
 func descriptionOf(schema *openapi3.SchemaRef) string {
 	if nameOf(schema) != "" {
 		return firstSentence(schema.Value.Description)
@@ -101,7 +101,7 @@ func firstSentence(text string) string {
 	return first
 }
 
-// nameOf returns the name of the schema in the description of the API, or an empty string if it has no name.
+// nameOf returns the name of the schema in the API description, or an empty string if it has no name.
 func nameOf(schema *openapi3.SchemaRef) string {
 	return strings.TrimPrefix(schema.Ref, "#/components/schemas/")
 }
@@ -195,7 +195,7 @@ func countOf(low uint64, high *uint64, unit string) string {
 	return fmt.Sprintf("%d to %d %s", low, *high, unit)
 }
 
-// exampleOf returns a value that the schema allows: its example, its default, or the first one that its limits allow.
+// exampleOf returns a value that the schema allows: its example, its default, or the first value that its limits allow.
 func exampleOf(schema *openapi3.SchemaRef, depth int) any {
 	if schema == nil || schema.Value == nil {
 		return nil
