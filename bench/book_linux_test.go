@@ -27,7 +27,7 @@ import (
 )
 
 // BenchmarkBook compares the processor time that Holdfast uses for a booking with that of a minimal server. The minimal
-// server has the same HTTP package, the same SQLite driver, the same durability and a group commit, but it only writes
+// server uses the same HTTP package, the same SQLite driver, the same durability and a group commit, but it only writes
 // one row for each booking. The servers are separate processes that take turns. In each turn, the same client books
 // over 32 connections. With emails, a turn ends when the mail server has received every confirmation and the queue is
 // empty. The mail server is part of the client. HOLDFAST_BENCH_BEFORE can name an earlier build of the program, which

@@ -192,7 +192,7 @@ func TestScopes(t *testing.T) {
 		h.do("DELETE", "/v1/api-keys/"+key.text("apiKey", "id"), nil, asAdmin).want(200)
 		h.do("GET", "/v1/clinic", nil, bearer).problem(401, "unauthorized")
 	}
-	// Other schemes are meant for a proxy, and the server ignores them.
+	// Other authorization schemes are for a proxy, and the server ignores them.
 	h.do("GET", "/v1/clinic", nil, header{"Authorization": "Basic eDp5"}).want(200)
 }
 

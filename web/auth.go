@@ -253,8 +253,8 @@ func credentialFor(a access) string {
 	return "Send an API key with the scope admin as Authorization: Bearer hfk_…."
 }
 
-// managedID replaces the id in a path: it means the appointment that the manage link opens. A page that is opened from
-// a manage link has the token and not the id.
+// managedID replaces the id in a path. It stands for the appointment that the manage link opens. A page that is opened
+// from a manage link has the token but not the id.
 const managedID = "managed"
 
 // appointmentID returns the appointment, or the request for one, that the path names.

@@ -97,7 +97,7 @@ func maybe[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true}, h)
 }
 
-// beacon wraps the handler of a body that a closing page sends: navigator.sendBeacon with a string has the type
+// beacon wraps the handler of a body that a closing page sends: if navigator.sendBeacon sends a string, its type is
 // text/plain.
 func beacon[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, plain: true}, h)

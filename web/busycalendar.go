@@ -83,7 +83,7 @@ func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// readBusyCalendar reads the external calendar now. If the read fails, the answer has the reason in failure.
+// readBusyCalendar reads the external calendar now. If the read fails, the answer contains the reason in failure.
 func (s *Server) readBusyCalendar(c *call) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {

@@ -57,7 +57,7 @@ var (
 )
 
 // admitSite detects a request from a page whose origin is in corsOrigins. It allows the page to read the answer, and
-// removes the cookies that the browser adds by itself, so that the caller is an anonymous visitor.
+// removes the cookies that the browser adds automatically, so that the caller is an anonymous visitor.
 func (c *call) admitSite() {
 	if !crossSite[c.counted.name] {
 		return

@@ -25,7 +25,7 @@ func TestIdempotencyKeyReturnsFirstAnswer(t *testing.T) {
 	h.book(1, "surgery", map[string]any{"slotStartDate": h.at(0)}, key("one")).problem(422, "idempotency_mismatch")
 	// The same key from another client is a different key.
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
-	// The same key on another route is a different key, too.
+	// The same key on another route is also a different key.
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120),
 		"clientId": client(1)}, key("one")).want(201)
 }

@@ -181,7 +181,7 @@ func isLoopbackHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || parseAddress(host).IsLoopback()
 }
 
-// base returns the address with which links start: the configured address, or else the address of this request.
+// base returns the base address for links: the configured address, or else the address of this request.
 func (c *call) base() string {
 	if said, _ := c.engine.Clinic.BaseURL(); said != "" {
 		return said

@@ -181,9 +181,9 @@ func sessionOf(x *store.Session) sessionJSON {
 	}
 }
 
-// sessionFor returns a session with the fields that the caller may see. A specialist gets the patients of requests that
-// no specialist has accepted and of their own sessions. The front desk and programs with an unbound presence key get
-// the patients of all sessions. Clients get no patients.
+// sessionFor returns a session with the fields that the caller may see. A specialist sees the patients of their own
+// sessions, and of requests that no specialist has accepted. The front desk and programs with an unbound presence key
+// see the patients of all sessions. Clients see no patients.
 func sessionFor(by caller, x *store.Session) sessionJSON {
 	hideOutcome(by, x)
 	answer := sessionOf(x)

@@ -128,8 +128,8 @@ type confirmRequestBody struct {
 	SlotStartDate string `json:"slotStartDate"`
 }
 
-// confirmRequest books the appointment of a request. The caller is the desk or has the link from the patient's email,
-// which proves that the email address is the caller's.
+// confirmRequest books the appointment of a request. The caller is the desk, or has the link from the patient's email,
+// which proves that the email address belongs to the caller.
 func (s *Server) confirmRequest(c *call, b *confirmRequestBody) error {
 	id, err := s.requested(c)
 	if err != nil {

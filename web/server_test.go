@@ -128,7 +128,7 @@ func TestServeReportsListenerError(t *testing.T) {
 }
 
 func TestRequestHeadsAreBounded(t *testing.T) {
-	t.Parallel() // it waits for the real time-out
+	t.Parallel() // waits for the real timeout
 	h := newHouse(t)
 	address, stop, ended := h.serve()
 	defer func() { stop(); <-ended }()

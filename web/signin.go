@@ -14,8 +14,8 @@ import (
 )
 
 // signInCookie is the name of the cookie of a signed-in staff browser. Its value is a secret, and the server stores
-// only its hash. deviceCookie marks a browser in which a user has signed in before. If the server's own address is
-// https, both names begin with hostPrefix, which browsers let only this host set.
+// only its hash. deviceCookie marks a browser where a user has signed in before. If the server's own address is https,
+// both names begin with hostPrefix, which browsers allow only this host to set.
 const (
 	signInCookie = "holdfast_sign_in"
 	deviceCookie = "holdfast_device"

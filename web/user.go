@@ -72,7 +72,7 @@ type apiKeyJSON struct {
 	CreatedAt    string `json:"createdAt"`
 	LastUsedAt   string `json:"lastUsedAt,omitempty"`
 	RevokedAt    string `json:"revokedAt,omitempty"`
-	SpecialistID string `json:"specialistId,omitempty"` // the specialist to which a presence key is bound
+	SpecialistID string `json:"specialistId,omitempty"` // the specialist that a presence key is bound to
 }
 
 func apiKeyOf(k *store.APIKey) apiKeyJSON {

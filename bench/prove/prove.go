@@ -67,8 +67,8 @@ func (r *row) isSeeded() bool {
 	return strings.Contains(strings.Join(r.args, " ")+r.env+r.longEnv, "{seed}")
 }
 
-// prove runs a row, and then once more with its bug. In the long form, it repeats the row until the row has its count.
-// If an earlier run of the same version stored its progress, prove continues where that run ended.
+// prove runs a row, and then again with its bug. In the long form, it repeats the row until the row has reached its
+// count. If an earlier run of the same version stored its progress, prove continues where that run ended.
 func (p *prover) prove(r *row, seen string) (x result) {
 	began, at := time.Now(), p.done.of(r, seen)
 	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")
@@ -295,8 +295,8 @@ func (p *prover) seesBug(r *row) error {
 	return errors.Join(r.bug.isSeen(string(out), err != nil), forgetFound(r, string(out)))
 }
 
-// forgetFound removes the input with which a fuzz target found a planted bug. Go writes that input next to the target,
-// so the next run would find the bug immediately.
+// forgetFound removes the input that made a fuzz target find a planted bug. Go writes that input next to the target, so
+// the next run would find the bug immediately.
 func forgetFound(r *row, output string) error {
 	found := regexp.MustCompile(`Failing input written to (\S+)`).FindStringSubmatch(output)
 	if r.fuzz == "" || found == nil {

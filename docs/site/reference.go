@@ -104,7 +104,7 @@ const tryKey = `<p class="key" hidden>` +
 	`<input id="key" type="password" autocomplete="off" spellcheck="false"> ` +
 	`The page keeps the key until you leave it.</p>`
 
-// credentials describes the ways in which a caller can identify itself.
+// credentials describes how a caller can identify itself.
 func (r *reference) credentials() string {
 	var b strings.Builder
 	b.WriteString(`<h2 id="credentials">Credentials</h2><table><thead><tr><th scope="col">Name</th>` +

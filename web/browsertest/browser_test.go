@@ -177,7 +177,7 @@ var withoutFeatures = []string{
 const lanName = "desk.clinic.test"
 
 // installed returns the path of Chromium. It prefers the headless shell, which has the same engine but no desktop
-// windows. These would take a quarter of the processor time of the tests.
+// windows. Such windows would take a quarter of the processor time of the tests.
 func installed() (string, error) {
 	for _, name := range []string{"chromium-headless-shell", "/usr/bin/chromium", "chromium", "chromium-browser",
 		"google-chrome-stable", "google-chrome"} {

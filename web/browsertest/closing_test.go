@@ -7,7 +7,7 @@ import (
 )
 
 // TestOwnerClosesClinicInOneForm: one form closes the clinic for several days. It lists the patients with appointments
-// on these days, and the user can move these appointments from there. A file of holidays can be imported.
+// on those days, and the user can move the appointments from there. A file of holidays can be imported.
 func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

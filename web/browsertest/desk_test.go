@@ -231,7 +231,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 		p.moment()
 		fits(page)
 	}
-	// Every step of a booking fits, too.
+	// Every step of a booking also fits.
 	p.open("/staff?lang=de#day/" + h.date)
 	p.board()
 	p.run(`document.querySelector('.tools .btn.primary').focus()`)

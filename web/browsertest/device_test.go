@@ -63,7 +63,7 @@ func (p *tab) ownClock() {
 	})()`)
 }
 
-// beats shortens the TTL that pages request for their holds, and the interval at which they extend them.
+// beats shortens the TTL that pages request for their holds, and the interval between the extensions of a hold.
 func (p *tab) beats(ttlSeconds int, every time.Duration) {
 	p.t.Helper()
 	p.everyDocument(fmt.Sprintf(`{

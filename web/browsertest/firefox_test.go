@@ -218,7 +218,7 @@ func (b *fox) saw(method string, params json.RawMessage) {
 func (b *fox) bring(ctx context.Context, browsingContext string) error {
 	b.fronting.Lock()
 	defer b.fronting.Unlock()
-	if b.front == browsingContext && !b.opened.Swap(false) { // a page that was opened may come to the front by itself
+	if b.front == browsingContext && !b.opened.Swap(false) { // a page that was opened may come to the front on its own
 		return nil
 	}
 	b.front = ""

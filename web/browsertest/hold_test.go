@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// notes makes the page record the wall-clock time at which a time first has a status. noted waits for it. Both tabs
-// and the server run on one machine, so they share a clock.
+// notes makes the page record the wall-clock time when a bookable time first has a status. noted waits for it. Both
+// tabs and the server run on one machine, so they share a clock.
 func (p *tab) notes(start, status string) {
 	p.t.Helper()
 	p.run(`window.notedAt = 0, window.noted = new Promise(done => {

@@ -47,7 +47,7 @@ func TestLivePage(t *testing.T) {
 	p.click(`.office-tools .btn`)
 	p.until(tile("Live holds") + ` === '2'`)
 
-	// The table of the chart has the same values.
+	// The chart's table shows the same values.
 	p.click(`.chart summary`)
 	p.until(`[...document.querySelectorAll('.chart details[open] tbody td')].some(td => td.innerText === '2')`)
 	p.shot("live-1")

@@ -121,7 +121,7 @@ func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	p.lineSays("Lena Vogt", "The other system asked us to slow down.")
 	p.until(`/next attempt in [123]:\d\d/.test((` + line("Lena Vogt") + `).innerText)`)
 	was := ask[string](p, `(`+line("Lena Vogt")+`).innerText`)
-	p.until(`(` + line("Lena Vogt") + `).innerText !== ` + quoted(was)) // it counts down by itself
+	p.until(`(` + line("Lena Vogt") + `).innerText !== ` + quoted(was)) // it counts down automatically
 	p.onLine("Lena Vogt", "Retry now")
 	p.says("Trying again now.")
 	p.lineSays("Lena Vogt", "2/10 attempts")

@@ -12,7 +12,7 @@ import (
 	"holdfast/web"
 )
 
-// everyBookingConfirmed opens a clinic with a mail server and a setting by which every booking must be confirmed.
+// everyBookingConfirmed opens a clinic that has a mail server and requires every booking to be confirmed.
 func everyBookingConfirmed(t *testing.T) *house {
 	t.Helper()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {

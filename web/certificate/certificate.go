@@ -54,7 +54,7 @@ type Options struct {
 	Dir string
 	// Directory is the ACME directory, an https URL. Empty means LetsEncrypt.
 	Directory string
-	// Email is the address to which the directory sends notices about the certificates. Empty means none.
+	// Email is the address that the directory sends notices about the certificates to. Empty means none.
 	Email string
 	// Roots verify the ACME directory itself. Nil means the authorities of the system.
 	Roots *x509.CertPool

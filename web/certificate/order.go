@@ -26,7 +26,7 @@ const (
 	unreached = time.Minute // while the directory is unreachable; such attempts count toward no limit
 )
 
-// kinds are the challenge types, in the order in which Run tries them.
+// kinds are the challenge types, in the order that Run tries them.
 var kinds = [...]string{"tls-alpn-01", "http-01"}
 
 // Run obtains missing certificates and renews expiring ones until ctx ends.

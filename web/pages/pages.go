@@ -53,7 +53,7 @@ type File struct {
 	Plain       func() []byte // not compressed; unpacked from Gzip at the first call
 }
 
-// Load reads the embedded files. An error means that the program was built with broken files.
+// Load reads the embedded files. An error means that the program was built with corrupt files.
 func Load() (*Files, error) {
 	f := &Files{byName: make(map[string]*File)}
 	sum := sha256.New()

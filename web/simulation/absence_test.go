@@ -17,7 +17,7 @@ type absence struct {
 	until          time.Time
 }
 
-// lastAbsenceUndo is the latest time after the creation of an absence at which an undo may succeed.
+// lastAbsenceUndo is the longest time after the creation of an absence that an undo may still succeed.
 const lastAbsenceUndo = 16 * time.Second
 
 // timeJSON is a new time for a displaced appointment.

@@ -79,7 +79,7 @@ func (f *faults) uses(left *int) bool {
 	return *left >= 0
 }
 
-// failedWrites returns the number of writes that have failed so far.
+// failedWrites returns the number of writes that have failed.
 func (f *faults) failedWrites() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

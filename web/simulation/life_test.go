@@ -51,7 +51,7 @@ type life struct {
 	// the recorded absences, and the last one that displaced each appointment
 	absences    map[string]*absence
 	displacedBy map[string]string
-	phones      map[string]string // the numbers of patients who agreed to text messages at some time, by appointment
+	phones      map[string]string // the numbers of patients who have ever agreed to text messages, by appointment
 	trouble     []span            // periods during which the gateway or the server did not work
 	openedLink  string            // the token of the last text message whose link was opened
 	mu          sync.Mutex        // guards the records of concurrent requests

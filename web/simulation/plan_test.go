@@ -106,7 +106,7 @@ func pause(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// only returns the actions of a plan that have these numbers. The pauses of the other actions remain, so that the
+// only returns the actions of a plan with the given numbers. The pauses of the other actions remain, so that the
 // returned actions happen at their original times.
 func only(plan []action, keep []int) (kept []action) {
 	var waited time.Duration

@@ -142,7 +142,7 @@ func count(answers []*reply, status int, reason string) (n int) {
 	return n
 }
 
-// sameCode signs in three times concurrently with one code, and once more after that. Only one sign-in may succeed.
+// sameCode signs in three times concurrently with one code, and once again after that. Only one sign-in may succeed.
 func (l *life) sameCode(*rand.Rand) error {
 	if l.mia.secret == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// lastUndo is the latest time after a change at which an undo may succeed. It includes the second or two that the
+// lastUndo is the longest time after a change that an undo may still succeed. It includes the second or two that the
 // request may take.
 const lastUndo = 12 * time.Second
 

@@ -119,7 +119,7 @@ func TestPresenceStreamStartsAtNow(t *testing.T) {
 
 var madeSession = regexp.MustCompile(`"sessionId":"([^"]+)"`)
 
-// namedSessions replaces session ids by their order of appearance.
+// namedSessions replaces each session id with "session" and its number in order of appearance.
 func namedSessions(text string) string {
 	names := map[string]string{}
 	for _, m := range madeSession.FindAllStringSubmatch(text, -1) {

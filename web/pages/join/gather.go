@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// deskSheets are the desk's style sheets, in the order in which they apply. The browser gets them as one file,
-// deskSheet. The setup pages also load some of them separately.
+// deskSheets are the desk's style sheets, in the order that they apply. The browser gets them as one file, deskSheet.
+// The setup pages also load some of them separately.
 var (
 	deskSheets = []string{"holdfast.css", "desk.css", "staff.css", "owner.css"}
 	deskSheet  = "staff/page.css"

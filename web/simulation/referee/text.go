@@ -31,7 +31,7 @@ type texting struct {
 	moves, cancels int
 	loose          bool // changed by concurrent requests, so the referee does not know the number of changes
 	cancelled      lasting[Span]
-	displaced      bool // an absence displaced it at some time
+	displaced      bool // an absence has displaced it at least once
 }
 
 // lasting is a value that applied for some time. It may have applied since the instant from, certainly applied since
@@ -57,7 +57,7 @@ const (
 	enoughHealth = 30 * time.Minute
 )
 
-// reminderLeads are the times before the start at which the clinic sends reminders.
+// reminderLeads lists how long before the start the clinic sends each reminder.
 var reminderLeads = []time.Duration{48 * time.Hour, 2 * time.Hour}
 
 // textForms match the program's text messages. The clinic's name may be shortened.
@@ -278,7 +278,7 @@ func (x *texting) starts() map[int64]bool {
 	return starts
 }
 
-// isAbout reports whether a text contains this start, which is or was a start of the appointment.
+// isAbout reports whether the text names this start, which is or was a start of the appointment.
 func (r *Referee) isAbout(x *texting, start int64, when string) bool {
 	for i := range x.times {
 		if s := &x.times[i].value; s.Start.Unix() == start && r.names(s, when) {
