@@ -293,7 +293,7 @@ func (s *Server) getAppointment(c *call) error {
 type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time has been sent
-	Names       map[string]string `json:"names"`               // by id: type and specialist, archived or not
+	Names       map[string]string `json:"names"`               // by id: type and specialist, even if archived
 	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments of the visit, including this one
 	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // a new time proposed because the specialist is away
 }

@@ -26,7 +26,7 @@ type auditJSON struct {
 	After     json.RawMessage `json:"after,omitempty"`
 }
 
-// listAudit lists the log, newest first: ?from=&to=&actor=&action=&subject=&cursor=.
+// listAudit returns the audit log, newest first: ?from=&to=&actor=&action=&subject=&cursor=.
 func (s *Server) listAudit(c *call) error {
 	q := c.query()
 	f := s.auditFilter(q)

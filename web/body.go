@@ -202,7 +202,7 @@ func (c *call) mistake(err error) error {
 	return nil
 }
 
-// read returns the whole body.
+// read returns the whole body. It checks the Content-Type and the size limit.
 func (c *call) read(rules bodyRules) ([]byte, error) {
 	r := c.r
 	if r.ContentLength == 0 {

@@ -41,7 +41,7 @@ type kitSheetJSON struct {
 	CSV          string `json:"csv"`
 }
 
-// getDowntimeKit returns the plan of the next days as JSON, as one self-contained page, or as a spreadsheet. A
+// getDowntimeKit returns the plan for the next days as JSON, as one self-contained page, or as a spreadsheet. A
 // signed-in specialist gets only their own plan.
 func (s *Server) getDowntimeKit(c *call) error {
 	q := c.query()

@@ -14,7 +14,7 @@ import (
 	"holdfast/web/stream"
 )
 
-// streamSource returns the functions through which the live streams read the engine.
+// streamSource returns the functions that the live streams use to read the engine.
 func streamSource(e *engine.Engine) stream.Source {
 	source := stream.Source{
 		Epoch: e.Booking.Epoch, Watch: e.Booking.Watch, Concerns: e.Clinic.Concerns, Affects: e.Clinic.Affects,
