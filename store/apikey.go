@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Scope is what an API key may do.
+// Scope defines what an API key may do.
 type Scope string
 
 const (
@@ -15,13 +15,13 @@ const (
 	ScopeMetrics  Scope = "metrics" // reads the metrics and public data, nothing else
 )
 
-// APIKey is a credential of a program. The store has only the hash of its secret.
+// APIKey is a credential of a program. The store holds only the hash of its secret.
 type APIKey struct {
 	ID         string
 	Name       string
 	Scope      Scope
 	Hash       [32]byte // SHA-256 of the whole key
-	Prefix     string   // first characters, to recognise it in a list
+	Prefix     string   // its first characters, to recognize it in a list
 	CreatedAt  time.Time
 	LastUsedAt time.Time `column:",null"` // zero if never; accurate to about a minute
 	RevokedAt  time.Time `column:",null"` // zero unless revoked
@@ -31,7 +31,7 @@ type APIKey struct {
 
 // APIKeyReader reads API keys.
 type APIKeyReader interface {
-	// APIKeys lists all keys by creation, including the revoked ones.
+	// APIKeys lists all keys in order of creation, including revoked ones.
 	APIKeys(ctx context.Context) ([]APIKey, error)
 	// APIKeyByHash returns the key with this hash, revoked or not. Errors: ErrNotFound.
 	APIKeyByHash(ctx context.Context, hash [32]byte) (APIKey, error)
@@ -44,6 +44,6 @@ type APIKeyWriter interface {
 	// RevokeAPIKey revokes a key. It is idempotent: a second call does not change the instant of the first. Errors:
 	// ErrNotFound.
 	RevokeAPIKey(ctx context.Context, id string, at time.Time) error
-	// TouchAPIKey records a use.
+	// TouchAPIKey records when a key was last used.
 	TouchAPIKey(ctx context.Context, id string, at time.Time) error
 }

@@ -48,7 +48,8 @@ const (
 	UpstreamReview    UpstreamState = "needs_review"
 )
 
-// Patient is the person for whom an appointment is booked. Every field may be empty after the person was erased.
+// Patient is the person for whom an appointment is booked. Every field may be empty after the person's data has been
+// erased.
 type Patient struct {
 	Name      string
 	Email     string
@@ -97,11 +98,11 @@ type Appointment struct {
 	Version           int64 // 1 after the insert; each update adds 1
 }
 
-// Taken is the part of a confirmed appointment that availability and the guarantee need.
+// Taken holds the fields of a confirmed appointment that availability and the guarantee need.
 type Taken struct {
 	AppointmentID     string
 	AppointmentTypeID string
-	SpecialistID      string // the resource, if this is the taken time of a resource
+	SpecialistID      string // the resource's id, if this is the taken time of a resource
 	Resources         IDs    // the resources that it also takes; set only in a Change
 	Seat              int
 	Overbook          bool
@@ -151,8 +152,8 @@ type AppointmentReader interface {
 	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]Taken, error)
 
 	// BookedOnline returns the appointments that the public and agents booked at or after since, cancelled or not,
-	// newest first. It returns those of one specialist, or of all if specialistID is empty. limit works as
-	// AppointmentFilter.Limit does.
+	// newest first. It returns those of one specialist, or of all if specialistID is empty. limit works like
+	// AppointmentFilter.Limit.
 	BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]Appointment, error)
 
 	// LatestWebBooking returns this owner's latest web booking of this type that is still confirmed and was created at
@@ -160,14 +161,14 @@ type AppointmentReader interface {
 	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (WebBooking, error)
 }
 
-// FirstIDOf returns a lower bound of the ids of appointments booked at or after an instant. Ids sort by their time of
-// creation. An appointment from a request has the id of the request, which can be up to seven days older.
+// FirstIDOf returns a lower bound for the ids of appointments booked at or after an instant. Ids sort by their time of
+// creation. An appointment created from a request has the request's id, which can be up to seven days older.
 func FirstIDOf(t time.Time) string {
 	ms := max(0, t.Add(-(7*24+1)*time.Hour).UnixMilli())
 	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)
 }
 
-// WebBooking is the part of an appointment that the cooldown needs.
+// WebBooking holds the fields of an appointment that the cooldown needs.
 type WebBooking struct {
 	AppointmentID        string
 	SlotStart, CreatedAt time.Time
@@ -188,12 +189,12 @@ type AppointmentWriter interface {
 
 	// UpdateAppointment replaces every column of the row that has a's id and version, and stores a.Version+1. A move is
 	// one update of the same row, so the new time may overlap the old one. It returns ErrVersion if the row has another
-	// version, and ErrNotFound if there is no such row. It returns ErrSlotTaken and ErrInvalid as InsertAppointment
-	// does.
+	// version, and ErrNotFound if there is no such row. It returns ErrSlotTaken and ErrInvalid in the same cases as
+	// InsertAppointment.
 	UpdateAppointment(ctx context.Context, a Appointment) error
 }
 
-// CheckResources checks the rules for a's Resources that a backend would not check itself. Errors: ErrInvalid.
+// CheckResources checks the rules for a's Resources that the backends do not enforce themselves. Errors: ErrInvalid.
 func (a *Appointment) CheckResources() error {
 	if a.Overbook && len(a.Resources) > 0 {
 		return fmt.Errorf("%w: an overbooked appointment takes no resource", ErrInvalid)

@@ -21,7 +21,7 @@ type AuditEntry struct {
 	After   json.RawMessage
 }
 
-// Stored returns the entry with each text as a backend stores it. The hash of the chain covers these texts.
+// Stored returns e with its strings in the form in which a backend stores them. The hash chain covers this form.
 func (e AuditEntry) Stored() AuditEntry {
 	e.Actor, e.Action, e.Subject, e.Reason = Text(e.Actor), Text(e.Action), Text(e.Subject), Text(e.Reason)
 	return e
@@ -33,8 +33,8 @@ type AuditFilter struct {
 	Actor    string
 	Action   string   // a whole action, or a prefix ending in "."
 	Subjects []string // entries about one of these subjects; nil means any subject, and an empty list selects none
-	// Words has one list of alternatives for each word of a search. An entry must contain at least one alternative of
-	// each list (AuditEntry.HasWords).
+	// Words contains one list of alternatives for each word of a search. An entry must contain at least one alternative
+	// of each list (AuditEntry.HasWords).
 	Words  [][]string
 	Cursor string
 	Limit  int // 1..500; 0 means 100
@@ -44,9 +44,8 @@ type AuditFilter struct {
 const MaxAuditScan = 20_000
 
 // HasWords reports whether an entry contains at least one alternative of each list of words. It ignores case and
-// repeated spaces. It searches this text: subject, actor, action, reason, before and after, with a space between two of
-// them. So the alternative ":ada " finds entries whose subject or actor has the id ada, and `"ada"` finds entries with
-// that value.
+// repeated spaces. It searches the subject, actor, action, reason, before and after, joined with spaces. So the
+// alternative ":ada " finds entries whose subject or actor has the id ada, and `"ada"` finds entries with that value.
 func (e *AuditEntry) HasWords(words [][]string) bool {
 	if len(words) == 0 {
 		return true
@@ -61,7 +60,7 @@ func (e *AuditEntry) HasWords(words [][]string) bool {
 	return true
 }
 
-// fold folds s as Fold does, but keeps one space at the end if s ends with a space.
+// fold works like Fold, but keeps one trailing space if s ends with a space.
 func fold(s string) string {
 	folded := Fold(s)
 	if strings.HasSuffix(s, " ") {
@@ -73,8 +72,8 @@ func fold(s string) string {
 // AuditReader reads entries, newest first.
 type AuditReader interface {
 	// Audit returns a page of the entries that f selects, and the cursor of the next page; an empty cursor means that
-	// this page is the last one. With f.Words, it reads at most MaxAuditScan entries, so a page can have fewer entries
-	// than f.Limit, or none, and a cursor.
+	// this is the last page. With f.Words, it reads at most MaxAuditScan entries. So a page with a cursor can have
+	// fewer entries than f.Limit, or none.
 	Audit(ctx context.Context, f AuditFilter) (list []AuditEntry, next string, err error)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Block is an interval in which a specialist takes no bookings, such as a meeting. Appointments in it stay booked.
+// Block is an interval during which a specialist takes no bookings, such as a meeting. Appointments in it stay booked.
 // Blocks are independent: removing one does not change the others. The audit log records who created a block, and when.
 type Block struct {
 	ID           string

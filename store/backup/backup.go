@@ -84,11 +84,11 @@ type Options struct {
 	Store  store.Store
 	Plan   Plan
 	Logger *slog.Logger
-	// Zone returns the clinic's time zone. Days are those of this zone.
+	// Zone returns the clinic's time zone, which determines when a day begins.
 	Zone func() *time.Location
 	// DatabaseBytes returns the size of the database, if it is known.
 	DatabaseBytes func() (bytes uint64, known bool)
-	// Notify sends an email to the clinic. It reports that no backup has succeeded since last, and the reason.
+	// Notify emails the clinic that no backup has succeeded since last, and the reason.
 	Notify func(ctx context.Context, last time.Time, reason string) error
 }
 
@@ -161,7 +161,7 @@ func (b *Backups) Create(ctx context.Context, path string) (err error) {
 	return disk.Sync(filepath.Dir(path))
 }
 
-// Last returns when the newest good backup was made. If the plan names a destination, only backups at the destination
+// Last returns the time of the newest good backup. If the plan names a destination, only backups at the destination
 // count. Last uses the list from the last Daily.Run and does not access the destination itself, because a network disk
 // may hang. Errors: ErrNone.
 func (b *Backups) Last() (time.Time, error) {
@@ -174,8 +174,8 @@ func (b *Backups) Last() (time.Time, error) {
 	return time.Time{}, ErrNone
 }
 
-// LastCopy returns the time up to which the backup destination has every change. following is false if no incremental
-// backups are made. The time is zero until the first one is complete.
+// LastCopy returns the time up to which the backup destination contains all changes. following is false if no
+// incremental backups are made. The time is zero until the first one is complete.
 func (b *Backups) LastCopy() (at time.Time, following bool) {
 	last := b.copied.Load()
 	if last == nil {

@@ -29,11 +29,11 @@ import (
 
 const (
 	bucketScheme = "s3://"
-	// listingAge is how long bucketDestination.backups returns the same list. Storage services charge for each listing.
+	// listingAge is how long bucketDestination.backups reuses its last list. Storage services charge for each listing.
 	listingAge = time.Hour
 )
 
-// Access has the settings with which a bucket of S3-compatible storage is reached.
+// Access holds the settings for connecting to a bucket of S3-compatible storage.
 type Access struct{ Endpoint, Region, AccessKey, SecretKey string }
 
 var (
@@ -84,8 +84,8 @@ func ParseAccessKey(v string) (string, error) {
 	return v, nil
 }
 
-// Missing returns an error that names the settings that a bucket needs, if they are missing. It returns nil for a
-// directory.
+// Missing returns an error that names the settings that a bucket needs but a lacks. It returns nil if none is missing,
+// and for every directory.
 func (a Access) Missing(destination string) error {
 	if strings.HasPrefix(destination, bucketScheme) && a.AccessKey == "" {
 		return fmt.Errorf("%s is a bucket and needs --backup-s3-access-key and --backup-s3-secret-key (better: "+
@@ -98,12 +98,12 @@ func (a Access) Missing(destination string) error {
 type bucketDestination struct {
 	objects *bucket.Bucket
 	name    string // s3://bucket/prefix
-	prefix  string // of all keys; empty, or ends with a slash
+	prefix  string // prefix of all keys; empty, or ends with a slash
 	spool   string // directory for sealed files that are being sent
 
 	listed   []copyInfo // the last result of backups
 	listedAt time.Time  // if zero, list again
-	doubtful string     // a backup whose upload failed, although it may be complete; empty means none
+	doubtful string     // a backup that may be complete even though its upload failed; empty if none
 }
 
 // open returns the destination that name describes. It does not access the network.
@@ -134,7 +134,7 @@ func (b *bucketDestination) recipient(data string) (*age.X25519Recipient, error)
 	return to, err
 }
 
-// explain adds the next step to an error of the storage service.
+// explain adds a hint for the operator to an error from the storage service.
 func (b *bucketDestination) explain(err error) error {
 	for kind, remedy := range map[error]string{
 		bucket.ErrKey:         "See --backup-s3-access-key and --backup-s3-secret-key",
@@ -173,7 +173,7 @@ func (b *bucketDestination) objectsBySet(ctx context.Context, begin string) (map
 	return all, b.explain(err)
 }
 
-// backups implements destination. It lists the bucket at most once in listingAge. It omits a doubtful backup, so that
+// backups implements destination. It lists the bucket at most once per listingAge. It omits a doubtful backup, so that
 // Daily copies that backup again.
 func (b *bucketDestination) backups(ctx context.Context) ([]copyInfo, error) {
 	if !b.listedAt.IsZero() && time.Since(b.listedAt) < listingAge {

@@ -19,11 +19,11 @@ const notifyAge = 3 * 24 * time.Hour
 // Daily makes the daily backups of a plan. Only one goroutine may use it at a time.
 type Daily struct {
 	*Backups
-	destination destination // nil means none
+	destination destination // nil if there is none
 	began       time.Time
-	retryAt     time.Time // after a failure
+	retryAt     time.Time // Run does nothing before this time; set after a failure
 	notifiedAt  time.Time
-	denied      bool // the log already has the message that expired backups could not be deleted
+	denied      bool // the log already reports that expired backups could not be deleted
 }
 
 // Daily returns the Daily that makes the backups of b.
@@ -46,7 +46,7 @@ func (d *Daily) CheckDestination(ctx context.Context) {
 	}
 }
 
-// Run makes, copies and deletes the backups for which it is time. The caller calls it once a minute. After a failure it
+// Run makes a backup if one is due, copies it, and deletes expired backups. Call it once a minute. After a failure it
 // does nothing until Retry has passed.
 func (d *Daily) Run(ctx context.Context, now time.Time) {
 	if now.Before(d.retryAt) {
@@ -103,7 +103,7 @@ func (d *Daily) run(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// listCopies lists when the daily backups at the destination were made, and stores the newest for Last.
+// listCopies returns when each daily backup at the destination was made, and stores the newest of these times for Last.
 func (d *Daily) listCopies(ctx context.Context) (made []time.Time, err error) {
 	all, err := d.destination.backups(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (d *Daily) listCopies(ctx context.Context) (made []time.Time, err error) {
 }
 
 // requireSpace returns store.ErrFull if a backup would leave too little free space for the server. The server needs
-// twice the size of the database plus 64 MB.
+// free space of twice the size of the database plus 64 MB.
 func (b *Backups) requireSpace(dir string) error {
 	free, known := disk.Free(dir)
 	bytes, measured := b.DatabaseBytes()

@@ -19,9 +19,9 @@ import (
 
 // destination stores sets of files, each under a name: a backup (auto-…) or an incremental backup (trail-…). It has two
 // implementations, directory and bucketDestination, and both pass the tests in destination_test.go. If a set cannot be
-// read, the methods return an error. They never report it as missing.
+// read, the methods return an error; they never report the set as missing.
 type destination interface {
-	// String returns the destination as a person writes it, and path returns a set in it in the same way.
+	// String returns the destination as the operator would write it. path does the same for a set in it.
 	String() string
 	path(set string) string
 	// recipient returns the public key for which files at this destination are sealed, or nil if they are not sealed.
@@ -34,12 +34,13 @@ type destination interface {
 	backups(ctx context.Context) ([]copyInfo, error)
 	incrementals(ctx context.Context) ([]Incremental, error)
 	// copyBackup copies the directory of a backup and compares the copy with it. If to is not nil, the copy is sealed
-	// for it. After an error, backups does not list the copy.
+	// for that key. After an error, backups does not list the copy.
 	copyBackup(ctx context.Context, from, set string, to *age.X25519Recipient) error
 	// begin prepares a set that does not exist yet.
 	begin(set string) error
 	// put writes a file durably into a set, with its modification time. It reads the file back and compares it with the
-	// digest. The file is complete or missing. After errUnknown, the file may exist now or later.
+	// digest. Afterwards, the file is either complete or missing. After errUnknown, the file may already exist, or
+	// appear later.
 	put(ctx context.Context, from, set, file string, digest []byte, made time.Time) error
 	// has reports whether a set has a file of this size.
 	has(ctx context.Context, set, file string, bytes int64) (bool, error)

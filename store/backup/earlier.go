@@ -13,7 +13,7 @@ import (
 	"holdfast/store/disk"
 )
 
-// ReplacedPrefix begins the name of a directory in Folder with the files that a restore replaced.
+// ReplacedPrefix begins the name of a directory in Folder that holds the files replaced by a restore.
 const ReplacedPrefix = "replaced-"
 
 // earlierState is an earlier state of the database in Folder: the snapshot before an upgrade, or the files that a
@@ -49,7 +49,8 @@ func earlierStates(dir string) (all []earlierState, err error) {
 	return all, err
 }
 
-// earlier returns how long earlier states stay: the plan's days or weeks, whichever are longer, and at least 7 days.
+// earlier returns how long earlier states are retained: the plan's days or weeks, whichever are longer, and at least 7
+// days.
 func (k Keep) earlier() time.Duration {
 	return time.Duration(max(k.Days, 7*k.Weeks, 7)) * 24 * time.Hour
 }

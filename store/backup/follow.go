@@ -26,9 +26,9 @@ import (
 // another incremental backup when the server starts, at the time of the daily backup, and when the later increments
 // together are maxGrowth larger than the first.
 //
-// The Follower first writes an increment to a file in the data directory, sealed if there is a key. So a destination
-// that hangs delays only the next increment, and never a booking. At a directory, the file gets its final name only
-// after it was read back.
+// The Follower first writes an increment to a file in the data directory, sealed if there is a key. So a hung
+// destination delays only the next increment, and never a booking. At a directory, the file gets its final name only
+// after it has been read back.
 
 const (
 	maxGrowth   = 16 << 20        // bytes by which the later increments may exceed the first
@@ -39,16 +39,16 @@ const (
 // chain is the incremental backup that the Follower writes.
 type chain struct {
 	set       string // its name at the destination
-	path      string // as a person writes it
+	path      string // as the operator would write it
 	begun     time.Time
 	next      int        // number of the next increment
 	after     string     // digest of the last increment
 	file      string     // name of the last increment
-	bytes     int64      // size of the last increment
+	bytes     int64      // size of the last increment, in bytes
 	first     int64      // size of the first increment
 	since     int64      // total size of the later increments
-	keys      []byte     // the content of KeysFile in the last increment
-	recipient string     // the public key for which it is sealed; empty if it is not sealed
+	keys      []byte     // the content of KeysFile at the last increment
+	recipient string     // the public key that it is sealed for; empty if it is not sealed
 	unknown   *increment // an increment whose put has an unknown outcome; nil means none
 }
 
@@ -59,7 +59,7 @@ type increment struct {
 	sum    []byte // SHA-256 of the file
 	file   string // its name in the set
 	digest string
-	at     time.Time // the increment has every change up to this time
+	at     time.Time // the increment contains every change up to this time
 	moment sqlite.Moment
 	keys   []byte // the content of KeysFile
 }
@@ -75,7 +75,7 @@ type Follower struct {
 	slow        *time.Timer // runs while the Follower waits for the destination
 	chain       *chain      // nil means none
 	retryAt     time.Time   // when the next chain may be started
-	full        error       // why the last chain could not be started
+	full        error       // the last error of starting a chain if the disk was full
 	failing     bool
 	loggedAt    time.Time
 	undeletedAt time.Time // when the log last reported an expired chain that was not deleted
@@ -107,8 +107,8 @@ func (f *Follower) Close() error {
 	return f.pages.Close()
 }
 
-// Run writes the next increment if something changed. The caller calls Run once per Plan.Every. If Run fails
-// repeatedly, it logs this every 15 minutes.
+// Run writes the next increment if the data has changed. Call it once per Plan.Every. If Run fails repeatedly, it logs
+// this every 15 minutes.
 func (f *Follower) Run(ctx context.Context, now time.Time) {
 	f.slow.Reset(slowPut)
 	defer f.slow.Stop()
@@ -126,7 +126,7 @@ func (f *Follower) Run(ctx context.Context, now time.Time) {
 }
 
 // Finish writes the last increment of a server that stops, within 8 seconds. ended is the context of the server. If it
-// ended because the storage failed, Finish writes nothing: the changes that it could read may not be on the disk.
+// ended because the storage failed, Finish writes nothing: the changes that it reads may not be on the disk.
 func (f *Follower) Finish(ended context.Context) {
 	if f.chain == nil || !errors.Is(context.Cause(ended), context.Canceled) {
 		return
@@ -140,7 +140,7 @@ func (f *Follower) Finish(ended context.Context) {
 		lost, err = f.isLost(ctx)
 	}
 	if lost || err == nil && f.chain.recipient != publicOf(to) {
-		return // the next start begins another chain
+		return // the next server start begins another chain
 	}
 	if err == nil {
 		err = f.extend(ctx, f.chain, to, false)
@@ -209,7 +209,7 @@ func (f *Follower) drop() {
 	f.chain = nil
 }
 
-// publicOf returns the text of a recipient, or "" for nil.
+// publicOf returns a recipient as a string, or "" for nil.
 func publicOf(to *age.X25519Recipient) string {
 	if to == nil {
 		return ""
@@ -218,7 +218,7 @@ func publicOf(to *age.X25519Recipient) string {
 }
 
 // start starts a chain with its first increment. It deletes the expired chains first, because they may fill the
-// destination, and again afterwards.
+// destination. It deletes expired chains again afterwards.
 func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	f.expire(ctx)
 	if err := f.requireSpool(); err != nil {
@@ -228,7 +228,7 @@ func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	if err != nil {
 		return err
 	}
-	last := f.number // a set with this number may still appear, even if the list lacks it
+	last := f.number // a set with this number may still appear, even if it is not listed
 	for _, name := range names {
 		if number, _, ok := parseIncrementalName(name); ok {
 			last = max(last, number)
@@ -301,9 +301,9 @@ func (b *Backups) requireSpool() error {
 	return nil
 }
 
-// extend adds the next increment to a chain. It has the whole database, or the pages that changed since the last
-// increment. If nothing changed, extend adds no increment. If the outcome of the last put is unknown, extend first
-// repeats it with the same bytes: the first upload may still arrive and replace the second.
+// extend adds the next increment to a chain. The increment contains the whole database, or the pages that have changed
+// since the last increment. If nothing has changed, extend adds no increment. If the outcome of the last put is
+// unknown, extend first repeats it with the same bytes: the first upload may still arrive and replace the second.
 func (f *Follower) extend(ctx context.Context, c *chain, to *age.X25519Recipient, whole bool) error {
 	if c.unknown != nil {
 		if err := f.send(ctx, c, c.unknown); err != nil {
@@ -354,7 +354,7 @@ func (f *Follower) spool(ctx context.Context, c *chain, to *age.X25519Recipient,
 	return made, nil
 }
 
-// send puts an increment at the destination.
+// send uploads an increment to the destination.
 func (f *Follower) send(ctx context.Context, c *chain, made *increment) error {
 	if err := noteSent(f.Data, f.destination.String(), c.set, made.file); err != nil {
 		return err
@@ -367,7 +367,7 @@ func (f *Follower) send(ctx context.Context, c *chain, made *increment) error {
 	return nil
 }
 
-// confirm records that the destination has every change up to an increment.
+// confirm records that every change up to this increment is at the destination.
 func (f *Follower) confirm(made *increment) {
 	f.pages.Keep(made.moment)
 	f.copied.Store(&made.at)

@@ -33,14 +33,14 @@ import (
 const (
 	incrementMagic = "holdfast step 1\n"
 	maxHead        = 256 << 10
-	maxPage        = 64 << 10 // SQLite's largest page
+	maxPage        = 64 << 10 // SQLite's largest page size
 )
 
 // incrementHead names the incremental backup to which an increment belongs, and the position of the increment in it.
 type incrementHead struct {
 	Set    string    `json:"trail"`
-	Number int       `json:"number"`          // number 0 has the whole database
-	Made   time.Time `json:"made"`            // the increment has every change acknowledged before this time
+	Number int       `json:"number"`          // number 0 contains the whole database
+	Made   time.Time `json:"made"`            // the increment contains every change acknowledged before this time
 	After  string    `json:"after,omitempty"` // the digest of the previous increment
 	Keys   []byte    `json:"keys"`            // the content of KeysFile
 }
@@ -104,7 +104,7 @@ func writeIncrement(to io.Writer, recipient *age.X25519Recipient, head increment
 	return m, hex.EncodeToString(whole), err
 }
 
-// readIncrement reads an increment from its first to its last byte and calls each with each page. The pages are valid
+// readIncrement reads an increment from its first to its last byte and calls each for every page. The pages are valid
 // only if readIncrement returns nil. begin receives the head and can refuse the increment with an error. If key is nil,
 // the increment is not sealed.
 func readIncrement(path string, key *Key, begin func(incrementHead) error,
@@ -154,8 +154,8 @@ func readIncrement(path string, key *Key, begin func(incrementHead) error,
 	return r.end()
 }
 
-// checkIncrement reads an increment and adds its pages to those in before. It returns an error unless the result is the
-// database from which the increment was made.
+// checkIncrement reads an increment and adds its pages to those in before. It returns an error unless the result
+// matches the database that the increment was made from.
 func checkIncrement(path string, key *Key, before sqlite.PageSums, begin func(incrementHead) error) (head incrementHead,
 	end incrementEnd, err error) {
 	sums := slices.Clone(before)
@@ -226,7 +226,7 @@ func (r incrementReader) end() (end incrementEnd, err error) {
 	if err := r.full(got); err != nil || !bytes.Equal(got, want) {
 		return end, errors.Join(errDamaged, err)
 	}
-	// gzip and age compare their checksums only when the reader reaches the end.
+	// gzip and age verify their checksums only when the reader reaches the end.
 	if _, err := r.from.ReadByte(); err != io.EOF {
 		return end, errors.Join(errDamaged, err)
 	}

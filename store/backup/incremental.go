@@ -14,17 +14,17 @@ import (
 
 // The name of an incremental backup, such as trail-000007-1f2e3d4c, has two parts. The number counts the incremental
 // backups of a destination, so that they stay in order if the clock is set back. The mark identifies the database, so
-// that a server with another database does not delete its incremental backups.
+// that a server with a different database does not delete this database's incremental backups.
 
 const (
 	incrementalPrefix = "trail-"
 	incrementSuffix   = ".step"
 	incrementPartial  = ".step-*" // an increment that is being written
 
-	// leastIncrementals is the number of newest incremental backups that always stay.
+	// leastIncrementals is the number of newest incremental backups that are always retained.
 	leastIncrementals = 3
-	// keepAllIncrementals is how long every incremental backup stays. An operator who restored the wrong copy, or whose
-	// server restarts repeatedly, may need a copy that is not the newest of its day.
+	// keepAllIncrementals is how long every incremental backup is retained. An operator who restored the wrong copy, or
+	// whose server restarts repeatedly, may need a copy that is not the newest of its day.
 	keepAllIncrementals = 3 * 24 * time.Hour
 )
 
@@ -176,9 +176,10 @@ func incrementalsIn(dir string) (list []Incremental, err error) {
 }
 
 // expiredIncrementals returns the expired incremental backups of one database. all is in the order in which they were
-// started. The newest three stay, all of the last three days, and the newest of each day that the plan keeps. Days are
-// those of the zone. An incremental backup without any increment expires unless it is the newest. An incremental backup
-// that could not be listed completely, or whose first increment is missing, stays because it may be good.
+// started. It retains the newest three, all from the last three days, and the newest of each day that the plan keeps.
+// Days are in the given zone. An incremental backup without any increment expires unless it is the newest. An
+// incremental backup that could not be listed completely, or whose first increment is missing, is retained because it
+// may be good.
 func (k Keep) expiredIncrementals(all []Incremental, mark string, now time.Time,
 	zone *time.Location) (list []Incremental) {
 	whole, days, day := 0, 0, ""

@@ -34,13 +34,13 @@ func NewKey() (Key, error) {
 	return Key{identity}, err
 }
 
-// String returns the key as age writes it.
+// String returns the key in the format of age.
 func (k Key) String() string { return k.identity.String() }
 
 // Public returns the public half.
 func (k Key) Public() string { return k.identity.Recipient().String() }
 
-// Groups returns the key in groups of six characters, for a person who types it.
+// Groups returns the key in groups of six characters, which are easier to type.
 func (k Key) Groups() string {
 	var b strings.Builder
 	for i, r := range strings.TrimPrefix(k.String(), keyPrefix) {
@@ -74,13 +74,13 @@ func CreateKey(data string, replace bool, show func(Key) error) error {
 	return key.Store(data)
 }
 
-// Store makes a data directory seal its copies for this key.
+// Store makes a data directory seal its copies for this key from now on.
 func (k Key) Store(data string) error {
 	return disk.Replace(filepath.Join(data, RecipientFile), []byte(k.Public()+"\n"))
 }
 
-// ParseKey reads a key as it was printed, or as a person typed it: in upper or lower case, with spaces and line breaks.
-// It skips lines that begin with #. The key has a checksum, so a mistyped letter is an error.
+// ParseKey reads a key as printed, or as typed by a person: in upper or lower case, with spaces and line breaks. It
+// skips lines that begin with #. The key has a checksum, so a mistyped letter is an error.
 func ParseKey(text string) (Key, error) {
 	var typed strings.Builder
 	for line := range strings.Lines(text) {
@@ -125,8 +125,8 @@ func isSealed(path string) bool {
 	return readIncremental(path).Sealed
 }
 
-// refuseUnsealed returns an error if the destination has sealed copies. A key was created in that case, and the data
-// directory has lost its public half.
+// refuseUnsealed returns an error if the destination contains sealed copies. In that case, a key once existed and the
+// data directory has lost its public half.
 func refuseUnsealed(destination string) error {
 	made, err := ownBackups(destination)
 	if err != nil {
@@ -180,7 +180,7 @@ func unseal(from, called, into string, key Key) error {
 		err := unsealFile(filepath.Join(from, name+sealedSuffix), filepath.Join(into, name), key)
 		var wrong *age.NoIdentityMatchError
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && name != KeysFile: // a backup has one of the two databases
+		case errors.Is(err, fs.ErrNotExist) && name != KeysFile: // a backup contains only one of the two databases
 		case errors.As(err, &wrong):
 			return fmt.Errorf("%s was encrypted with a different key", called+"/"+name+sealedSuffix)
 		case err != nil:

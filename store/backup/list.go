@@ -11,7 +11,7 @@ import (
 // Listed describes one backup in the result of List.
 type Listed struct {
 	Path  string
-	Made  time.Time // for an incremental backup, when its last increment was made
+	Made  time.Time // for an incremental backup, the time of its last increment
 	Bytes int64
 	Note  string
 	// the sort key. An incremental backup sorts as newer than those with smaller numbers, even if the clock was set
@@ -65,7 +65,7 @@ func appendListed(ctx context.Context, d destination, all []Listed) ([]Listed, e
 	if err != nil {
 		return nil, err
 	}
-	newest := map[string]time.Time{} // by mark: the latest time of those already listed
+	newest := map[string]time.Time{} // by mark: the latest time already listed
 	for _, i := range incrementals {
 		if i.Steps > 0 {
 			if i.Last.After(newest[i.Mark]) {

@@ -15,16 +15,16 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// OpenOptions names a backup and the settings to open it.
+// OpenOptions names a backup and holds the settings for opening it.
 type OpenOptions struct {
 	// Path is the backup: a directory, a snapshot (a .db file), an incremental backup, or one of these in a bucket
 	// (s3://bucket/prefix/name).
 	Path   string
-	Data   string // data directory in which the backup is unsealed
-	Access Access // to the bucket
+	Data   string // data directory; the backup is unsealed into a temporary directory in it
+	Access Access // for connecting to the bucket
 	// ReadKey returns the key of a sealed backup. If ReadKey is nil, the caller has no key.
 	ReadKey func() (Key, error)
-	// Until excludes increments that were made later. Zero excludes none.
+	// Until excludes increments made after it. The zero time excludes none.
 	Until time.Time
 	// ParseKeys checks the text of KeysFile and returns the text to write. Open returns its error.
 	ParseKeys func(text []byte) ([]byte, error)
@@ -36,7 +36,7 @@ type Opened struct {
 	Replayed *Replayed
 
 	options   OpenOptions
-	database  string // path of the database file
+	database  string // path of the database file of the backup
 	keys      []byte // for KeysFile; nil for a snapshot, which has no keys
 	key       *Key   // the key that unsealed the backup; nil if it was not sealed
 	temporary []string
@@ -66,7 +66,7 @@ func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 			"with --key -",
 			o.Path)
 	case sealed:
-		store.BeginStep(ctx, "", nil) // the user may have to type the key
+		store.BeginStep(ctx, "", nil) // the user may need time to type the key
 		key, err := o.ReadKey()
 		if err != nil {
 			return b, err
@@ -147,7 +147,7 @@ func (b *Opened) unpack(ctx context.Context, from string, incremental bool) (dir
 	return dir, nil
 }
 
-// inspect checks that a directory or a snapshot has the files of a backup.
+// inspect checks that a directory or a snapshot contains the files of a backup.
 func (b *Opened) inspect(dir string) error {
 	called := b.options.Path
 	if err := refuseScript(dir); err != nil {
@@ -230,7 +230,7 @@ func sizeOf(path string, total int64) store.Measure {
 	return func() (int64, int64) { return max(disk.Size(path), 0), total }
 }
 
-// IsIncremental reports whether a path belongs to an incremental backup, by its name or its content.
+// IsIncremental reports whether a path belongs to an incremental backup; it checks the name and the content.
 func IsIncremental(name string) bool {
 	_, _, named := parseIncrementalName(path.Base(name))
 	return named || isIncremental(name)
@@ -239,7 +239,7 @@ func IsIncremental(name string) bool {
 // InBucket reports whether a name refers to a bucket, or to a backup in a bucket.
 func InBucket(name string) bool { return strings.HasPrefix(name, bucketScheme) }
 
-// DestinationOf returns the destination in which a backup is.
+// DestinationOf returns the destination that contains a backup.
 func DestinationOf(backup string) string {
 	if InBucket(backup) {
 		in, _ := split(backup)
@@ -254,8 +254,8 @@ func split(name string) (in, set string) {
 	return bucketScheme + in, set
 }
 
-// Check returns an error if a bucket's name is invalid, or if the settings to reach it are missing. It accepts every
-// directory.
+// Check returns an error if a bucket's name is invalid, or if settings for connecting to it are missing. It accepts
+// every directory.
 func (a Access) Check(destination string) error {
 	if !InBucket(destination) {
 		return nil
@@ -267,7 +267,7 @@ func (a Access) Check(destination string) error {
 	return a.Missing(name)
 }
 
-// named returns the destination with a name that a person has given.
+// named returns the destination with a name that the operator has given.
 func (a Access) named(name, spool string) (destination, error) {
 	if !InBucket(name) {
 		return directory(name), nil
@@ -276,8 +276,8 @@ func (a Access) named(name, spool string) (destination, error) {
 	return a.open(name, spool), err
 }
 
-// Newer lists the incremental backups that have later changes than this backup. It lists those of the same database, at
-// the same destination. mark is Restored.Mark. After an error, there may be more.
+// Newer lists the incremental backups that contain later changes than this backup. They are of the same database and at
+// the same destination. mark is Restored.Mark. If Newer returns an error, the list may be incomplete.
 func (b *Opened) Newer(ctx context.Context, mark string) (newer []Incremental, err error) {
 	backup := b.options.Path
 	in := DestinationOf(backup)

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Plan sets when the server makes backups, how many of them stay, and where it copies them. With the zero value, the
-// server makes no backups.
+// Plan sets when the server makes backups, how many of them it retains, and where it copies them. With the zero value,
+// the server makes no backups.
 type Plan struct {
 	Daily       bool
 	At          time.Duration // time of the daily backup, after midnight in the clinic's zone
 	Keep        Keep
 	Destination string        // absolute path of a directory, or s3://bucket/prefix; empty means none
-	Access      Access        // settings to reach the bucket
+	Access      Access        // settings for connecting to the bucket
 	Every       time.Duration // interval of incremental backups; 0 means none
 }
 
-// Keep has the numbers of days, weeks and months for which the newest backup stays.
+// Keep sets for how many days, weeks and months the newest backup of each is retained.
 type Keep struct{ Days, Weeks, Months int }
 
 // ParseAt sets Daily and At from a time such as 03:00, or off.
@@ -80,7 +80,7 @@ func ParseDestination(v string) (string, error) {
 	return filepath.Abs(v)
 }
 
-// due reports whether a daily backup must be made now: the last one is older than the latest planned time.
+// due reports whether a daily backup is due: the last one is older than the latest planned time.
 func (p *Plan) due(last, now time.Time, zone *time.Location) bool {
 	local := now.In(zone)
 	hour, minute := int(p.At/time.Hour), int(p.At%time.Hour/time.Minute)
@@ -91,8 +91,8 @@ func (p *Plan) due(last, now time.Time, zone *time.Location) bool {
 	return last.Before(planned)
 }
 
-// expired returns the backups that are not the newest of a day, week or month that stays. made has the times of all
-// backups, oldest first. Days are those of the zone, weeks those of ISO 8601.
+// expired returns the backups that are not the newest of a retained day, week or month. made holds the times of all
+// backups, oldest first. Days are in the given zone, and weeks follow ISO 8601.
 func (k Keep) expired(made []time.Time, zone *time.Location) (list []time.Time) {
 	periods := []struct {
 		left int
@@ -129,7 +129,7 @@ func parseName(name string) (at time.Time, own, ok bool) {
 	return at, own, err == nil
 }
 
-// ownName returns the name of the daily backup made at a time.
+// ownName returns the name of the daily backup made at the given time.
 func ownName(at time.Time) string { return ownPrefix + at.UTC().Format(StampFormat) }
 
 // ownBackups lists when the daily backups in a directory were made, oldest first. If the directory does not exist, the

@@ -14,19 +14,19 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Replayed is the part of an incremental backup that was restored.
+// Replayed describes the part of an incremental backup that was restored.
 type Replayed struct {
 	Begun time.Time // when the first increment was made
 	Last  time.Time // when the last restored increment was made
-	Steps int       // restored increments
+	Steps int       // number of restored increments
 	// Broken is the reason why later increments were not restored; if nil, all requested increments were restored.
 	Broken error
 }
 
 // replay writes the database and the keys of an incremental backup into an existing directory. It stops at the first
-// damaged increment, and, if until is not zero, at the first increment made after until. It returns an error if not
-// even the first increment can be read, if the directory cannot be written, or if ctx ends. Errors contain called as
-// the name of the incremental backup.
+// damaged increment. If until is not zero, it also stops at the first increment made after until. It returns an error
+// if not even the first increment can be read, if the directory cannot be written, or if ctx ends. Errors contain
+// called as the name of the incremental backup.
 func replay(ctx context.Context, path, called, into string, key *Key, until time.Time) (r Replayed, err error) {
 	found := readIncremental(path)
 	if found.Steps == 0 && found.Unread != nil {
@@ -86,8 +86,8 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 	return r, os.WriteFile(filepath.Join(into, KeysFile), before.Keys, 0o600)
 }
 
-// requireNext returns an error unless head belongs to the increment that follows before. An increment of another
-// incremental backup, or of another position, does not follow.
+// requireNext returns an error unless head belongs to the increment that follows before. An increment of a different
+// incremental backup, or at a different position, does not follow.
 func requireNext(head, before incrementHead, end incrementEnd, n int) error {
 	if head.Number != n || head.After != end.digest || n > 0 && head.Set != before.Set {
 		return fmt.Errorf("the file is increment %d of %s and does not follow the previous "+
@@ -96,7 +96,7 @@ func requireNext(head, before incrementHead, end incrementEnd, n int) error {
 	return nil
 }
 
-// explainBroken returns an error that names the increment and why it cannot be used.
+// explainBroken returns an error that names the increment and states why it cannot be used.
 func explainBroken(path string, err error) error {
 	var wrong *age.NoIdentityMatchError
 	if errors.As(err, &wrong) {

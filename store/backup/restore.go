@@ -14,7 +14,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Restored is the result of a restore.
+// Restored describes the result of a restore.
 type Restored struct {
 	Mark     string         // mark of the database, for Opened.Newer
 	Replaced string         // the directory with the files that the backup replaced; empty if there were none
@@ -24,7 +24,7 @@ type Restored struct {
 
 // Restore replaces the database and the keys of a data directory with those of the backup. The caller has locked the
 // directory. Restore first checks a copy of the database. If its error contains "nothing was changed", the directory is
-// unchanged. Restore ends all sign-ins of the backup, because it may have sign-ins of people whose accounts were closed
+// unchanged. Restore ends all sign-ins of the backup, because some may belong to people whose accounts have been closed
 // since then. If the backup was sealed, later copies are sealed for the same key.
 func (b *Opened) Restore(ctx context.Context, data string, now time.Time) (done Restored, err error) {
 	file := func(name string) string { return filepath.Join(data, name) }
@@ -69,7 +69,7 @@ func (b *Opened) Restore(ctx context.Context, data string, now time.Time) (done 
 	return done, nil
 }
 
-// endSignIns ends the sign-ins in a database, and lists the valid API keys that are not in valid.
+// endSignIns ends the sign-ins in a database, and adds to r the valid API keys that are not in valid.
 func (r *Restored) endSignIns(ctx context.Context, database string, valid map[string]bool, now time.Time) error {
 	s, err := sqlite.Open(ctx, sqlite.Options{Path: database})
 	if err != nil {
@@ -112,8 +112,8 @@ func validKeys(ctx context.Context, data string) map[string]bool {
 	return valid
 }
 
-// linkReplaced creates a new directory with hard links to the files that a restore replaces, so that the files still
-// exist afterwards. It returns an empty path if there is no database.
+// linkReplaced creates a new directory with hard links to the files that a restore replaces, so that they still exist
+// afterwards. It returns an empty path if there is no database.
 func linkReplaced(ctx context.Context, data string, now time.Time) (string, error) {
 	path := filepath.Join(data, DatabaseFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -19,7 +19,7 @@ import (
 // before it copies it, and RefuseRolledBack compares the note with the destination.
 
 const (
-	// CopiedFile has the last increment that a data directory has sent to each backup destination.
+	// CopiedFile records the last increment that a data directory has sent to each backup destination.
 	CopiedFile = "copied.json"
 	// rollbackPatience is how long RefuseRolledBack waits for the destination.
 	rollbackPatience = 5 * time.Second
@@ -97,7 +97,8 @@ func (b *Backups) RefuseRolledBack(ctx context.Context) error {
 	}
 }
 
-// compareCopies returns an error if the list has an increment of this database after the last one that was sent.
+// compareCopies returns an error if the list contains an increment of this database that is later than the last one
+// sent.
 func (b *Backups) compareCopies(last sentIncrement, ownMark string, list []Incremental) error {
 	number, mark, isIncremental := parseIncrementalName(last.Set)
 	step, _, isIncrement := parseIncrementName(last.File)
