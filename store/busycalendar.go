@@ -6,7 +6,8 @@ import (
 )
 
 // BusyCalendar is a specialist's external calendar, which the server reads at intervals. While the specialist is busy
-// there, no slot can be booked here. Its events become blocks of the specialist whose Source is BlockCalendar.
+// in that calendar, none of their slots can be booked. Its events become blocks of the specialist, with BlockCalendar
+// as their Source.
 type BusyCalendar struct {
 	SpecialistID string
 	Address      string    // sealed, because anyone who has it can read the calendar
@@ -42,7 +43,7 @@ type BusyCalendarWriter interface {
 }
 
 // CompareBlocks compares existing and wanted blocks by their times. It returns the existing blocks that are not wanted,
-// and the wanted blocks that do not exist. It wants at most one block for each time.
+// and the wanted blocks that do not exist. Of several blocks for the same time, it keeps only one.
 func CompareBlocks(there, wanted []Block) (gone, come []Block) {
 	type span struct{ start, end int64 }
 	of := func(b *Block) span { return span{b.Start.UnixMilli(), b.End.UnixMilli()} }

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 )
 
-// Row is one row of a table that is being copied. For each requested column, in order, it has nil, an int64 (a boolean
-// is 0 or 1), a string or a []byte.
+// Row is one row of a table that is being copied. For each requested column, in order, it contains nil, an int64 (a
+// boolean is 0 or 1), a string or a []byte.
 type Row []any
 
-// CarriedTable is a table of the durable record, under the name that it has in every backend. Its rows are ordered by
-// its key.
+// CarriedTable is a table of the durable record, by the name that it has in every backend. Its rows are ordered by its
+// key.
 type CarriedTable struct {
 	Name  string
 	Key   string // columns, separated by commas
@@ -65,8 +65,8 @@ var Carried = []CarriedTable{
 }
 
 // Carrier is a database during the move of a clinic: no other program reads or writes it until Close. Inserted rows
-// form a clinic only after Commit has returned. Before that, the database has no rows, or the part of a clinic that
-// Keep made durable.
+// form a clinic only after Commit has returned. Before that, the database is empty, or contains the part of a clinic
+// that Keep made durable.
 type Carrier interface {
 	// ID returns the database's own id, which moves with the clinic.
 	ID(ctx context.Context) (string, error)
@@ -111,11 +111,11 @@ const carriedAtOnce = 500
 // Carry copies a clinic into an empty database and compares every row of both before it commits. If an earlier Carry of
 // the same clinic was interrupted, Carry compares the rows that already exist and does not write them again. Carry
 // writes the rows of a table in the order of their key and calls Keep after each batch, so a partly copied table
-// contains its first rows. Carry calls told for every table, with the number of its rows and how many of them already
-// existed.
+// contains its first rows. Carry calls told for every table, with the number of its rows and how many of them the
+// target already contained.
 //
-// If the target has a part of another clinic, or an outdated part of this one, Carry first removes that part. This is
-// safe, because no server has opened it.
+// If the target contains a part of another clinic, or an outdated part of this one, Carry first removes that part. This
+// is safe, because no server has opened it.
 //
 // It returns ErrDuplicate if the target is neither empty nor a part of a clinic. It returns ErrInvalid if the target
 // refuses a row, or if the two databases differ after the copy.
@@ -151,9 +151,9 @@ func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, 
 	return to.Commit(ctx)
 }
 
-// partOf counts the rows that the target already has of the clinic with this id, by table, and compares them with the
-// source. If they differ, it removes them. It does not count the rows of tables that are Begun, because Carry writes
-// those rows again.
+// partOf counts, by table, the rows of the clinic with this id that the target already contains, and compares them with
+// the source. If they differ, it removes them. It does not count the rows of tables that are Begun, because Carry
+// writes those rows again.
 func partOf(ctx context.Context, id string, from, to Carrier) (map[string]int, error) {
 	part, err := to.Unfinished(ctx)
 	if err != nil {
@@ -214,8 +214,8 @@ func columnsOf(ctx context.Context, from, to Carrier, table string) ([]string, e
 	return columns, nil
 }
 
-// carryTable inserts the rows of a table, without the first `there` rows, which the target already has. It calls Keep
-// after each batch.
+// carryTable inserts the rows of a table, except the first `there` rows, which the target already contains. It calls
+// Keep after each batch.
 func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id string, there int) (rows int, err error) {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
@@ -252,9 +252,9 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id st
 	return rows, nil
 }
 
-// raiseCapacity sets the capacity in a row of appointment_types to the largest one that the type ever had. A seat that
-// was booked before the capacity was lowered is valid in the source, but an insert would refuse it. lowerCapacities
-// restores the current capacity.
+// raiseCapacity sets the capacity in a row of appointment_types to the largest capacity that the type has ever had. A
+// seat that was booked before the capacity was lowered is valid in the source, but an insert would refuse it.
+// lowerCapacities restores the current capacity.
 func raiseCapacity(table CarriedTable, columns []string, r Row) {
 	if table.Name == "appointment_types" {
 		r[slices.Index(columns, "capacity")] = r[slices.Index(columns, "largest_capacity")]
@@ -271,8 +271,8 @@ func lowerCapacities(ctx context.Context, from, to Carrier) error {
 	})
 }
 
-// Compare compares two clinics row by row. It returns an ErrInvalid that names the first table that differs, and how it
-// differs.
+// Compare compares two clinics row by row. It returns an error that wraps ErrInvalid, names the first table that
+// differs and describes the difference.
 func Compare(ctx context.Context, from, to Carrier) error {
 	for _, table := range Carried {
 		if err := compareTable(ctx, from, to, table, false); err != nil {

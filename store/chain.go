@@ -9,12 +9,12 @@ import (
 	"fmt"
 )
 
-// The audit chain. Every audit entry is a link of the chain, and so is every erasure of an entry's texts. The links are
-// numbered from 1 in the order of their commits. The hash of each link covers the hash of the link before, so an entry
-// that is later changed, removed, inserted or moved breaks the chain at that position. decisions/0036 explains the
-// design.
+// The audit chain. Every audit entry is a link of the chain, and so is every erasure of an entry's reason, before and
+// after. The links are numbered from 1 in the order of their commits. The hash of each link covers the hash of the
+// previous link, so an entry that is later changed, removed, inserted or moved breaks the chain at that position.
+// decisions/0036 explains the design.
 //
-// All numbers are 8 bytes, the most significant first. A text is encoded as the number of its bytes, followed by its
+// All numbers are 8 bytes, the most significant first. A string is encoded as the number of its bytes, followed by its
 // bytes (UTF-8, as stored).
 //
 //	hash   = SHA-256(previous hash (32 bytes; zeros before the first link) ‖ position ‖ link)
@@ -22,9 +22,9 @@ import (
 //	         "erasure" ‖ position of the entry that was erased
 //	digest = SHA-256("texts" ‖ salt ‖ reason ‖ before ‖ after), where before and after are empty if there is none
 //
-// The words in quotes are texts too, and so is the salt: 16 random bytes for each entry. An erasure removes an
-// entry's reason, before, after and salt, and adds a link that records it. The digest stays, and with it the entry's
-// hash. Without the salt, a reader cannot find the erased texts by computing the digests of guesses.
+// The words in quotes are encoded as strings, and so is the salt: 16 random bytes for each entry. An erasure removes an
+// entry's reason, before, after and salt, and adds a link that records it. The digest remains, and so does the entry's
+// hash. Without the salt, a reader cannot recover the erased values by computing the digests of guesses.
 
 // ChainHead is a position in the audit chain with the hash of its link. The zero value is before the first link.
 type ChainHead struct {
@@ -89,7 +89,7 @@ type ChainedEntry struct {
 	Salt, Digest, Hash []byte
 }
 
-// ChainErasure is the link of an erasure as a database stores it.
+// ChainErasure is the chain link of an erasure as a database stores it.
 type ChainErasure struct {
 	Position int64
 	Entry    int64 // the position of the erased entry
@@ -113,7 +113,7 @@ func (c *ChainCheck) Erasure(e ChainErasure) {
 	c.erasures[e.Position], c.erased[e.Entry] = e, true
 }
 
-// Entry walks to the next entry.
+// Entry checks the next entry and the erasures before it.
 func (c *ChainCheck) Entry(e *ChainedEntry) {
 	c.walkErasures()
 	switch blank := e.Reason == "" && e.Before == nil && e.After == nil && len(e.Salt) == 0; {

@@ -17,7 +17,7 @@ type Feed interface {
 
 	// Await returns once the followers of this process have received the change with this number. Any process may have
 	// committed it. If they already have the change, Await returns immediately. Use it for a client that received a
-	// response from another node and now calls this node. Errors: the error of ctx; ErrClosed.
+	// response from another node and now calls this node. Errors: that of ctx; ErrClosed.
 	Await(ctx context.Context, number int64) error
 
 	// Changes calls each with every change whose number is greater than after, in commit order and exactly once, until
@@ -64,7 +64,7 @@ const (
 	NounAppointment     Noun = "appointment"
 	NounClinic          Noun = "clinic" // also its settings
 	NounAppointmentType Noun = "appointment_type"
-	// the row, weekly hours, overrides or blocks: everything from which the calendar is computed
+	// the row, weekly hours, overrides or blocks: everything that the calendar is computed from
 	NounSpecialist Noun = "specialist"
 	NounUser       Noun = "user"
 	NounSignIn     Noun = "sign_in" // a sign-in that ended; without an ID, several sign-ins of one user

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Closure is an interval of a specialist's time in which the practice-management system refused a booking because the
-// time is taken there. The engine decides how long a closure is valid. The store keeps it until it is deleted.
+// Closure is an interval for which the practice-management system refused a booking of a specialist because the time is
+// taken there. The engine decides how long a closure is valid. The store keeps it until it is deleted.
 type Closure struct {
-	ID           string // of the refused appointment
+	ID           string // id of the refused appointment
 	SpecialistID string
 	Start        time.Time `column:"start_at"` // [Start, End)
 	End          time.Time `column:"end_at"`
@@ -17,7 +17,7 @@ type Closure struct {
 
 // ClosureReader reads closures.
 type ClosureReader interface {
-	// Closures lists all closures, the oldest refusal first, then by id.
+	// Closures lists all closures, ordered by the time of the refusal, then id.
 	Closures(ctx context.Context) ([]Closure, error)
 }
 

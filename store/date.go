@@ -46,7 +46,7 @@ func (d Date) Before(e Date) bool {
 	return d.Day < e.Day
 }
 
-// DaysUntil counts the days from d to e; negative if e is earlier.
+// DaysUntil returns the number of days from d to e; it is negative if e is earlier.
 func (d Date) DaysUntil(e Date) int {
 	return int(e.midnightUTC().Sub(d.midnightUTC()) / (24 * time.Hour))
 }

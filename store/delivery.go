@@ -18,7 +18,7 @@ type Delivery struct {
 
 // DeliveryReader reads deliveries.
 type DeliveryReader interface {
-	// Deliveries lists the deliveries of one appointment in the order in which they were first put. The database
+	// Deliveries lists the deliveries of one appointment in the order in which they were first stored. The database
 	// numbers the deliveries, so neither the ids of the operations nor the clocks of the nodes affect the order.
 	Deliveries(ctx context.Context, appointmentID string) ([]Delivery, error)
 }

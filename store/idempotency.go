@@ -8,8 +8,8 @@ import (
 // IdempotencyRetention is how long the store keeps an answer.
 const IdempotencyRetention = 24 * time.Hour
 
-// IdempotencyRecord is the answer to a successful write. It commits with that write. If the client repeats the request,
-// it gets the stored answer.
+// IdempotencyRecord is the answer to a successful write. It is committed with that write. If the client repeats the
+// request, it gets the stored answer.
 type IdempotencyRecord struct {
 	Scope       string   // hash of the credential or client, and the route
 	Key         string   // as the caller sent it

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DurationBounds has the upper bounds of the buckets of Durations. Durations also counts longer ones.
+// DurationBounds holds the upper bounds of the buckets of Durations. Durations also counts longer ones.
 var DurationBounds = [...]time.Duration{
 	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond,
 	25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond,
@@ -14,7 +14,7 @@ var DurationBounds = [...]time.Duration{
 
 // Durations counts durations. The zero value is ready to use. It is safe for concurrent use.
 type Durations struct {
-	buckets [len(DurationBounds) + 1]atomic.Uint64 // the last one has no bound
+	buckets [len(DurationBounds) + 1]atomic.Uint64 // the last bucket has no upper bound
 	sum     atomic.Int64
 }
 
@@ -28,14 +28,14 @@ func (d *Durations) Observe(took time.Duration) {
 	d.sum.Add(int64(took))
 }
 
-// DurationCounts are the counts of Durations at one instant.
+// DurationCounts holds the counts of a Durations at one instant.
 type DurationCounts struct {
-	Within [len(DurationBounds)]uint64 // how many took at most the bound with the same index
+	Within [len(DurationBounds)]uint64 // number of durations up to and including the bound with the same index
 	Count  uint64
 	Sum    time.Duration
 }
 
-// Counts returns the counts. A concurrent Observe may be in one of the numbers and not yet in another.
+// Counts returns the counts. A concurrent Observe may be included in one of the numbers and not yet in another.
 func (d *Durations) Counts() (c DurationCounts) {
 	for i := range d.buckets {
 		c.Count += d.buckets[i].Load()

@@ -32,7 +32,7 @@ const (
 	OperationFailed     OperationStatus = "failed"
 )
 
-// Final reports whether an operation in this state does not change any more, unless a person intervenes.
+// Final reports whether an operation remains in this state unless a person intervenes.
 func (s OperationStatus) Final() bool { return s == OperationCompleted || s == OperationFailed }
 
 // Kinds returns all kinds.
@@ -126,8 +126,8 @@ func Backoff(base time.Duration, attempt int) time.Duration {
 type OperationFilter struct {
 	Status        OperationStatus
 	AppointmentID string
-	Kinds         []OperationKind // none: all
-	Due           time.Time       // omits the operations that are Scheduled after it; zero means omits none
+	Kinds         []OperationKind // empty means all
+	Due           time.Time       // omits operations that are Scheduled after this time; zero omits none
 	After         string          // id of the last operation of the previous page
 	Limit         int             // 1..500; 0 means 100, more than 500 means 500
 }
@@ -146,7 +146,7 @@ type Activity struct {
 }
 
 // Queue is the durable list of operations. It is safe for concurrent use. Every change is durable when the call
-// returns. The queue is never the only copy of an unfinished operation: the outbox has it too.
+// returns. The queue is never the only copy of an unfinished operation: the outbox also contains it.
 //
 // As in Store.Write, ctx limits only the wait for a turn. The call waits for the outcome of a change that has started,
 // so a cancelled caller never loses an operation that it took. Every change can also return ErrOverloaded, ErrFull,

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// OutboxReader reads the outbox: the operations that are decided but not finished. The database and the queue cannot
+// OutboxReader reads the outbox: the outbound operations that are not finished. The database and the queue cannot
 // commit together. The outbox commits with the appointment, and the queue can always be rebuilt from the outbox.
 type OutboxReader interface {
 	// Outbox lists unfinished operations with an id greater than after, by id, at most limit.

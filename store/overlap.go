@@ -9,9 +9,9 @@ import (
 // OverlapError is one violation of the guarantee that Check found.
 type OverlapError struct {
 	Of           string    // specialist or resource
-	ID           string    // of the specialist or the resource
+	ID           string    // id of the specialist or the resource
 	At           time.Time // the start of the overlap
-	Appointments [2]string // their ids
+	Appointments [2]string // ids of the two appointments
 	Words        [2]string // the two appointments as readable text
 }
 

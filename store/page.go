@@ -8,7 +8,7 @@ import (
 
 // TypePage configures how the booking page presents an appointment type, to which patients it offers the type, and
 // which questions it asks. The zero value shows the type's name and description and asks nothing. A backend stores it
-// whole, as one text (see Packed).
+// whole, as one string (see Packed).
 type TypePage struct {
 	// id of one of the clinic's groups; empty means none
 	Group string `json:"group,omitempty"`
@@ -23,7 +23,7 @@ type TypePage struct {
 	Texts map[string]TypeText `json:"texts,omitempty"`
 	// for patients who book online, in this order
 	Questions []Question `json:"questions,omitempty"`
-	// an online booking is a request, which the desk approves
+	// an online booking becomes a request, which the desk must approve
 	Approval bool `json:"approval,omitempty"`
 	// how long such a request holds its time; 0 means the default
 	ApprovalHours int `json:"approvalHours,omitempty"`
@@ -73,7 +73,7 @@ type QuestionText struct {
 	Options []string `json:"options,omitempty"`
 }
 
-// SpecialistPage configures how the booking page presents a specialist. A backend stores it whole, as one text.
+// SpecialistPage configures how the booking page presents a specialist. A backend stores it whole, as one string.
 type SpecialistPage struct {
 	Line  string            `json:"line,omitempty"`  // one line under the name, such as "Children and teenagers"
 	Lines map[string]string `json:"lines,omitempty"` // by language
@@ -88,8 +88,8 @@ type CalendarFeed struct {
 	MadeAt time.Time `json:"madeAt,omitzero"`
 }
 
-// Intake holds a patient's answers on the booking form, apart from their contact details. It is personal data: an
-// erasure blanks it. A backend stores it whole, as one text.
+// Intake holds a patient's answers on the booking form, other than their contact details. It is personal data: an
+// erasure blanks it. A backend stores it whole, as one string.
 type Intake struct {
 	// when the patient agreed to the clinic's text; if zero, the patient was not asked
 	ConsentedAt time.Time `json:"consentedAt,omitzero"`
@@ -98,7 +98,8 @@ type Intake struct {
 	Answers     []Answer  `json:"answers,omitempty"`
 }
 
-// Answer is the answer to one question, with the question's label at that time: questions can change later.
+// Answer is the answer to one question. It includes the label that the question had at that time, because questions can
+// change later.
 type Answer struct {
 	QuestionID string `json:"questionId"`
 	Question   string `json:"question"`
@@ -127,7 +128,7 @@ func Packed(v any) string {
 	return ""
 }
 
-// Unpacked parses the result of Packed. Any other text gives the zero value.
+// Unpacked parses the result of Packed. For any other string it returns the zero value.
 func Unpacked[T any](text string) (v T) {
 	if text != "" {
 		_ = json.Unmarshal([]byte(text), &v)
@@ -135,7 +136,7 @@ func Unpacked[T any](text string) (v T) {
 	return v
 }
 
-// Picture is the picture of a specialist.
+// Picture is an image file that shows a specialist.
 type Picture struct {
 	ContentType string // image/png, image/jpeg or image/webp
 	Digest      string // identifies the content: a different picture has a different digest

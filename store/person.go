@@ -13,7 +13,8 @@ type Person struct {
 	Phone string // compared by its digits
 	Owner string
 	// Of lists the identities of the person, as their appointments spell them. An identity belongs to the person if it
-	// Is one of these. People who only share an address, a number or a browser are not included: families share those.
+	// matches one of these (see Identity.Is). People who only share an address, a number or a browser are not included:
+	// families share those.
 	Of []Identity
 }
 
@@ -36,8 +37,8 @@ type Erased struct {
 	Sessions     int
 	Requests     int // booking requests removed
 	Waitlist     int // waiting-list entries removed
-	Notes        int // desk notes about the person removed
-	Links        int // links to other identities of the person removed
+	Notes        int // removed notes of the desk about the person
+	Links        int // removed links to other identities of the person
 	// OperationIDs are the operations whose copies in the queue must be blanked too.
 	OperationIDs []string
 }
@@ -61,10 +62,10 @@ type PersonEraser interface {
 	// could not clean. In a database server, no query finds the data any more; the server's operator is responsible for
 	// its files.
 	//
-	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the
-	// appointments last: repeating an interrupted erasure finds everything that is left. last runs in the final
-	// transaction and receives the counts, so that a record of the erasure commits with its last step. The rules of
-	// Store.Write apply to last.
+	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the appointments
+	// last, so that repeating an interrupted erasure finds everything that is left. last runs in the final transaction
+	// and receives the counts, so that a record of the erasure commits with its last step. The rules of Store.Write
+	// apply to last.
 	//
 	// It returns ErrInvalid if p does not identify a person in exactly one way. ctx limits all steps except the final
 	// one.
@@ -84,8 +85,8 @@ type Identity struct {
 func (p *Patient) Identity() Identity { return Identity{p.Name, p.Email, p.Phone, p.BirthDate} }
 
 // Is reports whether two identities are the same person: the same name, and the same date of birth, phone number or
-// email address. A name alone does not identify a person, and several people of a family share a phone number. Two
-// different dates of birth are two people, even if everything else is equal.
+// email address. A name alone does not identify a person, and several members of a family may share a phone number. Two
+// identities with different dates of birth are two people, even if everything else is equal.
 func (i *Identity) Is(o *Identity) bool {
 	switch {
 	case Fold(i.Name) != Fold(o.Name):
@@ -128,7 +129,8 @@ type FoundPerson struct {
 	Score         int       // how much the spelling differs from the query (PersonQuery.Match)
 }
 
-// Compare orders the people of a search: the best match first, then the newest appointment, then by its id.
+// Compare orders the people found by a search: the best match first, then the newest appointment, then the lowest
+// appointment id.
 func (f *FoundPerson) Compare(o *FoundPerson) int {
 	return cmp.Or(cmp.Compare(f.Score, o.Score), o.Last.Compare(f.Last), cmp.Compare(f.AppointmentID, o.AppointmentID))
 }
@@ -160,10 +162,10 @@ type PersonLink struct {
 	CreatedAt time.Time
 }
 
-// PersonReader reads what the store has about people.
+// PersonReader reads the stored data about people.
 type PersonReader interface {
 	// Patients calls each with the patient of every appointment, in no particular order and without erased patients. It
-	// returns those of one specialist, or of all if specialistID is empty. It reads the whole table.
+	// passes the patients of one specialist, or of all if specialistID is empty. It reads the whole table.
 	Patients(ctx context.Context, specialistID string, each func(PatientAt)) error
 
 	// FindPeople calls each with every spelling of a person that q matches, in the order of FoundPerson.Compare, until
@@ -192,11 +194,11 @@ type PersonReader interface {
 // PersonWriter changes the desk's notes and links.
 type PersonWriter interface {
 	// IndexPeople adds the patients of at most limit further appointments to the index, in the order in which the
-	// appointments were inserted. Every change of an indexed appointment, and its erasure, changes the index in the
+	// appointments were inserted. Every change of an indexed appointment, and its erasure, updates the index in the
 	// same transaction.
 	IndexPeople(ctx context.Context, limit int) error
 
-	// InsertPersonNote and InsertPersonLink add one row. They return ErrDuplicate if its id exists.
+	// InsertPersonNote and InsertPersonLink add one row. They return ErrDuplicate if the id exists.
 	InsertPersonNote(ctx context.Context, n PersonNote) error
 	InsertPersonLink(ctx context.Context, l PersonLink) error
 

@@ -15,16 +15,16 @@ import (
 // A person has terms and keys. A term is shared by many people: a word of a name, the letters of an email address
 // before the @, or its domain. The index lists the people of a term by recency. A term also has keys, so that a
 // mistyped word or a part of a word finds the term. A key of a person is nearly unique: a date of birth, the end of a
-// phone number, the reversed part of an email address before the @.
+// phone number, the part of an email address before the @, reversed.
 
 // recency is the unit of Recency.
 const recency = 7 * 24 * time.Hour
 
-// Recency returns the number of the week in which an appointment starts. The index orders people by the largest one of
-// their appointments.
+// Recency returns the number of the week in which an appointment starts. The index orders people by the largest Recency
+// of their appointments.
 func Recency(start time.Time) int64 { return start.UnixMilli() / recency.Milliseconds() }
 
-// RecencyBegins returns an instant before which no appointment of this recency, or of a later one, starts.
+// RecencyBegins returns an instant at or before the start of every appointment with this recency or a later one.
 func RecencyBegins(of int64) time.Time {
 	if of <= 0 {
 		of-- // the week 0 begins before 1970, because Recency rounds towards 0
@@ -40,7 +40,8 @@ func (i *Identity) Stored() Identity {
 	return Identity{Text(i.Name), Text(i.Email), Text(i.Phone), Text(i.BirthDate)}
 }
 
-// Hash returns a number by which the index finds this spelling of a person. Two spellings can have the same number.
+// Hash returns the number that the index uses to find this spelling of a person. Two spellings can have the same
+// number.
 func (i *Identity) Hash() int64 {
 	sum := sha256.Sum256([]byte(strings.Join([]string{i.Name, i.Email, i.Phone, i.BirthDate}, "\x00")))
 	return int64(binary.BigEndian.Uint64(sum[:]))
@@ -66,8 +67,8 @@ func (i *Identity) Terms() (terms []string) {
 	return slices.Compact(terms)
 }
 
-// Keys returns the keys of a person, each once: "=" and the date of birth, "#" and each end of the phone number of at
-// least three digits, and "@" and the reversed text before each @ of the email address.
+// Keys returns the keys of a person, each once: "=" and the date of birth, "#" and each suffix of the phone number that
+// has at least three digits, and "@" and the reversed text before each @ of the email address.
 func (i *Identity) Keys() (keys []string) {
 	if i.BirthDate != "" {
 		keys = append(keys, "="+i.BirthDate)
@@ -86,19 +87,19 @@ func (i *Identity) Keys() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Keys of a term. A word of more than exactWord letters is found with one error, and a word of at least long letters
-// with two errors.
+// Keys of a term. A word of more than exactWord letters is found even if it contains one error, and a word of at least
+// long letters even if it contains two.
 //
 // If two words differ by k errors, both become equal when k letters of each are removed. So if a word has at most k
-// errors against the beginning of a name, the word and the name have a common key: the first letters of both, with k
-// of them removed. The keys for one error have three of the first four letters. The keys for two errors have four of
-// the first six letters.
+// errors compared with the beginning of a name, the word and the name have a common key: the first letters of both,
+// with k of them removed. The keys for one error consist of three of the first four letters, and those for two errors
+// of four of the first six letters.
 const (
-	exactWord = 3 // the longest word that must match exactly
-	long      = 7 // the shortest word with two errors
+	exactWord = 3 // length of the longest word that must match exactly
+	long      = 7 // length of the shortest word that may have two errors
 	oneError  = "1"
 	twoErrors = "2"
-	ending    = "~" // before each end of a run of letters in a term of an email address
+	ending    = "~" // precedes each suffix of a run of letters in a term of an email address
 )
 
 // TermKeys returns the keys of a term, each once.
@@ -133,10 +134,10 @@ func TermKeys(term string) (keys []string) {
 // KeyRange is a range of keys from From to To, both included.
 type KeyRange struct{ From, To string }
 
-// beginning returns the range of all keys that begin with a text.
+// beginning returns the range of all keys that begin with a string.
 func beginning(text string) KeyRange { return KeyRange{text, text + "\U0010FFFF"} }
 
-// equal returns the range that has only this key.
+// equal returns the range that contains only this key.
 func equal(key string) KeyRange { return KeyRange{key, key} }
 
 // WordRanges returns the keys of all terms that a word of a query can match, for names and for email addresses.
@@ -157,8 +158,8 @@ func WordRanges(word []rune) (names, emails []KeyRange) {
 	return names, emails
 }
 
-// TermErrors returns by how many errors a word of a query matches a term: 0 to 2 for a name, 3 for an email address,
-// -1 if it does not match.
+// TermErrors returns the number of errors in the match of a query's word with a term: 0 to 2 for a name, 3 for an email
+// address, and -1 if the word does not match.
 func TermErrors(word []rune, term string) int {
 	switch {
 	case term[0] != '.' && term[0] != '@':
@@ -169,7 +170,7 @@ func TermErrors(word []rune, term string) int {
 	return -1
 }
 
-// DomainRange returns the keys of the terms of all email addresses that contain exact. It reports false if exact does
+// DomainRange returns the keys of the terms of all email addresses that contain exact. It returns false if exact does
 // not begin with an @.
 func DomainRange(exact string) (KeyRange, bool) { return beginning(exact), exact[0] == '@' }
 
@@ -197,8 +198,8 @@ func (q *PersonQuery) Ranges() (ranges []KeyRange, ok bool) {
 	return nil, false
 }
 
-// without returns each text of size letters that remains when some letters of the word are removed. It returns a
-// shorter word unchanged.
+// without returns each string of size letters that remains when letters of the word are removed. It returns a shorter
+// word unchanged.
 func without(word []rune, size int) (texts []string) {
 	if len(word) <= size {
 		return []string{string(word)}
@@ -210,7 +211,7 @@ func without(word []rune, size int) (texts []string) {
 	return slices.Compact(texts)
 }
 
-// letterRuns splits a text into its runs of letters: a to z, and every character from U+00C0. It does not fold them.
+// letterRuns splits a string into its runs of letters: a to z, and every character from U+00C0. It does not fold them.
 func letterRuns(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && r < 0xc0 })
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// PersonQuery has the parsed parts of a search for people. All of them must match.
+// PersonQuery holds the parsed parts of a search for people. All of them must match.
 type PersonQuery struct {
 	Words  [][]rune // of a name, folded (NameWords)
 	Exact  []string // with an @: a part of an email address, folded
 	Number string   // digits of a phone number, without leading zeros: at least three, or empty
-	Birth  []string // all dates of birth that the text can mean
+	Birth  []string // all dates of birth that the query can mean
 }
 
 // IsEmpty reports whether the query has no part to search for.
@@ -26,7 +26,7 @@ const maxWord, maxWords = 24, 6
 const minNumber, maxPrefix = 7, 4
 
 // ParsePersonQuery parses the text that a user searches for: any part of a name, a phone number, an email address or a
-// date of birth, or several of these together. A year of two digits means a year before now.
+// date of birth, or several of these together. A date with a two-digit year is never in the future.
 func ParsePersonQuery(text string, now time.Time) (q PersonQuery) {
 	text = Text(text)
 	var digits strings.Builder
@@ -67,7 +67,8 @@ func ParsePersonQuery(text string, now time.Time) (q PersonQuery) {
 // code, or with the national zero. Both forms then end in the same digits.
 func subscriber(digits string) string { return strings.TrimLeft(digits, "0") }
 
-// datesOf parses a date as ISO, as day and month, and as month and day.
+// datesOf returns the dates that a string can mean: in ISO format, with the day before the month, or with the month
+// before the day.
 func datesOf(text string, now time.Time) (dates []string) {
 	for _, layout := range []string{
 		"2006-01-02", "2006-1-2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "02012006", "20060102", "2.1.06",
@@ -78,7 +79,7 @@ func datesOf(text string, now time.Time) (dates []string) {
 			continue
 		}
 		if t.After(now) {
-			t = t.AddDate(-100, 0, 0) // a year of two digits
+			t = t.AddDate(-100, 0, 0) // a two-digit year
 		}
 		if d := t.Format(time.DateOnly); !slices.Contains(dates, d) {
 			dates = append(dates, d)
@@ -139,7 +140,7 @@ func (q *PersonQuery) called(i *Identity) bool {
 		strings.HasSuffix(long, short)
 }
 
-// begins returns the number of typos by which a word differs from the beginning of a name: an extra, missing or wrong
+// begins returns the number of typos in a word compared with the beginning of a name: an extra, missing or wrong
 // letter, or two transposed ones (the restricted Damerau–Levenshtein distance). It returns -1 if there are too many.
 // Short words must match exactly.
 func begins(word, name []rune) int {

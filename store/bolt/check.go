@@ -16,11 +16,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// CheckCommand is the first argument with which Check starts this program again: <program> queue-check-file <path>.
+// CheckCommand is the first argument of the child process that Check starts from this program: <program>
+// queue-check-file <path>.
 const CheckCommand = "queue-check-file"
 
 const (
-	checkBound    = time.Minute // limit of the child's time; then it is killed, and the file counts as damaged
+	// time limit of the child; a child that exceeds it is killed, and the file counts as damaged
+	checkBound    = time.Minute
 	checkLockWait = time.Second // how long the child waits for another process to release the file
 	checkGreeting = "checking"  // the child's first line: it shows that the child is the checker
 
@@ -120,7 +122,7 @@ func checkMain(path string) (code int) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(exitUnreadable) // the parent has exited
 	}()
-	debug.SetMaxStack(64 << 20) // a cycle of pages then ends in a stack overflow and does not fill the memory
+	debug.SetMaxStack(64 << 20) // so that a cycle of pages ends in a stack overflow and does not fill the memory
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: checkLockWait, PreLoadFreelist: true})
 	if err != nil {
 		fmt.Println(err) // the parent adds it to its error

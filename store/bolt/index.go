@@ -29,8 +29,8 @@ func entries(op store.Operation) []entry {
 	return list
 }
 
-// timeKey returns a key that sorts by instant, then by id. It has eight bytes of big-endian Unix milliseconds and then
-// the id. The sign bit is inverted, so that instants before 1970 come first.
+// timeKey returns a key that sorts by instant, then by id. It consists of eight bytes of big-endian Unix milliseconds
+// and the id. The sign bit is inverted, so that instants before 1970 come first.
 func timeKey(at time.Time, id string) string {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli())^(1<<63))

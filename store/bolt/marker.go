@@ -6,8 +6,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Marker identifies the database to which the queue's file belongs, and the last change that was seen in that database.
-// If a database has another id, or ends before that change, it is not the one that the server used last.
+// Marker identifies the database that the queue's file belongs to, and the last change seen in that database. If a
+// database has a different id, or ends before that change, it is not the one that the server last used.
 type Marker struct {
 	DatabaseID string `json:"database"`
 	Change     int64  `json:"change"`

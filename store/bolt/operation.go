@@ -157,8 +157,8 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 	return pruned, err
 }
 
-// prune removes at most pruneLimit operations and the activity of at most as many removed ones. It returns the number
-// of removed operations and reports whether there are more of either to remove.
+// prune removes at most pruneLimit operations and the activity of at most as many operations that were removed earlier.
+// It returns the number of removed operations and reports whether there are more of either to remove.
 func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 	finished, moreFinished := t.earlier(finishedIndex, before)
 	for _, key := range finished {

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// record is an operation as the file stores it. Instants are Unix milliseconds. If one is missing, it is the zero time.
+// record is an operation as the file stores it. Instants are Unix milliseconds. A missing instant is the zero time.
 type record struct {
 	ID            string                `json:"id"`
 	Kind          store.OperationKind   `json:"kind"`

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// The buckets of the file. The indexes have keys without values. They are derived from the operations, so that no read
-// needs a scan.
+// The buckets of the file. The indexes contain keys without values. They are derived from the operations, so that no
+// read needs a scan.
 const (
 	dueIndex         = "due"          // kind → bucket of (NextAttemptAt, id); pending operations only
 	statusIndex      = "status"       // status → bucket of id

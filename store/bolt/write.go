@@ -25,7 +25,7 @@ type request struct {
 	apply func(*tables) error
 	alone func() error // instead of apply: the writer runs it outside any transaction
 	begun atomic.Bool  // the writer sets it to run the request, or the caller sets it to stop waiting
-	err   error        // the answer; read after done
+	err   error        // the outcome; read it after done is closed
 	done  chan struct{}
 }
 
@@ -206,8 +206,8 @@ func (q *Queue) fault() error {
 	return nil
 }
 
-// full reports whether err means that the disk is full. If bbolt fails to grow the file, its error has the cause only
-// as text.
+// full reports whether err means that the disk is full. If bbolt fails to grow the file, its error contains the cause
+// only as text.
 func full(err error) bool {
 	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		resize := strings.HasPrefix(err.Error(), "file resize error:") && strings.HasSuffix(err.Error(), no.Error())

@@ -2,7 +2,7 @@
 //
 // # Atomicity
 //
-// An object is complete or missing. Put signs the SHA-256 of the content, and the service compares it before it
+// An object is either complete or missing. Put signs the SHA-256 of the content, and the service compares it before it
 // answers. A caller that wants its own proof can read the object back. Objects cannot be renamed. So if several objects
 // belong together, write last the object whose existence means that all of them exist.
 //
@@ -14,8 +14,8 @@
 //
 // # Limits
 //
-// There are no multipart uploads: an object has at most 5 GiB, the limit of one PUT. The signature code is from the
-// AWS SDK (docs/decisions/0075-object-storage.md).
+// There are no multipart uploads: an object has at most 5 GiB, the limit of one PUT. The signature code is from the AWS
+// SDK (docs/decisions/0075-object-storage.md).
 package bucket
 
 import (
@@ -44,11 +44,11 @@ import (
 )
 
 const (
-	// MaxObject is the largest size of an object, in bytes.
+	// MaxObject is the maximum size of an object, in bytes.
 	MaxObject = 5 << 30
 
 	tries     = 3
-	maxAnswer = 8 << 20 // maximum number of bytes read of a page of a list, or of an error
+	maxAnswer = 8 << 20 // maximum number of bytes read from a page of a list, or from an error
 	atOnce    = 8       // concurrent deletes
 	// size in bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
 	wantsAsked = 1 << 20
@@ -70,7 +70,7 @@ type Options struct {
 // Bucket is one bucket. It is safe for concurrent use.
 type Bucket struct {
 	Options
-	base   string // URL of the bucket, without a slash at its end
+	base   string // URL of the bucket, without a trailing slash
 	signer *v4.Signer
 	http   *http.Client
 }
@@ -281,7 +281,7 @@ func (b *Bucket) delete(ctx context.Context, key string) error {
 	return err
 }
 
-// call is one request.
+// call describes one request.
 type call struct {
 	method, key string
 	query       url.Values
@@ -381,7 +381,7 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 	return b.lost(err)
 }
 
-// watch cancels a call in which no data moves for patience.
+// watch cancels a call if no data moves for the duration patience.
 type watch struct {
 	timer    *time.Timer
 	patience time.Duration

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	// ErrKey means that the service does not have the access key, or the secret key does not match it.
+	// ErrKey means that the service does not know the access key, or the secret key does not match it.
 	ErrKey = errors.New("wrong key")
-	// ErrDenied means that the access key has no right to do this.
+	// ErrDenied means that the access key does not permit this operation.
 	ErrDenied = errors.New("not allowed")
 	// ErrClock means that the clock of this machine differs too much from the service's clock, so the signature is
 	// invalid.

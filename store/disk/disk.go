@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Replace writes text to the file at path. After a crash, the file has the old or the new content, never a part of it.
+// Replace writes text to the file at path. After a crash, the file contains either the old or the new content, never a
+// part of either.
 func Replace(path string, text []byte) error {
 	partial, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -61,7 +62,7 @@ func Sync(dir string) error {
 }
 
 // Size returns the size of a file in bytes. It returns -1 if the file does not exist, and 1 if its size cannot be read.
-// In the second case, the caller tries to open the file and gets the reason.
+// In the second case, the caller learns the reason when it tries to open the file.
 func Size(path string) int64 {
 	info, err := os.Stat(path)
 	switch {

@@ -1,16 +1,16 @@
 // Package pool lends connections to PostgreSQL. The two PostgreSQL backends each have their own pool: the durable
 // record (store/postgres) and the live state (holds/postgres).
 //
-// It uses puddle, the library on which pgxpool is built, and checks its connections as pgxpool does. It does not use
-// the types of pgx: neither backend needs them, and they would add most of a megabyte to the program
+// It uses puddle, the library on which pgxpool is built, and checks its connections in the same way as pgxpool. It does
+// not use the types of pgx: neither backend needs them, and they would add most of a megabyte to the program
 // (docs/decisions/0061-a-pool-of-our-own.md).
 //
 // # Checks
 //
-// If a connection was idle for more than two seconds, the pool pings it before it lends it, and replaces it if the ping
-// fails. It closes a connection that is returned broken, in the middle of an answer or inside a transaction. It does
-// not lend a connection that is older than one hour. Within the next minute, it closes such a connection, and any
-// connection that was idle for 30 minutes.
+// If a connection has been idle for more than two seconds, the pool pings it before it lends it, and replaces it if the
+// ping fails. It closes a connection that is returned broken, in the middle of an answer or inside a transaction. It
+// does not lend a connection that is older than one hour. Within the next minute, it closes such a connection, and any
+// connection that has been idle for 30 minutes.
 package pool
 
 import (
@@ -36,7 +36,7 @@ type Conn interface {
 const (
 	lifetime    = time.Hour        // age after which a connection is replaced
 	idleTime    = 30 * time.Minute // time after which an unused connection is closed
-	checkPeriod = time.Minute      // between two checks of the idle connections
+	checkPeriod = time.Minute      // time between two checks of the idle connections
 	// idle time after which a connection is pinged before use; work that runs every second needs no pings
 	pingAfter   = 2 * time.Second
 	pingAlone   = time.Minute      // limit for a ping whose caller has stopped waiting
@@ -49,7 +49,7 @@ var ErrClosed = puddle.ErrClosedPool
 // errAllBroken means that every connection broke before it could be lent, including new ones.
 var errAllBroken = errors.New("every connection broke before it was used")
 
-// Pool has a bounded number of connections. It opens them when they are needed.
+// Pool holds a bounded number of connections, which it opens on demand.
 type Pool[C Conn] struct {
 	conns   *puddle.Pool[C]
 	size    int
@@ -120,7 +120,7 @@ func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
 		default:
 			alive, err := ping(ctx, resource)
 			if err != nil {
-				return Lent[C]{}, err // the goroutine of ping now has the connection
+				return Lent[C]{}, err // the goroutine of ping now owns the connection
 			}
 			if alive {
 				return Lent[C]{resource}, nil
@@ -182,7 +182,7 @@ func (p *Pool[C]) check(ctx context.Context) {
 }
 
 // Reset closes all connections. It closes lent connections when they are returned. The pool stays open. Call Reset
-// after one connection broke, because the others are probably broken too.
+// after one connection has broken, because the others are probably broken too.
 func (p *Pool[C]) Reset() { p.conns.Reset() }
 
 // Close makes every further Acquire fail, and waits until all connections have been returned and closed.

@@ -54,7 +54,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all tables except those that are rebuilt: the queue from the outbox, appointment_resources by triggers,
+// tables lists all tables except those that are rebuilt: the queue from the outbox, appointment_resources by triggers,
 // and the index of people by the server. Each table comes after those that it references.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",

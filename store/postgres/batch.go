@@ -12,9 +12,9 @@ import (
 // immediately (BEGIN, SAVEPOINT, an audit entry) waits and is sent together with the next statement whose answer is
 // needed. So a booking needs few round trips.
 //
-// Each request runs in the savepoint "request". After an error, PostgreSQL accepts nothing in a transaction before a
-// rollback to a savepoint. The contract of store.Tx lets a request continue after a refused row. So after a refusal,
-// the batch rolls back to the request's savepoint and repeats the earlier statements of the request. No other
+// Each request runs in the savepoint "request". After an error, PostgreSQL refuses every statement of the transaction
+// until a rollback to a savepoint. The contract of store.Tx lets a request continue after a refused row. So after a
+// refusal, the batch rolls back to the request's savepoint and repeats the earlier statements of the request. No other
 // transaction writes at the same time, so the statements have the same outcome. Therefore not every statement needs its
 // own savepoint.
 type batch struct {
@@ -32,8 +32,8 @@ type batch struct {
 	spoilt  error        // why the request can no longer succeed
 
 	sent   bool           // something was sent
-	xid    string         // the transaction's number, with which its outcome can be looked up
-	missed []store.Change // the changes that other nodes committed before it
+	xid    string         // the transaction's number, used to look up its outcome
+	missed []store.Change // the changes that other nodes committed before this transaction
 	behind bool           // some of those changes have been deleted
 }
 
@@ -47,7 +47,7 @@ const (
 )
 
 // newBatch prepares a transaction. It sends nothing: the first statement does. last is the number of the last change
-// that this node has.
+// that this node has received.
 func newBatch(c *conn, at server, last int64) *batch {
 	b := &batch{conn: c, server: at}
 	b.waiting = []*statement{

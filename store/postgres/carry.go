@@ -16,7 +16,7 @@ import (
 type Carrier struct {
 	conn    *conn
 	begun   bool
-	cursors int // number so far; each has its own name: the columns of a prepared FETCH must not change
+	cursors int // number opened; each has its own name: the columns of a prepared FETCH must not change
 }
 
 var _ store.Carrier = (*Carrier)(nil)
@@ -54,7 +54,7 @@ func refuseMoved(ctx context.Context, c *conn) error {
 	return err
 }
 
-// refuseUnfinished returns store.ErrUnavailable if the database has only a part of a clinic.
+// refuseUnfinished returns store.ErrUnavailable if the database contains only a part of a clinic.
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	id, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	if err == nil && id != "" {
@@ -106,7 +106,7 @@ func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (
 	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // migrate also removes the time limit of statements
+	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // migrate also removes the time limit on statements
 		return nil, err
 	}
 	if err := durable(ctx, c, o.Logger); err != nil {

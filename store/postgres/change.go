@@ -11,8 +11,8 @@ import (
 // feed passes the changes committed by any node to the followers of this node, in commit order.
 //
 // It has two sources: the writer, between its commit and its answers, and follow, which receives the changes of other
-// nodes. Both sources can bring the same change. The feed passes it on once, because it skips numbers that it has
-// already passed on. The changes are in the order of their numbers, which are assigned under the order lock. So a
+// nodes. Both sources can deliver the same change. The feed passes it on only once, because it skips numbers that it
+// has already passed on. The changes are in the order of their numbers, which are assigned under the order lock. So a
 // reader that sees one committed change also sees all earlier ones.
 type feed struct {
 	reads reads
@@ -20,8 +20,8 @@ type feed struct {
 
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64
-	from      int64          // recent has all changes after this number
-	recent    []store.Change // the newest changes, for a follower that is a little behind
+	from      int64          // recent contains all changes after this number
+	recent    []store.Change // the newest changes, for a follower that is slightly behind
 	followers []*follower
 	moved     chan struct{} // closed when last increases
 	given     bool          // fatal was called for lost changes
