@@ -9,7 +9,7 @@ import (
 // the server restores it from the mirror.
 type PresenceMirror struct {
 	SpecialistID    string
-	Online          bool      `column:"is_online"` // stays while Deactivated, so that activation restores it
+	Online          bool      `column:"is_online"` // unchanged while Deactivated, so that activation restores it
 	Deactivated     bool      `column:"is_deactivated"`
 	LastOnlineAt    time.Time `column:",null"`
 	LastOfflineAt   time.Time `column:",null"`
@@ -25,7 +25,7 @@ type PresenceChange struct {
 
 // PresenceReader reads the mirror and the log.
 type PresenceReader interface {
-	// PresenceMirrors lists every specialist who was ever online or is deactivated, by id.
+	// PresenceMirrors lists every specialist who has ever been online or is deactivated, by id.
 	PresenceMirrors(ctx context.Context) ([]PresenceMirror, error)
 	// PresenceLog lists the changes of one specialist, newest first, at most limit.
 	PresenceLog(ctx context.Context, specialistID string, limit int) ([]PresenceChange, error)

@@ -8,7 +8,7 @@ type Measure func() (done, total int64)
 
 type watcherKey struct{}
 
-// WithProgress returns a context under which long operations, such as a backup or a check, report their steps to begun.
+// WithProgress returns a context that makes long operations, such as a backup or a check, report their steps to begun.
 // Each call of begun ends the previous step.
 func WithProgress(ctx context.Context, begun func(step string, m Measure)) context.Context {
 	return context.WithValue(ctx, watcherKey{}, begun)

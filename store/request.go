@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// BookingRequest is a public booking that is not confirmed yet. The patient confirms it with the link in its email, or
+// BookingRequest is a public booking that is not confirmed yet. The patient confirms it with a link sent by email, or
 // the desk approves it. Then an appointment with the same id replaces the request.
 type BookingRequest struct {
-	ID                string // of the appointment it becomes
+	ID                string // id of the appointment that the request becomes
 	AppointmentTypeID string
 	SpecialistID      string
 	Owner             string `column:"client_id"` // the client that created it, as a holds.Owner
@@ -18,7 +18,7 @@ type BookingRequest struct {
 	SlotEnd           time.Time
 	Patient           Patient `column:"patient_,inline"`
 	Intake            Intake
-	Approval          bool   // the desk decides about it, not the patient with the link in the email
+	Approval          bool   // the desk decides on it; otherwise, the patient confirms it with the emailed link
 	Locale            string // the language for messages to the patient; empty means the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // when it expires
@@ -60,8 +60,8 @@ type RequestWriter interface {
 	ForgetBookingRequests(ctx context.Context, approval bool, before time.Time, limit int) (int, error)
 }
 
-// TallyReader counts events, such as the bookings from one network. A key is an opaque string of at most 100 bytes,
-// in which the caller has hashed everything about a person or an address.
+// TallyReader counts events, such as the bookings from one network. A key is an opaque string of at most 100 bytes, in
+// which the caller has hashed all data about a person or an address.
 type TallyReader interface {
 	// Tally counts the events of a key after an instant and returns the instant of the first of them, or the zero time
 	// if there are none.
@@ -70,7 +70,7 @@ type TallyReader interface {
 
 // TallyWriter adds events to the counts.
 type TallyWriter interface {
-	// AddTally adds one event at an instant.
+	// AddTally adds one event of a key at an instant.
 	AddTally(ctx context.Context, key string, at time.Time) error
 	// ForgetTallies removes up to limit events from before the instant and returns how many.
 	ForgetTallies(ctx context.Context, before time.Time, limit int) (int, error)

@@ -15,7 +15,7 @@ type Clinic struct {
 	Address  string
 	Website  string
 	// Settings are the owner's settings from the console (accent, required patient fields, change cut-off, embed
-	// origins, mail, webhooks …) as one JSON object. The engine defines its shape; the store keeps it whole.
+	// origins, mail, webhooks …) as one JSON object. The engine defines its shape; the store keeps it as one value.
 	Settings json.RawMessage
 }
 
@@ -25,7 +25,7 @@ type AppointmentType struct {
 	Name                string
 	Description         string
 	DurationMinutes     int // 1..1440
-	SlotStepMinutes     int // 1..1440; the distance between starts, from each window's start
+	SlotStepMinutes     int // 1..1440; time between two starts, counted from each window's start
 	BufferBeforeMinutes int
 	BufferAfterMinutes  int
 	MinNoticeMinutes    int // minimum time from now to a bookable start
@@ -74,7 +74,7 @@ type Specialist struct {
 	UpstreamScheduleViewID string
 	UpstreamColumnID       string
 	Page                   SpecialistPage
-	PictureDigest          string `column:"-"` // of the current picture; empty means none; PutPicture sets it
+	PictureDigest          string `column:"-"` // digest of the current picture; empty means none; PutPicture sets it
 }
 
 // Window is one interval of opening time on a local day, [Start, End). It never crosses midnight; End may be 24:00.
@@ -100,8 +100,8 @@ type Override struct {
 	Reason       string
 }
 
-// Schedule is all data from which availability is computed, read in one consistent snapshot. It includes inactive
-// rows. Archived rows are in separate fields.
+// Schedule holds all data needed to compute availability, read in one consistent snapshot. It includes inactive rows.
+// Archived rows are in separate fields.
 type Schedule struct {
 	Clinic           Clinic
 	AppointmentTypes []AppointmentType         // by Position, then id
@@ -111,8 +111,8 @@ type Schedule struct {
 	// by specialist id; ordered by start, then id; without blocks that ended more than BlockMemory ago
 	Blocks map[string][]Block
 
-	// Archived rows, to which only appointments still refer, by id. The types have no Specialists, and the specialists
-	// have no PictureDigest.
+	// Archived rows, ordered by id. Only appointments still refer to them. The types have no Specialists, and the
+	// specialists have no PictureDigest.
 	ArchivedTypes       []AppointmentType
 	ArchivedSpecialists []Specialist
 }
@@ -128,15 +128,15 @@ type ScheduleReader interface {
 type ScheduleWriter interface {
 	PutClinic(ctx context.Context, c Clinic) error
 
-	// PutAppointmentType inserts or replaces by id, its Specialists included, and restores an archived one. It returns
-	// ErrInvalid if an assignment names an unknown specialist. The caller checks the ids in Needs.
+	// PutAppointmentType inserts or replaces a type by id, including its Specialists, and restores an archived one. It
+	// returns ErrInvalid if an assignment names an unknown specialist. The caller checks the ids in Needs.
 	PutAppointmentType(ctx context.Context, t AppointmentType) error
 
 	// ArchiveAppointmentType removes a type from every listing. Its appointments stay. Errors: ErrNotFound.
 	ArchiveAppointmentType(ctx context.Context, id string) error
 
-	// PutSpecialist inserts or replaces by id and restores an archived one. It does not change hours, overrides and
-	// blocks. It returns ErrInvalid if the existing specialist has another Kind.
+	// PutSpecialist inserts or replaces a specialist by id and restores an archived one. It does not change hours,
+	// overrides and blocks. It returns ErrInvalid if the existing specialist has a different Kind.
 	PutSpecialist(ctx context.Context, s Specialist) error
 
 	// ArchiveSpecialist removes a specialist from every listing and assignment. The appointments stay. Errors:

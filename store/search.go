@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// This file has the rules that all backends share, so that every backend returns the same results: how a search finds
-// people, and the format of a list's cursor.
+// This file contains the rules that all backends share, so that every backend returns the same results: how a search
+// finds people, and the format of a list's cursor.
 
 // SearchText returns the text of a patient that AppointmentFilter.Query and Erase search: one line each for the name,
 // the email address and the digits of the phone number. It is empty for the zero Patient.

@@ -30,7 +30,7 @@ func SpentWriting(ctx context.Context, since time.Time) {
 	}
 }
 
-// SpentReading is SpentWriting for reads.
+// SpentReading works like SpentWriting, for reads.
 func SpentReading(ctx context.Context, since time.Time) {
 	if s, ok := ctx.Value(spentKey{}).(*Spent); ok {
 		s.reading.Add(int64(time.Since(since)))

@@ -77,7 +77,7 @@ type Store interface {
 	// raises it again in the caller.
 	//
 	// ctx limits only the wait for a turn. Once fn has started, Write waits for the outcome, so it never returns an
-	// error of ctx for a committed change. Under a context of WithTrial, Write undoes fn even if it succeeds, and
+	// error of ctx for a committed change. In a trial context (see WithTrial), Write undoes fn even if it succeeds, and
 	// returns ErrTrial. Errors: ErrTrial, ErrOverloaded, ErrFull, ErrUnavailable, ErrClosed.
 	Write(ctx context.Context, fn func(Tx) error) error
 
@@ -93,14 +93,14 @@ type Store interface {
 	// ID returns the id of this database. It stays the same across restarts, backups and restores.
 	ID() string
 
-	// Ping returns nil if a read works now.
+	// Ping returns nil if the database can be read.
 	Ping(ctx context.Context) error
 
 	// Close waits for the writes already accepted and releases the files.
 	Close() error
 }
 
-// Reader has all read methods. A Store returns committed state; a Tx also sees its own changes.
+// Reader combines all read methods. A Store returns committed state; a Tx also sees its own changes.
 type Reader interface {
 	AppointmentReader
 	ScheduleReader

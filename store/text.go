@@ -14,7 +14,7 @@ func Text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// CutText returns the longest start of s that has at most limit bytes and ends at the end of a character.
+// CutText returns the longest prefix of s that has at most limit bytes and does not split a character.
 func CutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

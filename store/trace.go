@@ -34,7 +34,7 @@ func (p Person) Validate() error {
 	return nil
 }
 
-// Traces recognises data about a person who is to be erased: texts that contain the id of one of their appointments,
+// Traces recognizes data about a person who is to be erased: strings that contain the id of one of their appointments,
 // their owner, or their address or number.
 type Traces struct {
 	ids    map[string]bool // of appointments and owners
@@ -116,8 +116,8 @@ func (t Traces) aboutOthers(op *Operation) bool {
 		slices.ContainsFunc(mail.Appointments, func(id string) bool { return !t.Has(id) })
 }
 
-// In reports whether the text, usually JSON, contains data about the person. It compares ids word by word, so one
-// pass over a text is enough for any number of them.
+// In reports whether the text, usually JSON, contains data about the person. It compares ids word by word, so one pass
+// over the text is enough for any number of them.
 func (t Traces) In(text string) bool {
 	if text == "" {
 		return false

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// UndoState is the state of an appointment before a cancellation or a move that the actor can still undo. It has no
-// data of the patient, but the reason of an overbook is free text.
+// UndoState is the state of an appointment before a cancellation or a move that the actor can still undo. It contains
+// no patient data, but the reason for an overbook is free text.
 type UndoState struct {
 	AppointmentID string
 	// Version is the version that the change gave to the appointment. While the appointment still has this version, the
@@ -15,7 +15,7 @@ type UndoState struct {
 	ChangeID  string // the same for all appointments that changed together
 	Actor     string // who made the change
 	At        time.Time
-	ExpiresAt time.Time // the change cannot be undone after it
+	ExpiresAt time.Time // the change cannot be undone after this time
 
 	AppointmentTypeID string
 	SpecialistID      string

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Role is what a member of staff may do.
+// Role defines what a member of staff may do.
 type Role string
 
 const (
@@ -32,7 +32,7 @@ type User struct {
 	LastSignInAt time.Time `column:",null"`
 }
 
-// SignIn is one signed-in browser of a user. The store has only the hash of its cookie.
+// SignIn is one signed-in browser of a user. The store holds only the hash of its cookie.
 type SignIn struct {
 	ID         string
 	Hash       [32]byte // SHA-256 of the cookie's value

@@ -27,13 +27,14 @@ type WaitlistEntry struct {
 
 // Displaced is an appointment that cannot take place because its specialist is absent.
 type Displaced struct {
-	SpecialistID string         `json:"specialistId,omitempty"` // as booked
-	SlotStart    time.Time      `json:"slotStart,omitzero"`     // as booked
-	By           DisplacedBy    `json:"by,omitempty"`           // how the patient learns of it
-	Channel      MessageChannel `json:"channel,omitempty"`      // of the message to the patient; empty means none
+	SpecialistID string      `json:"specialistId,omitempty"` // as booked
+	SlotStart    time.Time   `json:"slotStart,omitzero"`     // as booked
+	By           DisplacedBy `json:"by,omitempty"`           // how the patient learns of it
+	// channel of the message to the patient; empty means none
+	Channel MessageChannel `json:"channel,omitempty"`
 }
 
-// DisplacedBy is how the desk treats a displaced appointment.
+// DisplacedBy is how the desk handles a displaced appointment.
 type DisplacedBy string
 
 const (
@@ -45,13 +46,13 @@ const (
 // MessageChannel is how a message reaches a patient.
 type MessageChannel string
 
-// The channels of a message. A patient who gets both has ChannelEmail.
+// The channels of a message. A patient who receives both has ChannelEmail.
 const (
 	ChannelEmail MessageChannel = "email"
 	ChannelSMS   MessageChannel = "sms" // a text message
 )
 
-// From reports whether an appointment still has the time at which it was displaced.
+// From reports whether an appointment still has the time that it had when it was displaced.
 func (d *Displaced) From(a *Appointment) bool {
 	return a.Status == Confirmed && a.SpecialistID == d.SpecialistID && a.SlotStart.Equal(d.SlotStart)
 }
@@ -81,7 +82,7 @@ const (
 
 // WaitlistOffer is one time that the server holds for an entry and has offered to its patient.
 type WaitlistOffer struct {
-	ID                string // of the appointment that it becomes
+	ID                string // id of the appointment that it becomes
 	EntryID           string
 	AppointmentTypeID string
 	SpecialistID      string

@@ -59,7 +59,8 @@ func (c *WriteCall) Wait(ctx context.Context) error {
 	return c.Err
 }
 
-// Start reports whether the caller still waits. If so, the caller then waits for the outcome, even if its context ends.
+// Start reports whether the caller is still waiting. If so, the caller then waits for the outcome, even if its context
+// ends.
 func (c *WriteCall) Start() bool { return c.state.CompareAndSwap(callWaiting, callStarted) }
 
 // Run calls the function and returns an error if it panics. Wait raises the panic again, unless a later Run replaces

@@ -55,8 +55,8 @@ func (s *stand) set(meddle func(w http.ResponseWriter, r *http.Request, pass fun
 	s.meddle.Store(&meddle)
 }
 
-// inBucketOf returns a Follower that writes to a bucket behind a stand, and the key for which its copies are sealed.
-// The Follower retries requests without a pause.
+// inBucketOf returns a Follower that writes to a bucket behind a stand, and the key that its copies are sealed for. The
+// Follower retries requests without a pause.
 func inBucketOf(t *testing.T, st *stand, access, secret string, keep Keep) (*server, *Follower, *Key) {
 	t.Helper()
 	dir := clinicDir(t)
@@ -297,7 +297,8 @@ func TestStopCancelsHungRequest(t *testing.T) {
 	}
 }
 
-// TestUnusableBucketIsLoggedAtStart checks that the server logs an unusable bucket, and the next step, when it starts.
+// TestUnusableBucketIsLoggedAtStart checks that the server logs an unusable bucket, and what to do about it, when it
+// starts.
 func TestUnusableBucketIsLoggedAtStart(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)

@@ -21,13 +21,13 @@ import (
 // back as bytes, which are read in the order of the SELECT.
 type conn struct {
 	pg       *pgconn.PgConn
-	prepared map[string]*pgconn.StatementDescription // by text, at most maxPrepared
+	prepared map[string]*pgconn.StatementDescription // by SQL text; at most maxPrepared
 	bells    []int64                                 // the numbers in the notifications since the last read
-	rows     int                                     // the number of rows that were passed on
+	rows     int                                     // number of rows passed on
 }
 
 // maxPrepared is the maximum number of prepared statements of a connection. The program has fewer statements, including
-// the usual combinations of filters. The server parses a statement over the limit each time.
+// the usual combinations of filters. Beyond the limit, the server parses a statement each time it runs.
 const maxPrepared = 256
 
 // statement is one statement of an exchange.
@@ -36,7 +36,7 @@ type statement struct {
 	args []any
 	each func(*row) // receives every row; nil if none is expected
 
-	changed int64 // number of changed rows, after the run
+	changed int64 // number of rows that the statement changed, once it has run
 }
 
 func stmt(text string, args ...any) *statement { return &statement{text: text, args: args} }

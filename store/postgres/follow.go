@@ -17,7 +17,7 @@ var errLost = fmt.Errorf(
 	store.ErrUnavailable,
 )
 
-// errRewound is the fatal error of a process that has changes which the promoted server does not have.
+// errRewound is the fatal error of a process that has received changes that the promoted server lacks.
 var errRewound = fmt.Errorf("%w: the PostgreSQL server that is now in use lacks changes that this node has: a "+
 	"standby without these changes was promoted. Restart this node", store.ErrUnavailable)
 
@@ -61,7 +61,7 @@ var ErrInUse = errors.New("another node is serving from this database")
 // one takes it exclusively; other nodes share it.
 const aloneLock = orderLock + 2
 
-// liveLock is the class of the advisory locks with which nodes publish the place of their live state. Nodes with the
+// liveLock is the class of the advisory locks that nodes use to publish the place of their live state. Nodes with the
 // same place share the same lock.
 const liveLock = 1215261760
 
@@ -203,7 +203,7 @@ func (s *Store) listen(ctx context.Context, c *conn) error {
 	}
 }
 
-// waitForBell waits for a notification of a change that this node does not have.
+// waitForBell waits for a notification of a change that this node has not received yet.
 func (s *Store) waitForBell(ctx context.Context, c *conn) error {
 	for {
 		if err := c.pg.WaitForNotification(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// heldSet has the ids of the operations that this node is attempting. It does not have an operation whose Take got no
-// answer, so the lease of that operation expires.
+// heldSet holds the ids of the operations that this node is attempting. It does not include an operation whose Take got
+// no answer, so the lease of that operation expires.
 type heldSet struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -128,9 +128,10 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 	return int(over.changed), nil
 }
 
-// Pace reserves the next instant for a call to the remote server with this name: spacing after the last one that any
-// node reserved. It returns the time until that instant, and its turn, for PaceAgain and PaceReturn. If the wait would
-// be longer than most, Pace reserves nothing and turn is 0. If it returns ErrUnavailable, do not send the call.
+// Pace reserves the next instant for a call to the remote server with this name: spacing after the last instant
+// reserved by any node. It returns the time until that instant, and its turn, which PaceAgain and PaceReturn need. If
+// the wait would be longer than most, Pace reserves nothing and turn is 0. If it returns ErrUnavailable, do not send
+// the call.
 func (q *Queue) Pace(ctx context.Context, name string,
 	spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
 	if spacing < 0 {

@@ -17,7 +17,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// beyondSQL has the Go parts of migrations. Such a part runs in the same transaction as the SQL of its migration.
+// beyondSQL holds the Go parts of migrations. Such a part runs in the same transaction as the SQL of its migration.
 var beyondSQL = map[string]func(context.Context, *conn) error{"0005_audit_chain.sql": chainEntries}
 
 // SchemaVersion returns the newest schema version that this program supports.
@@ -38,12 +38,12 @@ func source(known []store.Migration) string {
 	return all.String()
 }
 
-// schema has a program's migrations, and the oldest schema whose programs may serve at the same time (see the constant
-// oldestBeside).
+// schema holds a program's migrations, and the oldest schema whose programs may serve at the same time as this program
+// (see the constant oldestBeside).
 type schema struct {
 	files        fs.FS
 	oldestBeside int
-	target       bool // set for the target of a move: servers refuse a new database until it has a complete clinic
+	target       bool // set for the target of a move: servers refuse a new database until it contains a complete clinic
 }
 
 // program is the schema of this program.

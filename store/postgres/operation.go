@@ -129,7 +129,7 @@ const skewAllowed = `2000`
 
 // Change implements store.Queue. It returns ErrVersion if another node is attempting the operation, or has taken it
 // over from this one. If the clock of this node is ahead, Change converts the time of the next attempt to the server's
-// clock. Otherwise the operation would wait longer on every node, even after the clock of this node is right again.
+// clock. Otherwise the operation would wait longer on every node, even after the clock of this node has been corrected.
 func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
 	if err := op.Validate(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 	return nil
 }
 
-// stored reports whether the queue has exactly this version of op.
+// stored reports whether the queue contains exactly this version of op.
 func (q *Queue) stored(ctx context.Context, op store.Operation) bool {
 	kept, err := q.Operation(ctx, op.ID)
 	return err == nil && same(kept, op)

@@ -1,5 +1,5 @@
-// Package postgres is the Store and the Queue of a cluster: one PostgreSQL database and any number of nodes. Its
-// files have the same names as those of store/sqlite.
+// Package postgres is the Store and the Queue of a cluster: one PostgreSQL database and any number of nodes. Its files
+// have the same names as those of store/sqlite.
 //
 // # One order for all nodes
 //
@@ -13,8 +13,8 @@
 // # A node that crashes or hangs
 //
 // Every call has a deadline in this process. Every statement, every wait for a lock and every pause inside a
-// transaction has a deadline on the server (Options.Timeout). So the server releases the lock of a node that crashed or
-// hangs within that time.
+// transaction has a deadline on the server (Options.Timeout). So if a node crashes or hangs, the server releases its
+// lock within that time.
 //
 // # A lost answer
 //
@@ -29,8 +29,8 @@
 //
 // # Requirements
 //
-// PostgreSQL 13 or later, the extension btree_gist (part of every distribution; the owner of a database may create
-// it), and connections that no other program shares: a pooler must be in session mode.
+// PostgreSQL 13 or later, the extension btree_gist (part of every distribution; the owner of a database may create it),
+// and connections that no other program shares: a pooler must be in session mode.
 package postgres
 
 import (
@@ -107,7 +107,7 @@ type Store struct {
 	alone   bool
 	live    string
 	log     *slog.Logger
-	writes  store.Durations // of Write
+	writes  store.Durations // durations of Write
 	size    databaseSize
 	writer  *writer
 	feed    *feed
@@ -211,7 +211,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// server has the settings for connecting to the server.
+// server holds the settings for connecting to the server.
 type server struct {
 	config  *pgconn.Config
 	timeout time.Duration

@@ -16,16 +16,16 @@ import (
 
 // QueueOptions configures OpenQueue. Only URL is required.
 type QueueOptions struct {
-	URL     string       // as Options.URL
-	Logger  *slog.Logger // logs, for example, operations that were taken over; nil discards
+	URL     string       // see Options.URL
+	Logger  *slog.Logger // receives messages, such as about operations taken over; nil discards them
 	Timeout time.Duration
 	// Conns is the number of connections. 0 means 4.
 	Conns int
 	// Waiting is the number of writes that may wait for a connection before they get ErrOverloaded. 0 means 4,096.
 	Waiting int
-	// Lease is how long an operation belongs to this node after the last renewal, by the server's clock. A node
-	// renews its leases three times in that time. After a lease has expired, another node takes the operation over,
-	// with an unknown outcome. 0 means 30 s.
+	// Lease is how long an operation belongs to this node after the last renewal, by the server's clock. A node renews
+	// its leases three times within that time. After a lease has expired, another node takes the operation over, with
+	// an unknown outcome. 0 means 30 s.
 	Lease time.Duration
 	// Settle is how long an upstream write may be in flight after it was recorded. A write that another node takes over
 	// is not due until that time has passed. 0 means that it is due immediately, as in Recover.
@@ -43,7 +43,7 @@ type QueueOptions struct {
 type Queue struct {
 	pool    *pool
 	log     *slog.Logger
-	owner   string // this process
+	owner   string // identifies this process
 	lease   time.Duration
 	settle  time.Duration
 	room    int64
@@ -194,7 +194,7 @@ func (q *Queue) Close() error {
 		q.running.Wait()
 		if _, err = q.pool.write(context.Background(), []*statement{stmt(releaseLeases, q.owner)}); errors.Is(err,
 			store.ErrUnavailable) {
-			err = nil // the leases expire
+			err = nil // not an error: the leases expire
 		}
 		q.pool.close()
 	})

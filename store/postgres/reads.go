@@ -105,7 +105,7 @@ func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, a
 	return all, nil
 }
 
-// pool has the connections for reading, or those of the queue.
+// pool holds the connections for reading, or those of the queue.
 type pool struct {
 	conns  *connpool.Pool[*pgconn.PgConn]
 	server server
@@ -118,7 +118,7 @@ const ownData = "holdfast"
 // newPool returns a pool of size connections. prepare, if not nil, prepares each connection for its first use.
 func newPool(at server, size int, prepare func(context.Context, *conn) error) (*pool, error) {
 	conns, err := connpool.New(size, func(ctx context.Context) (*pgconn.PgConn, error) {
-		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // the configuration bounds its time
+		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // the configuration limits its duration
 		if err != nil || prepare == nil {
 			return pg, err
 		}
@@ -176,7 +176,7 @@ func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err e
 	if err != nil {
 		return false, err
 	}
-	defer borrowed.Release() // it closes a connection that is broken or still in a transaction
+	defer borrowed.Release() // Release closes a connection that is broken or still in a transaction
 	c := own(borrowed.Conn())
 	before := c.rows
 	_, err = c.exchange(ctx, all...)
@@ -184,8 +184,8 @@ func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err e
 }
 
 // moment runs fn in a transaction that reads one snapshot of the database. The transaction makes the planner use the
-// indexes: while a table has no statistics, as after a migration, the planner would read the whole table for a few
-// rows. If the connection broke while it was idle, moment starts again on a new one.
+// indexes: while a table has no statistics, for example after a migration, the planner would read the whole table to
+// find a few rows. If the connection broke while it was idle, moment retries on a new one.
 func (p *pool) moment(ctx context.Context, fn func(table.Querier) error) error {
 	if err := p.open(ctx); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (p *pool) moment(ctx context.Context, fn func(table.Querier) error) error {
 	}
 }
 
-// errNotBegun is part of the error of a moment whose connection was broken before fn was called.
+// errNotBegun is part of the error of a moment whose connection broke before fn was called.
 var errNotBegun = errors.New("the connection was lost")
 
 func (p *pool) momentOnce(ctx context.Context, fn func(table.Querier) error) error {
@@ -216,7 +216,7 @@ func (p *pool) momentOnce(ctx context.Context, fn func(table.Querier) error) err
 		}
 		return translate(err)
 	}
-	defer borrowed.Release() // it closes a connection that is broken or still in a transaction
+	defer borrowed.Release() // Release closes a connection that is broken or still in a transaction
 	c := own(borrowed.Conn())
 	_, err = c.exchange(first, stmt(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`),
 		stmt(`SET LOCAL enable_seqscan = off`), stmt(`SET LOCAL enable_hashjoin = off`),

@@ -26,10 +26,10 @@ const oldestBeside = 12
 // openTo is the key in meta whose value is the oldest schema whose programs may use the database.
 const openTo = "open_to"
 
-// versionLock is the class of the advisory locks with which nodes show their schema.
+// versionLock is the class of the advisory locks that nodes use to publish their schema.
 const versionLock = liveLock + 1
 
-// oldestNode selects the oldest schema of the running nodes: 0 if a node shows none, NULL if there are no nodes.
+// oldestNode selects the oldest schema of the running nodes: 0 if a node publishes none, NULL if there are no nodes.
 const oldestNode = `WITH here AS (
 		SELECT * FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())),
 	versions AS (SELECT pid, objid::bigint AS version FROM here WHERE objsubid = 2 AND classid::bigint = $1)
@@ -60,8 +60,8 @@ func refuseOldNodes(ctx context.Context, c *conn, from int) error {
 	return err
 }
 
-// tellVersion shows this node's schema to the other nodes, and refuses a schema that is not open to this program. No
-// program changes the schema during the call. Errors: store.ErrInvalid.
+// tellVersion publishes this node's schema to the other nodes, and refuses a schema that is not open to this program.
+// No program changes the schema during the call. Errors: store.ErrInvalid.
 //
 // Call it on the connection that follows changes and on every connection that writes, including those of the queue.
 // Each of them can break on its own. While a node can still write, no other program may assume that the node has

@@ -18,7 +18,7 @@ const guards = `
 	SELECT 'trigger', tgname, tgenabled IN ('O', 'A') FROM pg_trigger
 	WHERE tgrelid IN (to_regclass('appointments'), to_regclass('appointment_resources')) AND NOT tgisinternal`
 
-// guardFunctions are the functions behind the triggers.
+// guardFunctions lists the functions behind the triggers.
 var guardFunctions = []string{
 	"appointments_guarantee", "appointment_resources_guarantee", "appointments_resources", "appointments_of_persons",
 }

@@ -8,9 +8,9 @@ import (
 // scrubTime is the maximum time that Erase waits for the server to remove old row versions.
 const scrubTime = time.Minute
 
-// scrub makes PostgreSQL remove the old versions of the blanked rows. After that, no query finds them. Remains can stay
-// in the server's files, log, standbys and backups until they are overwritten. The operator is responsible for those
-// (docs/cluster.md). If scrub fails, autovacuum removes the row versions later.
+// scrub makes PostgreSQL remove the old versions of the blanked rows. After that, no query finds them. Remnants can
+// stay in the server's files, log, standbys and backups until they are overwritten. The operator is responsible for
+// those (docs/cluster.md). If scrub fails, autovacuum removes the row versions later.
 func (s *Store) scrub(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrubTime)
 	defer cancel()

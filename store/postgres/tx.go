@@ -5,8 +5,8 @@ import (
 	"holdfast/store/table"
 )
 
-// tx is one request's view of the open transaction. It is a table.Writer, and embeds table.Tx, which has the methods of
-// store.Tx.
+// tx is one request's view of the open transaction. It is a table.Writer, and embeds table.Tx, which provides the
+// methods of store.Tx.
 type tx struct {
 	table.Tx
 	reads   reads

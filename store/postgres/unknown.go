@@ -10,11 +10,11 @@ import (
 	"holdfast/store"
 )
 
-// If the response to a COMMIT is lost, this process does not have the outcome. The server stores the outcome under the
+// If the response to a COMMIT is lost, the outcome is unknown to this process. The server stores the outcome under the
 // number of the transaction, and this process reads it on another connection.
 
 // resolve looks up the outcome of transaction xid of a timeline, whose COMMIT failed with cause. If resolve returns
-// nil, the transaction was committed and has reached the standby for which commits wait, if there is one. Otherwise the
+// nil, the transaction was committed and has reached the standby that commits wait for, if there is one. Otherwise the
 // error states that nothing was written, or that the outcome is unknown. The outcome is unknown if no server answers in
 // time, and after a failover or a crash: the new server may not have the transaction and may give its number to a
 // different one.
@@ -88,7 +88,7 @@ func timelineOf(ctx context.Context, c *conn) string {
 	return text
 }
 
-// replicated returns when everything committed so far has reached the standby for which commits wait. If a COMMIT that
+// replicated returns when everything committed so far has reached the standby that commits wait for. If a COMMIT that
 // waits for a standby loses its client, it is complete on this server, but it may not have reached the standby yet. So
 // replicated makes one more commit and waits for it: that commit reaches the standby after all earlier ones.
 func (s server) replicated(ctx context.Context, timeline string) error {

@@ -33,11 +33,11 @@ type writer struct {
 	queue  chan *store.WriteCall
 	done   chan struct{} // closed when the goroutine has ended
 
-	commits store.Durations // of the exchange that ends with COMMIT
+	commits store.Durations // durations of the exchange that ends with COMMIT
 
 	// The fields below belong to the goroutine.
 	conn     *conn
-	timeline string // of conn
+	timeline string // timeline of conn
 	batch    *batch
 	members  []*store.WriteCall // the requests whose answers wait for the commit
 	changes  []store.Change
@@ -264,7 +264,7 @@ func (w *writer) answer() {
 func (w *writer) abort(cause error) {
 	w.current = nil
 	if w.batch != nil && w.batch.sent {
-		// The state of the connection is unknown. A new one costs milliseconds, and the server undoes what the old
+		// The state of the connection is unknown. A new one costs milliseconds, and the server rolls back what the old
 		// one had begun.
 		w.drop()
 	}

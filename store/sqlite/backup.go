@@ -88,14 +88,14 @@ func syncPath(path string) error {
 
 // Summary describes a database file that no process has open.
 type Summary struct {
-	ID            string // of the database from which the copy was made
+	ID            string // id of the database that the copy was made from
 	SchemaVersion int
 	Appointments  int
 }
 
-// Verify reads a whole backup without changing it, and checks it as Store.Check does. path must not be a live
-// database. It refuses a file that is not a Holdfast database, and a schema that is newer than this program. It accepts
-// an older schema, which Open would migrate.
+// Verify reads a whole backup without changing it, and checks it in the same way as Store.Check. path must not be a
+// live database. It refuses a file that is not a Holdfast database, and a schema that is newer than this program. It
+// accepts an older schema, which Open would migrate.
 func Verify(ctx context.Context, path string) (Summary, error) {
 	var found Summary
 	path, err := filepath.Abs(path)

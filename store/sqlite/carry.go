@@ -30,7 +30,7 @@ const ownMeta = `('` + lastChange + `', '` + scrubDue + `', '` + unfinished + `'
 // unfinished is the key in meta whose value is the id of a partly copied clinic.
 const unfinished = "carried_from"
 
-// refuseUnfinished returns an error if the file has only a part of a clinic.
+// refuseUnfinished returns an error if the file contains only a part of a clinic.
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	part := false
 	err := c.query(ctx, func(*row) { part = true }, `SELECT 1 FROM meta WHERE key = '`+unfinished+`'`)

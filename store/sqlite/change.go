@@ -10,13 +10,13 @@ import (
 
 // feed numbers committed changes and passes them to the followers, in commit order.
 //
-// The writer calls it between the commit and the answers, so a follower has a change before the caller's Write
+// The writer calls it between the commit and the answers, so a follower has received a change before the caller's Write
 // returns. The last number is stored in the database in the same commit. So the numbering continues after a restart,
 // and an older copy of the files can be distinguished from a newer one.
 type feed struct {
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64
-	recent    []store.Change // the newest changes, for a follower that is a little behind
+	recent    []store.Change // the newest changes, for a follower that is slightly behind
 	followers []*follower
 	moved     chan struct{} // closed when last increases; nil while no caller waits
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // checkpoint copies the log back into the database. It has its own connection and goroutine, so that no caller's commit
-// waits for it. Two concurrent checkpoints fail immediately, so other code runs its checkpoints through alone.
+// waits for it. Two concurrent checkpoints fail immediately, so other code runs its checkpoints through the method
+// alone.
 type checkpoint struct {
 	dsn   string
 	conn  *conn // opened by the first checkpoint
@@ -59,10 +60,10 @@ func (k *checkpoint) run() {
 	}
 }
 
-// tooLong reports whether the writer should finish the checkpoint. It reports true once for each checkpoint. During an
-// unbroken stream of commits, a concurrent checkpoint never finishes, so the log would grow without limit. A growing
-// log is also slow: a commit that overwrites an old part of the file takes half the time of a commit that makes the
-// file longer.
+// tooLong reports whether the writer should finish the checkpoint. It returns true at most once for each checkpoint.
+// During an unbroken stream of commits, a concurrent checkpoint never finishes, so the log would grow without limit. A
+// growing log is also slow: a commit that overwrites an old part of the file takes half the time of a commit that makes
+// the file longer.
 func (k *checkpoint) tooLong(isWriterWaiting bool) bool {
 	limit := int64(2 * k.every)
 	if isWriterWaiting {

@@ -77,8 +77,8 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// query passes every row to each. If ctx is cancelled, query stops before the next row, also while SQLite still
-// computes the first row.
+// query passes every row to each. If ctx is cancelled, query stops before the next row, even while SQLite is still
+// computing the first row.
 func (c *conn) query(ctx context.Context, each func(*row), query string, args ...any) error {
 	if c.fault != nil {
 		return c.fault

@@ -28,7 +28,8 @@ const (
 	codeIOErrShmSize         = 4874
 )
 
-// noDoubleBook lists the columns of idx_no_double_book as SQLite's error message does when the index refuses a row.
+// noDoubleBook is the list of the columns of idx_no_double_book in SQLite's error message for a row that the index
+// refuses.
 const noDoubleBook = "appointments.specialist_id, appointments.slot_start, appointments.seat"
 
 // ErrDamaged means that the file is not a database, or its pages are inconsistent. Restore a backup.
@@ -64,7 +65,7 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrDuplicate, err)
 	case codeConstraintPrimaryKey, codeConstraintRowID:
 		return fmt.Errorf("%w: %w", store.ErrDuplicate, err)
-	case codeFull, codeIOErrShmSize: // the second: no space for the index of the write-ahead log
+	case codeFull, codeIOErrShmSize: // codeIOErrShmSize: no space for the index of the write-ahead log
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	switch {

@@ -8,8 +8,8 @@ import (
 
 var _ store.Measured = (*Store)(nil)
 
-// Measurements implements store.Measured. The sizes are those of the files. The files need not shrink: SQLite reuses
-// space that a deletion freed, and overwrites the log from its beginning after a checkpoint.
+// Measurements implements store.Measured. The sizes are those of the files. The files do not necessarily shrink: SQLite
+// reuses space that a deletion freed, and overwrites the log from its beginning after a checkpoint.
 func (s *Store) Measurements() store.Measurements {
 	return store.Measurements{
 		Writes: s.writes.Counts(), Commits: s.writer.commits.Counts(), Bytes: sizeOf(s.path),

@@ -19,7 +19,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// beyondSQL has the Go parts of migrations. Such a part runs in the same transaction as the SQL of its migration.
+// beyondSQL holds the Go parts of migrations. Such a part runs in the same transaction as the SQL of its migration.
 var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners, "0009_audit_chain.sql": chainEntries}
 
 // SchemaVersion returns the newest schema version that this program supports.

@@ -29,7 +29,7 @@ type Moment struct {
 // State returns a hash of the whole database at that moment.
 func (m Moment) State() [sha256.Size]byte { return m.sums.State() }
 
-// PageSums has the first half of the SHA-256 of each page, in page order.
+// PageSums holds the first half of the SHA-256 of each page, in page order.
 type PageSums [][sha256.Size / 2]byte
 
 // State returns the SHA-256 of all sums.
@@ -131,14 +131,14 @@ func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(in
 	return nil
 }
 
-// Keep records that the copy has all pages of m. The next Read compares with m.
+// Keep records that the copy contains all pages of m. The next Read compares with m.
 func (p *Pages) Keep(m Moment) { p.known = m }
 
 // PageFile is a database file assembled from pages.
 type PageFile struct {
 	Sums PageSums
 	file *os.File
-	size int // of a page, in bytes
+	size int // page size in bytes
 }
 
 // CreatePageFile creates the file, which must not exist, with access for its owner only.

@@ -110,7 +110,7 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, query string,
 	return found, err
 }
 
-// pool has the connections for reading. It opens a connection when it is first needed, up to a fixed maximum.
+// pool holds the connections for reading. It opens a connection when one is first needed, up to a fixed maximum.
 type pool struct {
 	dsn    string
 	idle   chan *conn

@@ -20,11 +20,11 @@ type Rehearsal struct {
 	Took     time.Duration // time for the snapshot and the migrations of the copy
 }
 
-// Rehearse copies the database at path into the directory in, migrates the copy and checks it as Store.Check does. It
-// only reads the original, which a server may have open. It refuses a file that is not a Holdfast database, and a
-// schema that is newer than this program. free is the free space in bytes. The copy and the snapshot together need
-// twice the size of the database. If less than 3 times its size is free, Rehearse returns store.ErrFull, because a
-// running server may need the rest of the disk.
+// Rehearse copies the database at path into the directory in, migrates the copy and checks it in the same way as
+// Store.Check. It only reads the original, which a server may have open. It refuses a file that is not a Holdfast
+// database, and a schema that is newer than this program. free is the free space in bytes. The copy and the snapshot
+// together need twice the size of the database. If less than 3 times its size is free, Rehearse returns store.ErrFull,
+// because a running server may need the rest of the disk.
 func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)

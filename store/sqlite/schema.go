@@ -61,9 +61,9 @@ func expectedSchema(ctx context.Context, known []store.Migration) (map[string]ob
 	return readSchema(ctx, c)
 }
 
-// schemaSums has one line for each schema version: the sum of its migrations and the sum of the resulting schema.
-// Creating an expected schema to compare with takes longer than the rest of Open. So Open does it only if the sum of
-// the schema is not in this list.
+// schemaSums contains one line for each schema version: the sum of its migrations and the sum of the resulting schema.
+// Creating the expected schema for a comparison takes longer than the rest of Open. So Open creates it only if the sum
+// of the schema is not in this list.
 //
 //go:embed schema.sum
 var schemaSums string

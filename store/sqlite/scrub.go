@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// Blanking a row does not remove its old content from the disk. The log still has the old page. Even with
+// Blanking a row does not remove its old content from the disk. The log still contains the old page. Even with
 // secure_delete, SQLite leaves pieces of rows in the gaps of pages that it once rearranged. So an erasure ends with a
 // scrub. The scrub writes zeros into the gaps of every page (wipe.go), a bounded number of pages in each transaction,
 // and then empties the log. Other callers can read and write during the scrub. Only the last step makes writers wait:
@@ -20,8 +20,8 @@ import (
 // A wiped page stays clean. SQLite moves whole rows between pages, never the bytes between rows, and fills a page that
 // it frees with zeros.
 //
-// The row scrubDue commits with the erasure, and the scrub deletes it at its end. So the server repeats a scrub that
-// was interrupted by a crash, a full disk or a long reader: at the next start, or one minute later.
+// The row scrubDue is committed with the erasure, and the scrub deletes it at its end. So the server repeats a scrub
+// that was interrupted by a crash, a full disk or a long reader: at the next start, or one minute later.
 const scrubDue = "scrub_due"
 
 const (

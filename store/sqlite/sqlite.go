@@ -41,7 +41,7 @@ import (
 
 // Options configures Open. Only Path is required.
 type Options struct {
-	Path string // of the database file; its directory must exist
+	Path string // path of the database file; its directory must exist
 	// Logger receives messages about migrations and failures, never personal data. Nil discards them.
 	Logger *slog.Logger
 	// Readers is the number of connections for reading. 0 means 4.
@@ -64,7 +64,7 @@ type Store struct {
 	dsn        string
 	path       string
 	id         string
-	writes     store.Durations // of Write
+	writes     store.Durations // durations of Write
 	writer     *writer
 	feed       feed
 	checkpoint *checkpoint

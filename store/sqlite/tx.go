@@ -5,8 +5,8 @@ import (
 	"holdfast/store/table"
 )
 
-// tx is one request's view of the open transaction. It is a table.Writer, and embeds table.Tx, which has the methods of
-// store.Tx.
+// tx is one request's view of the open transaction. It is a table.Writer, and embeds table.Tx, which provides the
+// methods of store.Tx.
 type tx struct {
 	table.Tx
 	reads   reads
@@ -14,7 +14,7 @@ type tx struct {
 	over    bool // its function has returned
 	wrote   bool // a statement has succeeded; a refused statement changes nothing
 	changes []store.Change
-	end     *chainEnd // of the audit chain; the writer owns it
+	end     *chainEnd // head of the audit chain; the writer owns it
 }
 
 var (

@@ -39,7 +39,7 @@ func tidy(page []byte, first bool) (changed bool) {
 	at := func(offset int) int { return int(binary.BigEndian.Uint16(page[offset:])) }
 	pointers := header
 	switch page[header] {
-	case 0x0a, 0x0d: // leaves
+	case 0x0a, 0x0d: // leaf pages
 		pointers += 8
 	case 0x02, 0x05:
 		pointers += 12

@@ -45,9 +45,9 @@ type writer struct {
 	done   chan struct{} // closed when the goroutine has ended
 
 	dead    atomic.Pointer[error] // why the store no longer writes
-	commits store.Durations       // of COMMIT, in which the log is written and synced
+	commits store.Durations       // durations of COMMIT, which writes and syncs the log
 
-	// The fields below, and conn, belong to the goroutine that has the turn.
+	// The fields below, and conn, belong to the goroutine that holds the turn.
 	batch   []*request     // the requests whose answers wait for the commit
 	changes []store.Change // the changes of the batch, in order
 	chain   chainEnd       // the head of the audit chain, including the batch
@@ -106,7 +106,7 @@ func (w *writer) admit(r *request) (atOnce bool, err error) {
 	}
 }
 
-// runAlone runs r in its caller's goroutine, which has the turn. It runs no other request: the function of r could
+// runAlone runs r in its caller's goroutine, which holds the turn. It runs no other request: the function of r could
 // end the goroutine.
 func (w *writer) runAlone(r *request) {
 	defer func() {
@@ -130,7 +130,7 @@ func (w *writer) close() {
 	<-w.done
 }
 
-// run takes requests from the queue, batch by batch, until the queue is closed. It has the turn when it starts.
+// run takes requests from the queue, batch by batch, until the queue is closed. It holds the turn when it starts.
 func (w *writer) run() {
 	defer func() {
 		if w.current == nil {
@@ -328,7 +328,7 @@ func (w *writer) shorten() {
 }
 
 // finish empties the log and closes the file, after the goroutine has ended and the pool is closed. If it cannot copy
-// the log back, for example because the disk is full, the log stays for the next start.
+// the log back, for example because the disk is full, the log remains for the next start.
 func (w *writer) finish() error {
 	w.conn.fault = nil
 	if w.dead.Load() == nil {

@@ -56,9 +56,9 @@ func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int)
 		SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }
 
-// eraseAgentSessions removes the sessions that have an email address or phone number of the person. handles has further
-// addresses and numbers of the person. The table is small, so the function reads the whole table. blankAppointments
-// removes the sessions that belong to an appointment.
+// eraseAgentSessions removes the sessions that contain an email address or phone number of the person. handles holds
+// further addresses and numbers of the person. The table is small, so the function reads the whole table.
+// blankAppointments removes the sessions that belong to an appointment.
 func (t *Tx) eraseAgentSessions(p store.Person, handles []store.Person) (err error) {
 	for _, handle := range handles {
 		if err := t.eraseAgentSessions(handle, nil); err != nil {

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// This file has the changes that an erasure makes to the rows that it found. Each runs inside one transaction.
+// This file contains the changes that an erasure makes to the rows that it has found. Each runs inside one transaction.
 
 func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Time) (n int, err error) {
 	for _, f := range found {

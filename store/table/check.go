@@ -105,7 +105,7 @@ func (c Check) Chain(ctx context.Context) error {
 	return nil
 }
 
-// rule has the text of a violation and the SELECT that finds the rows with it.
+// rule holds the text of a violation and the SELECT that finds the rows with that violation.
 type rule struct{ words, text string }
 
 // none reports a violation for every row that a rule finds.
@@ -118,7 +118,7 @@ func (c Check) none(ctx context.Context, rules []rule) error {
 	return nil
 }
 
-// busy has the fields of a confirmed, non-overbook appointment that the guarantee depends on.
+// busy holds the fields of a confirmed, non-overbook appointment that the guarantee depends on.
 type busy struct {
 	id, specialistID, typeID               string
 	seat                                   int

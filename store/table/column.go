@@ -13,12 +13,12 @@ import (
 	"holdfast/store"
 )
 
-// column is one column of a noun's table. It is a text, an instant, or any other type with value and scan. These
-// functions get a pointer to the struct.
+// column is one column of a noun's table. It is a string, an instant, or any other type with value and scan. These
+// functions receive a pointer to the struct.
 type column struct {
 	name    string
-	offset  uintptr // offset of the field; only for a text or an instant
-	text    bool    // a text that is not NULL
+	offset  uintptr // offset of the field; only for a string or an instant
+	text    bool    // a string that is not NULL
 	instant bool    // in milliseconds
 	null    bool    // the zero instant is NULL
 
@@ -27,7 +27,7 @@ type column struct {
 	merge string                    // the value that an upsert sets; empty means the new value
 }
 
-// argument returns the argument of an INSERT or UPDATE. For a text or an instant, it returns a pointer into v, which
+// argument returns the argument of an INSERT or UPDATE. For a string or an instant, it returns a pointer into v, which
 // needs no allocation.
 func (c *column) argument(v unsafe.Pointer) any {
 	switch {
@@ -115,7 +115,7 @@ func columnOf(name string, t reflect.Type, offset uintptr, null bool) column {
 		stores(&c, func(id string) any { return orNil(id != "", id) }, Row.Text)
 	case t == reflect.TypeFor[time.Time]():
 		c.instant = true
-	case t == reflect.TypeFor[json.RawMessage](): // an empty text is not JSON
+	case t == reflect.TypeFor[json.RawMessage](): // an empty string is not JSON
 		stores(&c, func(b []byte) any { return orNil(len(b) > 0, string(b)) }, Row.JSON)
 	case t == reflect.TypeFor[store.Intake](): // its zero value is not the zero value of JSON
 		stores(&c, func(i store.Intake) any { return i.Packed() }, func(r Row) store.Intake {
@@ -131,7 +131,7 @@ func columnOf(name string, t reflect.Type, offset uintptr, null bool) column {
 		stores(&c, asIs, Row.Int64)
 	case t.Kind() == reflect.Bool:
 		stores(&c, asIs, Row.Bool)
-	default: // a struct or a list, stored as one text; the zero value is the empty text
+	default: // a struct or a list, stored as one string; the zero value is the empty string
 		field := func(v unsafe.Pointer) reflect.Value { return reflect.NewAt(t, unsafe.Add(v, offset)) }
 		c.value = func(v unsafe.Pointer) any { return store.Packed(field(v).Elem().Interface()) }
 		c.scan = func(v unsafe.Pointer, r Row) {
@@ -160,7 +160,7 @@ func orNil(isThere bool, v any) any {
 	return v
 }
 
-// definition has the columns of a table and the SQL texts made from them.
+// definition holds the columns of a table and the SQL statements made from them.
 type definition struct {
 	name    string
 	columns []column
@@ -168,15 +168,15 @@ type definition struct {
 
 	names     string // the columns that are read
 	qualified string // the same, with the table's name, for a join
-	from      string // SELECT … FROM the table; the caller appends the rest of the text
+	from      string // SELECT … FROM the table; the caller appends the rest
 	insert    string
 	put       string // INSERT that replaces the row with the same key
 	update    string // updates the row with an id and a version
 }
 
-// define returns the definition of the table for a struct. keys has the names of the key's columns, separated by ", ".
-// Each further column replaces the column with the same name, or comes after all others. A further column without a
-// value only removes the column with that name.
+// define returns the definition of the table for a struct. keys contains the names of the key's columns, separated by
+// ", ". Each further column replaces the column with the same name, or comes after all others. A further column without
+// a value only removes the column with that name.
 func define(t reflect.Type, name, keys string, further []column) definition {
 	d := definition{name: name, columns: columnsOf(t, 0, "")}
 	for _, c := range further {

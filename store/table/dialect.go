@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Dialect translates the texts of this package for one database.
+// Dialect translates the SQL of this package for one database.
 type Dialect struct {
 	words    *strings.Replacer
 	numbered bool // arguments are $1, $2, …
@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// Text translates text for the database. It returns a text without ? and braces unchanged.
+// Text translates SQL text for the database. It does not change text without ? and braces.
 func (d Dialect) Text(text string) string {
 	if !strings.ContainsAny(text, "?{") {
 		return text
@@ -52,8 +52,8 @@ func (d Dialect) Text(text string) string {
 	return numbered(text)
 }
 
-// numbered replaces ?2 by $2, and each plain ? by $ and the number after the largest so far. SQLite counts arguments in
-// the same way. It does not change text in quotes.
+// numbered replaces ?2 with $2, and each plain ? with $ and the number after the largest one used before it. SQLite
+// counts arguments in the same way. It does not change text in quotes.
 func numbered(text string) string {
 	var b strings.Builder
 	largest, quoted := 0, false
@@ -81,13 +81,13 @@ func numbered(text string) string {
 	return b.String()
 }
 
-// Conditions has the conditions of a WHERE clause and their arguments.
+// Conditions holds the conditions of a WHERE clause and their arguments.
 type Conditions struct {
 	Args  []any
 	parts []string
 }
 
-// And adds a condition. Its text has a ? for each argument.
+// And adds a condition. part contains a ? for each argument.
 func (c *Conditions) And(part string, args ...any) {
 	c.parts = append(c.parts, part)
 	c.Args = append(c.Args, args...)

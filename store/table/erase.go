@@ -15,8 +15,8 @@ import (
 // a bounded number at a time. The last transaction searches the rows that were added in the meantime.
 
 const (
-	eraseRead  = 2000 // rows of one query
-	eraseWrite = 200  // rows of one transaction
+	eraseRead  = 2000 // rows read by one query
+	eraseWrite = 200  // rows changed by one transaction
 	// eraseSlack is how far back the last transaction searches answers and operations. Their rows have no reliable
 	// order, because their instants come from the clocks of other callers.
 	eraseSlack = time.Minute
@@ -31,21 +31,21 @@ type Erasure struct {
 	Ended func()               // runs after every transaction except the last; nil means none
 }
 
-// erasure is the state of one Erase.
+// erasure is the state of one call of Erase.
 type erasure struct {
 	Erasure
 	person  store.Person
 	at      time.Time
 	traces  store.Traces
-	known   []store.Identity // of the appointments that were found
+	known   []store.Identity // identities in the appointments that were found
 	handles []store.Person   // addresses, numbers and owners that belong to this person only
 	erased  store.Erased
 
-	lastAppointment, lastAudit int64           // the last rows that were read
+	lastAppointment, lastAudit int64           // row numbers of the last rows that were read
 	operations                 map[string]bool // ids of the operations with a blank payload
 }
 
-// Erase erases the rows as store.PersonEraser specifies. The backend must then remove the remains from its files.
+// Erase erases the rows as store.PersonEraser specifies. The backend must then remove the remnants from its files.
 func Erase(
 	ctx context.Context, of Erasure, p store.Person, at time.Time, last func(store.Tx, store.Erased) error,
 ) (store.Erased, error) {
@@ -142,8 +142,8 @@ func (e *erasure) findRows(ctx context.Context) error {
 	return err
 }
 
-// deliveriesOf adds the finished operations that the delivery log still has, because the queue keeps copies of them for
-// some time. It omits webhooks that were not delivered: a person can still retry them.
+// deliveriesOf adds the finished operations that the delivery log still contains, because the queue keeps copies of
+// them for some time. It omits webhooks that were not delivered: a person can still retry them.
 func (e *erasure) deliveriesOf(ctx context.Context, s Source, found []personal) error {
 	for _, f := range found {
 		delivered, err := list(ctx, s, Row.Text,
@@ -337,7 +337,7 @@ func (e *erasure) removeRows(ctx context.Context, t *Tx) error {
 	return nil
 }
 
-// added blanks the traces that were written since the erasure read them.
+// added blanks the traces in rows that were added since the erasure read the tables.
 func (e *erasure) added(ctx context.Context, t *Tx) error {
 	rows, _, _, err := e.auditAbout(ctx, t.source, e.lastAudit, math.MaxInt)
 	if err != nil {

@@ -51,7 +51,7 @@ func findPeople(
 	return nil
 }
 
-// search is the state of one FindPeople.
+// search is the state of one call of FindPeople.
 type search struct {
 	ctx          context.Context
 	source       Querier
@@ -181,7 +181,7 @@ func (s *search) readKeys(ranges []store.KeyRange) error {
 // termClasses is the number of classes of terms: names with 0, 1 or 2 errors, and email addresses.
 const termClasses = 4
 
-// rarest returns the terms of that part of the query which the fewest people have, by the number of errors. It counts
+// rarest returns the terms of the part of the query that matches the fewest people, by the number of errors. It counts
 // at most 5000 people for each part. Each person who matches the query has one of the returned terms.
 func (s *search) rarest() (rarest [termClasses][]string, err error) {
 	fewest := math.MaxInt
@@ -298,7 +298,7 @@ func (s *search) passRest() {
 	}
 }
 
-// amongNumbers is a condition: the left side is one of the numbers in the first argument. The function numbers makes
+// amongNumbers is a condition: the left side is one of the numbers in the first argument. The function numbers creates
 // that argument.
 const amongNumbers = `{any}SELECT CAST(value AS BIGINT) FROM {texts}(?1){end}`
 

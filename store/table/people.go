@@ -34,7 +34,7 @@ func (r Reads) PeopleIndexed(ctx context.Context) (indexed, rest int64, err erro
 	return indexed, rest, err
 }
 
-// seen has the columns of an appointment that the index needs.
+// seen holds the columns of an appointment that the index needs.
 type seen struct {
 	row      int64
 	id       string
@@ -181,7 +181,7 @@ func (t *Tx) insertPeople(ctx context.Context, people []newPerson) error {
 	return nil
 }
 
-// raiseRecency updates the recency of a person, in all terms, if an appointment starts later than the earlier ones.
+// raiseRecency updates the recency of a person, in all terms, if an appointment starts later than all earlier ones.
 func (t *Tx) raiseRecency(p *person, of store.Identity, start time.Time) error {
 	recency := store.Recency(start)
 	if recency <= p.recency {
@@ -299,7 +299,7 @@ func texts(list []string) string {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // a list of texts is always valid
+		panic(err) // a list of strings is always valid
 	}
 	return string(text)
 }

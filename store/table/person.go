@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// These conditions test the column patient_search of several tables, which has the result of store.SearchText.
+// These conditions test the column patient_search of several tables, which contains the result of store.SearchText.
 const (
 	hasEmail = `{instr}(patient_search, ?) > 0`
 	hasPhone = `substr(patient_search, length(patient_search) - ? + 1) = ?`
@@ -30,7 +30,7 @@ func nameLine(name string) []any {
 	return []any{utf8.RuneCountInString(line), line}
 }
 
-// identityColumns lists the columns of an identity in every table that has a patient.
+// identityColumns lists the columns of an identity in every table that contains a patient.
 const identityColumns = `patient_name, patient_email, patient_phone, patient_birth_date`
 
 func scanIdentity(r Row) store.Identity {
@@ -148,8 +148,8 @@ func (t *Tx) DeletePersonLink(_ context.Context, id string) error {
 	return t.mustChange(`DELETE FROM person_links WHERE id = ?`, id)
 }
 
-// eraseNotesAndLinks removes the notes and the links whose identity IsOneOf p and known. Both tables are small, so it
-// reads all their rows.
+// eraseNotesAndLinks removes the notes and the links whose identity matches p or known (store.Identity.IsOneOf). Both
+// tables are small, so it reads all their rows.
 func (t *Tx) eraseNotesAndLinks(
 	ctx context.Context, p store.Person, known []store.Identity,
 ) (removedNotes, removedLinks int, err error) {

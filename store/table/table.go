@@ -1,4 +1,4 @@
-// Package table has the SQL statements for all nouns. Both databases use the same statements.
+// Package table contains the SQL statements for all nouns. Both databases use the same statements.
 //
 // # How a statement reaches a database
 //
@@ -37,7 +37,7 @@ type Row interface {
 	Int64() int64
 	Bool() bool
 	Bytes() []byte   // nil for NULL
-	Hash() [32]byte  // for a column with 32 bytes
+	Hash() [32]byte  // for a column of 32 bytes
 	JSON() []byte    // nil for NULL
 	Time() time.Time // UTC; the zero time for NULL
 }
@@ -86,8 +86,8 @@ type Writer interface {
 	// Changed records a change for the feed. The followers receive it if the transaction commits.
 	Changed(c store.Change)
 
-	// LinkErasure adds the erasure of an audit entry's texts to the audit chain, unless the chain already has it. row
-	// is the entry's row number.
+	// LinkErasure adds the erasure of an audit entry's reason, before and after to the audit chain, unless the chain
+	// already contains it. row is the entry's row number.
 	LinkErasure(row int64) error
 }
 
@@ -106,13 +106,13 @@ func NewReads(s Source) Reads { return Reads{source: s} }
 type Tx struct {
 	Reads
 	to   Writer
-	read store.Appointment // the appointment that was read last; nearly always, it is changed next
+	read store.Appointment // the last appointment read; it is nearly always the next one changed
 }
 
 // Begin makes t the transaction of a backend. s sees the changes of w.
 func (t *Tx) Begin(s Source, w Writer) { t.Reads, t.to = Reads{s, t}, w }
 
-// own returns t. With it, this package gets the Tx that a backend's transaction embeds.
+// own returns t. This package uses it to get the Tx that a backend's transaction embeds.
 func (t *Tx) own() *Tx { return t }
 
 // run executes a statement and ignores the number of changed rows.
