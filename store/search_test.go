@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSearchTerms checks that a text that looks like a phone number also gives its digits, and that an empty text gives
-// no terms.
+// TestSearchTerms checks that a query that looks like a phone number also yields its digits, and that an empty query
+// yields no terms.
 func TestSearchTerms(t *testing.T) {
 	for query, want := range map[string][2]string{
 		"":               {"", ""},
@@ -23,8 +23,8 @@ func TestSearchTerms(t *testing.T) {
 	}
 }
 
-// FuzzParseCursor checks that ParseCursor returns the values from which a cursor was created. It must refuse any other
-// text, or return values that can be parsed again.
+// FuzzParseCursor checks that ParseCursor returns the values that a cursor was created from. It must refuse any other
+// string, or return values that can be parsed again.
 func FuzzParseCursor(f *testing.F) {
 	f.Add(Cursor(time.UnixMilli(1795234600003), "a-1"))
 	f.Add("MTIz")

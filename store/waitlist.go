@@ -27,11 +27,10 @@ type WaitlistEntry struct {
 
 // Displaced is an appointment that cannot take place because its specialist is absent.
 type Displaced struct {
-	SpecialistID string      `json:"specialistId,omitempty"` // as booked
-	SlotStart    time.Time   `json:"slotStart,omitzero"`     // as booked
-	By           DisplacedBy `json:"by,omitempty"`           // how the patient learns of it
-	// channel of the message to the patient; empty means none
-	Channel MessageChannel `json:"channel,omitempty"`
+	SpecialistID string         `json:"specialistId,omitempty"` // as booked
+	SlotStart    time.Time      `json:"slotStart,omitzero"`     // as booked
+	By           DisplacedBy    `json:"by,omitempty"`           // how the patient learns of it
+	Channel      MessageChannel `json:"channel,omitempty"`      // of the message to the patient; empty means none
 }
 
 // DisplacedBy is how the desk handles a displaced appointment.

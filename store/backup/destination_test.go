@@ -16,14 +16,14 @@ import (
 )
 
 // inBucket starts a service that runs until the test ends. It returns the name of a destination in its bucket, and the
-// access to it.
+// settings for connecting to it.
 func inBucket(t *testing.T) (name string, access Access, s *buckettest.Service) {
 	t.Helper()
 	s = buckettest.Start(t)
 	return bucketScheme + buckettest.Name + "/copies/berlin", accessTo(s.URL), s
 }
 
-// accessTo returns the owner's access to a service.
+// accessTo returns the settings for connecting to a service as the owner of the bucket.
 func accessTo(endpoint string) Access {
 	return Access{Endpoint: endpoint, Region: "us-east-1", AccessKey: buckettest.Access, SecretKey: buckettest.Secret}
 }
@@ -156,7 +156,7 @@ func TestBucketListsNoPartialBackup(t *testing.T) {
 }
 
 // TestDailyRepeatsDamagedCopy checks that Daily copies a backup again if the copy is damaged. Until then, the copy does
-// not count as a backup, although all of its files exist.
+// not count as a backup, even though all of its files exist.
 func TestDailyRepeatsDamagedCopy(t *testing.T) {
 	t.Parallel()
 	st := standBefore(t, buckettest.Start(t))

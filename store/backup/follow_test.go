@@ -233,7 +233,7 @@ func TestChainEndsDaily(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 		list := incrementalsOf(t, second)
-		// The last two ended on the same day. The newest three all stay.
+		// The last two ended on the same day. The newest three are all retained.
 		if len(list) != 5 || list[0].Path != foreign {
 			t.Fatalf("after five days there are %d incremental backups: %+v; want four and the other clinic's", len(list),
 				list)
@@ -277,8 +277,8 @@ func TestLargeChainIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-// TestExpiredIncrementals checks which incremental backups stay: all of the last three days, the newest of each day
-// that the plan keeps, the newest three, and those that could not be listed completely.
+// TestExpiredIncrementals checks which incremental backups are retained: all of the last three days, the newest of each
+// day that the plan keeps, the newest three, and those that could not be listed completely.
 func TestExpiredIncrementals(t *testing.T) {
 	t.Parallel()
 	day := func(n, hour int) time.Time { return time.Date(2026, 11, n, hour, 0, 0, 0, time.UTC) }
@@ -302,7 +302,7 @@ func TestExpiredIncrementals(t *testing.T) {
 		want []int
 	}{
 		{1, day(6, 4), []int{9, 4, 1}}, {3, day(6, 4), []int{9, 4, 1}}, {9, day(6, 4),
-			[]int{9, 4}}, // nine days stay, so 1 stays: it is the newest of the third day
+			[]int{9, 4}}, // nine days are retained, and 1 is the newest of the third day
 		{1, day(8, 10), []int{9, 4, 2, 1}}, {1, day(9, 1), []int{9, 6, 4, 3, 2, 1}},
 		{1, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {2, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {3, day(30, 1),
 			[]int{9, 6, 4, 2, 1}}, {4, day(30, 1), []int{9, 6, 4, 2}},
@@ -330,8 +330,8 @@ func TestUnreadableIncrementalIsAnError(t *testing.T) {
 	}
 }
 
-// TestFinishSkipsFailedStorage checks that Finish writes nothing after the storage failed, because the changes that it
-// could read may not be on the disk.
+// TestFinishSkipsFailedStorage checks that Finish writes nothing after the storage has failed, because the changes that
+// it reads may not be on the disk.
 func TestFinishSkipsFailedStorage(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
@@ -378,7 +378,7 @@ func TestStartDeletesExpiredFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A file at the path of the next incremental backup stands for every reason why the chain cannot be started.
+	// A file at the path of the next incremental backup represents any reason why the chain cannot be started.
 	inTheWay := filepath.Join(second, incrementalName(5, k.mark))
 	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -21,8 +21,7 @@ import (
 const CheckCommand = "queue-check-file"
 
 const (
-	// time limit of the child; a child that exceeds it is killed, and the file counts as damaged
-	checkBound    = time.Minute
+	checkBound    = time.Minute // time limit of the child; then it is killed, and the file counts as damaged
 	checkLockWait = time.Second // how long the child waits for another process to release the file
 	checkGreeting = "checking"  // the child's first line: it shows that the child is the checker
 

@@ -132,7 +132,7 @@ func TestKillKeepsAcknowledged(t *testing.T) {
 	t.Logf("%d added, %d attempted, %d completed", len(added), len(attempted), len(completed))
 }
 
-// fillTheDisk runs in a child process. The file cannot grow over a limit, which is removed later.
+// fillTheDisk runs in a child process. The file cannot grow beyond a limit, which is removed later.
 func fillTheDisk(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	fail := func(what string, err error) {

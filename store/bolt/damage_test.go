@@ -77,8 +77,8 @@ func contents(t *testing.T, q store.Queue) string {
 	return b.String()
 }
 
-// freeRoot adds the root page to the list of free pages, so the next write would overwrite it. A meta page has the
-// number of the root at byte 32, that of the list's own page at 48 and that of its transaction at 64.
+// freeRoot adds the root page to the list of free pages, so the next write would overwrite it. A meta page contains the
+// number of the root page at byte 32, that of the list's own page at byte 48 and that of its transaction at byte 64.
 func freeRoot(sound []byte, page int) []byte {
 	meta := sound[:page]
 	if binary.NativeEndian.Uint64(sound[page+64:]) > binary.NativeEndian.Uint64(meta[64:]) {

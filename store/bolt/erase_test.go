@@ -110,7 +110,7 @@ func TestEraseKeepsFileSize(t *testing.T) {
 // TestEraseWaitsForCopies checks that Erase waits for a transaction that still reads old pages. If the transaction does
 // not end in time, Erase returns an error, and the payload is empty anyway.
 func TestEraseWaitsForCopies(t *testing.T) {
-	synctest.Test(t, eraseDuringCopy) // the disk can take longer than a real limit
+	synctest.Test(t, eraseDuringCopy) // a slow disk could exceed a limit in real time
 }
 
 func eraseDuringCopy(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"holdfast/store/bucket"
 )
 
-// TestInvalidListIsAnError checks that a well-formed page which is not a list, such as that of a captive portal, is an
+// TestInvalidListIsAnError checks that a well-formed page that is not a list, such as that of a captive portal, is an
 // error.
 func TestInvalidListIsAnError(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func TestListReadsAllPages(t *testing.T) {
 	}
 }
 
-// TestRefusalHasReason checks that the error of a refused call has an explanation and no secret, and that Refused
+// TestRefusalHasReason checks that the error of a refused call contains an explanation and no secret, and that Refused
 // reports true.
 func TestRefusalHasReason(t *testing.T) {
 	t.Parallel()
@@ -316,7 +316,7 @@ func TestDamagedObjectIsNotSent(t *testing.T) {
 }
 
 // TestRefusalAfterLostTryIsUnknown checks that a call is not reported as refused if its first try was lost: the service
-// may still apply that try after it refused the second one.
+// may still apply that try after it has refused the second one.
 func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

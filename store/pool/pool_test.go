@@ -91,7 +91,7 @@ func acquire(t *testing.T, p *Pool[*wire]) Lent[*wire] {
 func TestPoolReusesConnection(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		while func(*wire) // it is lent
+		while func(*wire) // runs while the connection is lent
 		idle  time.Duration
 		again bool
 		pings int32
@@ -135,12 +135,12 @@ func TestPoolReusesConnection(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreClosed checks that the pool closes connections that were idle for 30 minutes, and connections
-// that are one hour old, even if they are used regularly.
+// TestIdleConnectionsAreClosed checks that the pool closes connections that have been idle for 30 minutes, and
+// connections that are one hour old, even if they are used regularly.
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		every time.Duration // between two uses; 0 means none
+		every time.Duration // time between two uses; 0 means none
 		after time.Duration
 		open  bool
 	}{

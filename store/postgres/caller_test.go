@@ -53,7 +53,7 @@ func call(t *testing.T, nodes []*Store) *callers {
 	return c
 }
 
-// known returns the number of acknowledged bookings so far.
+// known returns how many bookings have been acknowledged.
 func (c *callers) known() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // line is a proxy between a node and the server, with its own socket. A test can make it fail like a network.
 type line struct {
 	listener net.Listener
-	socket   string                        // of the server; empty means the server of all tests
+	socket   string                        // socket of the server; empty means the server of all tests
 	cut      atomic.Bool                   // no new connection is accepted
 	ice      atomic.Pointer[chan struct{}] // no data passes to the server until the channel is closed
 

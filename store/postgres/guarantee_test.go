@@ -255,8 +255,8 @@ func TestBackupRestoresDatabase(t *testing.T) {
 	}
 }
 
-// TestBackupHasEveryTable checks that a backup has every table except those of the queue and those that are computed
-// from the appointments, such as the index of people.
+// TestBackupHasEveryTable checks that a backup contains every table except those of the queue and those that are
+// computed from the appointments, such as the index of people.
 func TestBackupHasEveryTable(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]

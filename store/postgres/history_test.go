@@ -25,11 +25,11 @@ type timeCall struct {
 }
 
 type timeReply struct {
-	id  string // the id that a look found
+	id  string // the id that look found
 	err error
 }
 
-// strictTime is the model: it has the valid results of calls about one time that run one after the other. A call with
+// strictTime is the model: it defines the valid results of calls about one time that run one after another. A call with
 // an unknown outcome either was executed or was not.
 var strictTime = porcupine.NondeterministicModel{
 	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
@@ -97,7 +97,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 	}
 }
 
-// enough is the number of calls that makes a test useful.
+// enough is the minimum number of calls for a useful test.
 const enough = 50
 
 func historyOfTimes(t *testing.T, seed uint64) {
@@ -187,7 +187,7 @@ func historyOfTimes(t *testing.T, seed uint64) {
 			l.loseAnswer.Store(true)
 		}
 	}
-	for calls, since := 0, time.Now(); calls < enough && time.Since(since) < patience; { // a busy machine takes longer for them
+	for calls, since := 0, time.Now(); calls < enough && time.Since(since) < patience; { // a busy machine needs longer
 		<-time.After(500 * time.Millisecond)
 		mu.Lock()
 		calls = len(history)

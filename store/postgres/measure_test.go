@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestStoreReportsMeasurements checks that every write and commit is counted, and that Measurements has the size of the
-// database without a query.
+// TestStoreReportsMeasurements checks that every write and commit is counted, and that Measurements returns the size of
+// the database without a query.
 func TestStoreReportsMeasurements(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]

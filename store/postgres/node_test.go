@@ -15,8 +15,8 @@ import (
 	"holdfast/store/storetest"
 )
 
-// pair has two nodes on one database, as behind a load balancer. Writes go to the nodes in turn. Reads go to the first
-// node, which waits for the change after each write, as the server does for its pages.
+// pair holds two nodes on one database, as behind a load balancer. Writes go to the nodes in turn. Reads go to the
+// first node, which waits for the change after each write, as the server does for its pages.
 type pair struct {
 	*Store
 	second *Store
@@ -47,7 +47,7 @@ func TestTwoNodesPassStoreSuite(t *testing.T) {
 	}})
 }
 
-// journal is a follower that stores every change that it received.
+// journal is a follower that stores every change that it has received.
 type journal struct {
 	mu      sync.Mutex
 	changes []store.Change

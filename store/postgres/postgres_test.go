@@ -16,7 +16,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// cluster is the server that all tests of this package share. It is nil if there is no PostgreSQL, and then absent is
+// cluster is the server that all tests of this package share. If there is no PostgreSQL, cluster is nil and absent is
 // the reason.
 var (
 	cluster *postgrestest.Server

@@ -291,8 +291,8 @@ func settlesFirst(t *testing.T, off time.Duration) {
 	}
 }
 
-// TestLostAnswerKeepsOperation checks two lost answers. If the answer of Take was lost, the operation is available
-// again when its lease expires. If the answer of Change was lost, the change is made once.
+// TestLostAnswerKeepsOperation checks two lost answers. If the answer to Take is lost, the operation is available again
+// when its lease expires. If the answer to Change is lost, the change is made only once.
 func TestLostAnswerKeepsOperation(t *testing.T) {
 	t.Parallel()
 	l, url := &line{}, migrated(t)

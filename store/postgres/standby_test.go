@@ -210,7 +210,7 @@ func TestSilentHostLeavesTimeForNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	silent, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432")) // nobody accepts
+	silent, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432")) // no program accepts its connections
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"holdfast/store/table"
 )
 
-// TestEveryTableIsCarried checks that store.Carried has every table. Otherwise a clinic that moves would lose a table
+// TestEveryTableIsCarried checks that store.Carried lists every table. Otherwise a clinic that moves would lose a table
 // that a migration added.
 func TestEveryTableIsCarried(t *testing.T) {
 	dir := t.TempDir()

@@ -101,8 +101,8 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesWeakenedSchema checks that Open refuses a schema that would not prevent double bookings, or that has a
-// trigger which would run with each booking.
+// TestOpenRefusesWeakenedSchema checks that Open refuses a schema that would not prevent double bookings, or that
+// contains a trigger that would run with each booking.
 func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	for name, test := range map[string]struct{ plant, want string }{
 		"a dropped trigger":  {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},

@@ -38,8 +38,8 @@ func TestCheckpointsKeepLogShort(t *testing.T) {
 	}
 }
 
-// TestCheckpointTruncatesLargeLog checks that a log which grew because of one reader or one large change becomes small
-// again.
+// TestCheckpointTruncatesLargeLog checks that a log that has grown because of one reader or one large change becomes
+// small again.
 func TestCheckpointTruncatesLargeLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
@@ -50,7 +50,7 @@ func TestCheckpointTruncatesLargeLog(t *testing.T) {
 		}
 		return info.Size()
 	}
-	const limit = 16 << 20 // as the connections are configured
+	const limit = 16 << 20 // the limit configured for the connections
 	release, reading := make(chan struct{}), make(chan struct{})
 	read := make(chan error, 1)
 	go func() {

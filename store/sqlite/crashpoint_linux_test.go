@@ -41,7 +41,7 @@ func times(t *testing.T, name string, ordinary int) int {
 
 // written runs a command that includes the test binary, which writes until it is killed. After enough acknowledgements,
 // written calls stop and kills the command. It returns the acknowledged appointments, and whether a signal ended the
-// process before that. The first enough appointments were read before the call of stop. The process may have
+// process before that. The first enough appointments were read before the call to stop. The process may have
 // acknowledged later ones after its disk had stopped.
 func written(t *testing.T, path string, command []string, enough int, stop func()) (acknowledged []string, crashed bool) {
 	t.Helper()

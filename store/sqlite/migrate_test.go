@@ -173,7 +173,8 @@ func TestRefusalNamesSnapshotToRestore(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesPartialClinic opens a file that has only a part of a clinic, because a move into it was interrupted.
+// TestOpenRefusesPartialClinic opens a file that contains only a part of a clinic, because a move into it was
+// interrupted.
 func TestOpenRefusesPartialClinic(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "holdfast.db")

@@ -50,8 +50,9 @@ func entries(t *testing.T, s *Store, n int) {
 	}
 }
 
-// TestPagesFollowTheDatabase checks that a file of the returned pages equals the database at each moment, regardless of
-// checkpoints. If nothing was written, Read returns no page. Without a call of Keep, it returns the same pages again.
+// TestPagesFollowTheDatabase checks that a file made of the returned pages equals the database at each moment,
+// regardless of checkpoints. If nothing was written, Read returns no page. Without a call of Keep, it returns the same
+// pages again.
 func TestPagesFollowTheDatabase(t *testing.T) {
 	s := opened(t)
 	path := filepath.Join(t.TempDir(), "copy.db")

@@ -15,7 +15,7 @@ import (
 )
 
 // TestEraseClearsFile checks that data that Erase blanked is not in the bytes on the disk either, even while the server
-// runs: neither in the log, nor in the remains of moved or replaced rows in a page.
+// runs: neither in the log, nor in the remnants of moved or replaced rows in a page.
 func TestEraseClearsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	s, err := Open(t.Context(), Options{Path: path})
@@ -92,7 +92,7 @@ func TestEraseClearsFile(t *testing.T) {
 
 // TestEraseLetsOtherWritesRun writes between the steps of an erasure. The goroutine of the erasure itself makes each
 // insert, so an erasure that blocked the writer would never end. Rows that these writes add about the person are erased
-// too, rows about others stay, and no erased data is left in the files.
+// too, rows about others remain, and no erased data is left in the files.
 func TestEraseLetsOtherWritesRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
@@ -216,7 +216,7 @@ func readForLong(t *testing.T, path string) *conn {
 	return c
 }
 
-// inFiles counts the occurrences of a text in the database and its log. Another process reads the files, because
+// inFiles counts the occurrences of a string in the database and its log. Another process reads the files, because
 // closing a descriptor of the live file in this process would drop SQLite's locks.
 func inFiles(t *testing.T, path, text string) (count int) {
 	t.Helper()

@@ -353,7 +353,7 @@ func TestWriterSurvivesGoexit(t *testing.T) {
 	})
 }
 
-// TestLoneCallerRunsOnlyItsWrite checks that a caller that has the turn does not run the requests of other callers in
+// TestLoneCallerRunsOnlyItsWrite checks that a caller that holds the turn does not run the requests of other callers in
 // its goroutine, even if its own request fails.
 func TestLoneCallerRunsOnlyItsWrite(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {

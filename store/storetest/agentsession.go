@@ -47,7 +47,7 @@ func testAgentSession(t *testing.T, h Harness) {
 	put(first, "b")
 	want("an older one in its place", first, time.Time{}, "b")
 
-	// Erase also finds people who never booked.
+	// Erase also finds people who have never booked.
 	for _, who := range []store.Person{{Email: "JO@example.org"}, {Phone: "+49 30 / 1234567"}} {
 		put(first, "c", "d")
 		other := first

@@ -99,7 +99,7 @@ func testAppointment(t *testing.T, h Harness) {
 	t.Run("latest web booking", func(t *testing.T) { latestWebBooking(t, h.open(t)) })
 }
 
-// complete fills every field of a. A text field that it does not set explicitly gets the name of the field, so that a
+// complete fills every field of a. A string field that it does not set explicitly gets the name of the field, so that a
 // new field is tested without a change here.
 func complete(a store.Appointment) store.Appointment {
 	a = buffered(a, 10, 20)

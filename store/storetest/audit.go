@@ -60,7 +60,7 @@ func testAudit(t *testing.T, h Harness) {
 				{Actor: "user:u", Action: "appointment_type.changed", Subject: "type:1"},
 				{Actor: "system", Action: "override.deleted", Subject: "override:1"},
 			} {
-				e.ID, e.At = fmt.Sprint("e", i), monday.Add(time.Duration(i/2)*time.Hour) // two at a time
+				e.ID, e.At = fmt.Sprint("e", i), monday.Add(time.Duration(i/2)*time.Hour) // two entries at each instant
 				if err := tx.AppendAudit(t.Context(), e); err != nil {
 					return err
 				}

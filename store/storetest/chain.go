@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// appendEntry adds one audit entry with a text in each of its columns.
+// appendEntry adds one audit entry with a value in each of its columns.
 func appendEntry(s store.Store, id string) error {
 	return s.Write(context.Background(), func(tx store.Tx) error {
 		return tx.AppendAudit(context.Background(), store.AuditEntry{ID: id,

@@ -18,7 +18,7 @@ func testDelivery(t *testing.T, h Harness) {
 	others := store.Delivery{OperationID: "op-0", AppointmentID: "a2", Channel: "upstream", State: "queued",
 		UpdatedAt: monday}
 	put := func(d store.Delivery) { write(t, s, func(tx store.Tx) error { return tx.PutDelivery(ctx, d) }) }
-	for _, d := range []store.Delivery{second, others, first} { // the ids have another order
+	for _, d := range []store.Delivery{second, others, first} { // their ids are in a different order
 		put(d)
 	}
 	first.State, first.Detail, first.UpdatedAt = "failed", "the mail server said no", monday.Add(time.Hour)

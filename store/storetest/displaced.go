@@ -11,7 +11,7 @@ import (
 )
 
 // testDisplaced checks that the entries of an absence are not on the waiting list. DisplacedEntries lists them by
-// absence and by appointment. Erase removes those of the person, and ForgetWaitlist removes those that ended.
+// absence and by appointment. Erase removes those of the person, and ForgetWaitlist removes those that have ended.
 func testDisplaced(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()

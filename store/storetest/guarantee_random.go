@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// ticks is a day of 288 ticks of five minutes. The oracle marks ticks and does not compare instants, so it cannot have
-// the same mistake as the predicate under test.
+// ticks is a day of 288 ticks of five minutes. The oracle marks ticks and does not compare instants, so it cannot
+// contain the same mistake as the predicate under test.
 type ticks [288]bool
 
 func paint(from, to int) (day ticks) {

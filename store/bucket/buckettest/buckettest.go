@@ -28,7 +28,7 @@ import (
 
 const version = "v1.8.0"
 
-// Service is a server that runs until the test ends. It has the bucket "clinic" and one user with all rights.
+// Service is a server that runs until the test ends. It serves the bucket "clinic" and has one user with all rights.
 type Service struct {
 	URL  string
 	Root string // the directory of the bucket: an object is a file below it
@@ -47,7 +47,7 @@ const (
 
 var building sync.Mutex
 
-// binaryFor returns the path of the gateway's binary. It builds the binary if this user's cache does not have it. It
+// binaryFor returns the path of the gateway's binary. It builds the binary if this user's cache does not contain it. It
 // skips the test if the gateway cannot be downloaded.
 func binaryFor(t testing.TB) string {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Package postgrestest starts a real PostgreSQL for tests. It creates a new cluster with a socket in a temporary
-// directory. The cluster ends with the test binary. If PostgreSQL is not installed, tests skip with a message.
+// directory. The cluster stops when the test binary ends. If PostgreSQL is not installed, tests skip with a message.
 package postgrestest
 
 import (
@@ -24,7 +24,7 @@ import (
 // Server is one running cluster. Its data is not needed after the tests, so by default it does not sync to disk.
 type Server struct {
 	bin     string
-	dir     string // has the data and the socket
+	dir     string // contains the data and the socket
 	args    []string
 	command *exec.Cmd
 	serial  atomic.Int64
@@ -149,7 +149,7 @@ func (s *Server) Create(t testing.TB) string {
 const template = "prepared"
 
 // CreatePrepared creates a copy of the database that prepare has set up, and returns its URL. It calls prepare once for
-// each server. prepare must close its connections. To migrate an empty database takes six times as long as to copy a
+// each server. prepare must close its connections. Migrating an empty database takes six times as long as copying a
 // migrated one.
 func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) string {
 	t.Helper()
