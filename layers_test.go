@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"cli/demo":    {"web", "engine", "engine/...", "store", "store/postgres", "holds"}, // and the embedded backends in tests
 	"cli":         {"cli/demo", "docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
-	// web gets an *engine.Engine. It uses the types and errors of store and holds, but no backend.
+	// web receives an *engine.Engine. It uses the types and errors of store and holds, but no backend.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
 	"web/stream": {"web/instant", "engine/timed", "holds"}, // receives functions of the engine and does not import it
 	"web/pages":  {"engine/words"}, "web/instant": {},      // in tests
@@ -88,10 +88,10 @@ var layers = map[string][]string{
 	"bench/...": {"bench/planted", "web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 }
 
-// testsOnly are the directories that no program imports.
+// testsOnly lists the directories that no program imports.
 var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
-// standardLibraryOnly are the directories that import no third-party module, not even in tests.
+// standardLibraryOnly lists the directories that import no third-party module, not even in tests.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
 
 // owners maps each third-party module to the only directory that imports it. Modules that only tests use have an owner
@@ -128,7 +128,7 @@ var testModules = []string{
 	"pgregory.net/rapid",
 }
 
-// peers lists the modules with which the benchmarks compare Holdfast. The benchmarks may import them in addition to
+// peers lists the modules that the benchmarks compare Holdfast with. The benchmarks may import them in addition to
 // their owners.
 var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", "go.etcd.io/bbolt", "modernc.org/sqlite"}
 
@@ -219,7 +219,7 @@ func layerOf(dir string) (key string, ok bool) {
 	return "", false
 }
 
-// strayImports lists the imports that the diagram does not have.
+// strayImports lists the imports that the diagram does not contain.
 func strayImports(files []source) (wrong []string) {
 	for _, s := range files {
 		key, ok := layerOf(s.dir)

@@ -126,8 +126,8 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 	<-stopped
 }
 
-// listenAdmin creates the socket of a data directory. The caller has the directory's lock, so an existing socket was
-// left by a process that died.
+// listenAdmin creates the socket of a data directory. The caller holds the directory's lock, so an existing socket was
+// left behind by a process that died.
 func listenAdmin(dir string) (net.Listener, error) {
 	path, done, err := socketPath(dir)
 	if err != nil {
@@ -178,7 +178,7 @@ func socketPath(dir string) (path string, done func(), err error) {
 // adminClient calls a server over its admin socket.
 type adminClient struct{ http *http.Client }
 
-// dialAdmin returns a client of the server that has the data directory, or an error if no server answers.
+// dialAdmin returns a client of the server that uses the data directory, or an error if no server answers.
 func dialAdmin(ctx context.Context, dir string) (*adminClient, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		path, done, err := socketPath(dir)
@@ -224,7 +224,8 @@ func (c *adminClient) do(ctx context.Context, method, path string, body io.Reade
 	return b, nil
 }
 
-// call is like do, but it encodes body as JSON and decodes the response into the value into. Either can be nil.
+// call is like do, but it encodes body as JSON and decodes the response into the value that into points to. Either can
+// be nil.
 func (c *adminClient) call(ctx context.Context, method, path string, body, into any) error {
 	var send io.Reader
 	if body != nil {

@@ -113,7 +113,7 @@ func backupCommand(p process) *cobra.Command {
 				return err
 			}
 			if to != "" {
-				// The server may have another working directory.
+				// The server may have a different working directory.
 				if to, err = filepath.Abs(to); err != nil {
 					return err
 				}
@@ -153,8 +153,8 @@ func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 	answer(w, ask)
 }
 
-// newBackups returns the backups of this server. It is called before h.engine is set: only its callbacks use the
-// engine, while a backup is made.
+// newBackups returns the backups of this server. It is called before h.engine is set. Only its callbacks use the
+// engine, and only while a backup is made.
 func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 	return backup.New(backup.Options{
 		Data: h.dir.path, Store: h.store, Plan: plan, Logger: h.log,
@@ -169,7 +169,7 @@ func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 	})
 }
 
-// lastBackup returns when the last good backup was made, and false if there is none.
+// lastBackup returns the time of the last good backup, and false if there is none.
 func (h *house) lastBackup() (time.Time, bool) {
 	last, err := h.backups.Last()
 	return last, err == nil

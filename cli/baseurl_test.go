@@ -48,8 +48,8 @@ func TestGuessedBaseURLIsLogged(t *testing.T) {
 	}
 }
 
-// TestSetupStoresBaseURL: the next start uses the address that was stored during setup, unless a setting gives
-// another one.
+// TestSetupStoresBaseURL: the next start uses the address that was stored during setup, unless a setting names a
+// different one.
 func TestSetupStoresBaseURL(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

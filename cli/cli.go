@@ -10,7 +10,7 @@
 //
 // # Settings
 //
-// setting.go has the table of all settings. An operator can set each one in three places: the flag --base-url, the
+// setting.go contains the table of all settings. An operator can set each one in three places: the flag --base-url, the
 // environment variable HOLDFAST_BASE_URL, or a line HOLDFAST_BASE_URL=… in the file named by --config. The flag takes
 // precedence over the environment, the environment over the file, the file over the default. A secret can also be in a
 // separate file, named by --admin-key-file or HOLDFAST_ADMIN_KEY_FILE. The command reports all invalid settings

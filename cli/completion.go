@@ -2,9 +2,9 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// Shells complete the names of commands and flags, the values of flags that accept only a few, true and false, files
-// for arguments that name a file, and directories for --data. Other values are not completed. No completion opens the
-// data directory.
+// Shells complete the names of commands and flags, the values of flags that accept only a few values, true and false,
+// files for arguments that name a file, and directories for --data. Other values are not completed. No completion opens
+// the data directory.
 
 // completes sets the values that a shell offers for a flag.
 func completes(c *cobra.Command, flag string, values ...string) {

@@ -18,7 +18,7 @@ import (
 // another one.
 const configFlag = "config"
 
-// defineSettings adds to a command a flag for every setting of the audience who, and the flag --config.
+// defineSettings adds flags to a command: one for every setting of the audience who, and --config.
 func defineSettings(c *cobra.Command, who audience) {
 	flags := c.Flags()
 	flags.String(configFlag, "", "settings file with one HOLDFAST_X_Y=VALUE per line")
@@ -76,10 +76,10 @@ func joinYes(args []string) []string {
 type given struct {
 	value string
 	from  string // such as "flag --listen", for messages
-	file  bool   // the value names a file that has the secret
+	file  bool   // the value names a file that contains the secret
 }
 
-// source has the values from one source of settings, by the setting's name. A source is the flags, the environment or
+// source holds the values from one source of settings, by the setting's name. A source is the flags, the environment or
 // the settings file.
 type source map[string][]given
 

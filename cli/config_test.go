@@ -244,7 +244,7 @@ func TestConfigPrintCanBeReadBack(t *testing.T) {
 	}
 }
 
-// FuzzFileOfSettings: any file can be read without a panic, and every mistake in it has a text.
+// FuzzFileOfSettings: any file can be read without a panic, and every mistake in it has a message.
 func FuzzFileOfSettings(f *testing.F) {
 	f.Add("HOLDFAST_LISTEN=127.0.0.1:1\n")
 	f.Add("=\n==\n'\n\"=\"\nlisten='\n")

@@ -25,7 +25,7 @@ const (
 	queueFile    = backup.QueueFile
 	secretFile   = backup.KeysFile
 	backupsDir   = backup.Folder
-	mailDir      = "mail"                   // messages that were written as files, without a mail server
+	mailDir      = "mail"                   // messages that are written to files if there is no mail server
 	damagedQueue = queueFile + ".damaged-*" // pattern of damaged queue files that were moved aside
 	socketFile   = "admin.sock"
 	lockFile     = "holdfast.pid"
@@ -35,8 +35,8 @@ const (
 type dataDir struct {
 	path string
 	keys *token.Keyring
-	// newKeys is set if the directory has a database but had no secret.key, so that a new one was created. Links and
-	// tokens signed with the old keys are then invalid.
+	// newKeys is set if the directory contains a database but had no secret.key, so that a new one was created. Links
+	// and tokens signed with the old keys are then invalid.
 	newKeys bool
 	lock    *os.File
 }
@@ -44,7 +44,7 @@ type dataDir struct {
 // inUseError reports that another process uses the data directory.
 type inUseError struct {
 	path string
-	pid  string // of the other process; empty if it is just starting
+	pid  string // process id of the other process; empty if it is just starting
 }
 
 func (e *inUseError) Error() string {
@@ -60,7 +60,7 @@ func (e *inUseError) Error() string {
 }
 
 // openDataDir locks the directory at path. It creates the directory (mode 0700) and its secret.key (mode 0600) if they
-// are missing, and removes the partial files of a killed process. If another process has the lock, openDataDir waits
+// are missing, and removes the partial files of a killed process. If another process holds the lock, openDataDir waits
 // for up to patience: the kernel may release the lock of a killed process a short time after the process ends.
 //
 // It returns an error that explains what to do if the directory is not writable, if another process uses it
@@ -115,13 +115,13 @@ const lockPatience = 2 * time.Second
 var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*",
 	".writable-*"}
 
-// checkDir is the pattern of directories in which an upgrade is tried. These directories are created without the lock.
-// So are the directories in which a restore opens a backup (backup.OpenedPattern); they contain the database and
+// checkDir is the pattern of directories for trying an upgrade. These directories are created without the lock. So are
+// the directories for opening a backup during a restore (backup.OpenedPattern); they contain the database and
 // secret.key in plain text. If the last write to such a directory is more than checkTime ago, a killed process left it
 // behind.
 //
-// An interrupted move continues in halfDir. If the last write to it is more than moveTime ago, the move was
-// abandoned, and the patients' data in it is deleted.
+// An interrupted move continues in halfDir. If the last write to it is more than moveTime ago, the move was abandoned,
+// and the patients' data in it is deleted.
 const (
 	checkDir  = ".check-*"
 	checkTime = time.Hour
@@ -176,10 +176,10 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// errLocked means that another process has the lock.
+// errLocked means that another process holds the lock.
 var errLocked = errors.New("locked")
 
-// holderOf returns the process id in a lock file, or an empty string if the file has none.
+// holderOf returns the process id in a lock file, or an empty string if the file contains none.
 func holderOf(lock *os.File) string {
 	b := make([]byte, 32)
 	n, _ := lock.ReadAt(b, 0)
@@ -241,7 +241,7 @@ func writeKeys(path string, keys *token.Keyring) error {
 	return nil
 }
 
-// damagedQueues lists the damaged queue files that were moved aside and not deleted yet.
+// damagedQueues lists the damaged queue files that were moved aside and have not been deleted yet.
 func (d *dataDir) damagedQueues() []string {
 	list, _ := filepath.Glob(d.file(damagedQueue)) // the pattern is valid
 	return list

@@ -77,8 +77,8 @@ func TestServeRefusesDirectoryInUse(t *testing.T) {
 	second.close()
 }
 
-// TestOpenWaitsForLock: openDataDir waits for the lock of a process that was just killed, and returns an error if the
-// lock is not released in time.
+// TestOpenWaitsForLock: openDataDir waits for the lock of a process that has just been killed, and returns an error if
+// the lock is not released in time.
 func TestOpenWaitsForLock(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -212,7 +212,7 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 
 // TestDamagedByteOfSecretKeyCreatesNoKey damages each byte of secret.key. The start fails with an error that names the
 // file and the remedy, or the server has the same keys as before: if the mark of the checksum is damaged, its line is
-// only a comment. The server never has another key.
+// only a comment. The server never uses a different key.
 func TestDamagedByteOfSecretKeyCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -402,7 +402,7 @@ func TestServeRefusesImpossibleDirectory(t *testing.T) {
 	contains(t, "message", err.Error(), file, "--data")
 
 	if os.Getuid() == 0 {
-		return // permissions do not bind root
+		return // permissions do not restrict root
 	}
 	path := t.TempDir()
 	if err := os.Chmod(path, 0o500); err != nil {

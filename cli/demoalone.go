@@ -19,10 +19,10 @@ import (
 
 // On Linux, the demo's server is a separate process, which the kernel ends together with this one. So the demo's page
 // can have a button that really kills the server (kill -9). The server is behind the same small load balancer as the
-// nodes of --cluster, and restarts with the data that it left.
+// nodes of --cluster, and restarts with the data that it left behind.
 
-// killable reports whether the demo's page has the button that kills the server. It has none if the server writes to a
-// real practice-management system.
+// killable reports whether the demo's page has the button that kills the server. It has no such button if the server
+// writes to a real practice-management system.
 func killable(cfg config) bool { return runtime.GOOS == "linux" && cfg.upstream.url == "" }
 
 // demoAlone serves the demo's clinic with one process that can be killed, until ctx ends.

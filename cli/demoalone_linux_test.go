@@ -47,7 +47,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// TestDemoServerEndsWithDemo: the server process ends when the demo gets SIGTERM, and when the demo is killed.
+// TestDemoServerEndsWithDemo: the server process ends when the demo receives SIGTERM, and when the demo is killed.
 func TestDemoServerEndsWithDemo(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(how.String(), func(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 // demoNodes is the number of nodes.
 const demoNodes = 2
 
-// demoCluster serves the demo's clinic on several nodes until ctx ends. cfg has the settings of the demo.
+// demoCluster serves the demo's clinic on several nodes until ctx ends. cfg holds the settings of the demo.
 func (p process) demoCluster(ctx context.Context, cfg config, file clinic.File, now time.Time,
 	log *slog.Logger) (err error) {
 	programs, err := demo.FindPrograms()

@@ -86,7 +86,7 @@ func TestTwoNodesUnderFaults(t *testing.T) {
 }
 
 // kindOf returns the kind of the n-th fault. The faults come in rounds: every kind occurs once in a round, and each
-// round has another random order.
+// round has a different random order.
 func (s *storm) kindOf(n uint64) int {
 	kinds := uint64(len(s.faults))
 	return rand.New(rand.NewPCG(n/kinds, 1)).Perm(len(s.faults))[n%kinds]

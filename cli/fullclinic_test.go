@@ -19,11 +19,11 @@ var (
 	tallyColumns = []string{"key", "at", "n"}
 )
 
-// awkward is a text that a faulty copy would change.
+// awkward is a string that a faulty copy would change.
 const awkward = "Zoë \"O'Hara\"\t\\N\\ \r\n日本 🦷 ; -- '); DROP"
 
-// fullClinic contains rows of every table, including values that are hard to copy: NULLs, bytes, unusual texts, a seat
-// that was booked before the capacity was lowered, appointments outside the guarantee, and numbers with gaps.
+// fullClinic contains rows of every table, including values that are hard to copy: NULLs, bytes, unusual strings, a
+// seat that was booked before the capacity was lowered, appointments outside the guarantee, and numbers with gaps.
 var fullClinic = map[string][]map[string]any{
 	"clinic": {{"id": int64(1), "name": awkward, "timezone": "Europe/Berlin", "settings": nil}},
 	"specialists": {
@@ -82,7 +82,7 @@ func withRoom(a map[string]any) map[string]any {
 }
 
 // fillClinic puts rows into every table of a new SQLite file. If a row does not name a column, the column's name
-// decides whether it gets a number or a text.
+// decides whether it gets a number or a string.
 func fillClinic(t *testing.T, file string, rows map[string][]map[string]any) {
 	t.Helper()
 	ctx := t.Context()

@@ -57,8 +57,7 @@ func healthcheck(ctx context.Context, base string) error {
 	return nil
 }
 
-// reachable converts the address on which a server listens to an address at which its own machine can reach
-// it.
+// reachable converts the address that a server listens on to an address that its own machine can use to reach it.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commandGroups are the headings of `holdfast --help`, with their commands in the order of the page.
+// commandGroups lists the headings of `holdfast --help`, with their commands in the order of the page.
 var commandGroups = []struct {
 	title    string
 	commands []string
@@ -21,7 +21,7 @@ var commandGroups = []struct {
 	{"Develop", []string{"completion", "mcp", "openapi", "torture", "version"}},
 }
 
-// settingGroups are the headings of `holdfast help settings` and of docs/settings.md.
+// settingGroups lists the headings of `holdfast help settings` and of docs/settings.md.
 var settingGroups = []string{
 	"Basics", "Network", "HTTPS", "Limits", "Mail", "Practice system", "Backups", "Presence", "Cluster", "Retention",
 }
@@ -75,7 +75,7 @@ func nameValue(flags *pflag.FlagSet, flag, name string) {
 // flagLine is a flag in the help.
 type flagLine struct{ name, text, fallback string }
 
-// valueNames are the names of values in the help, by the type of their flag.
+// valueNames maps to the names of values in the help, by the type of their flag.
 var valueNames = map[string]string{"string": "TEXT", "int": "N", "duration": "DURATION", "bool": ""}
 
 func lineOf(f *pflag.Flag) flagLine {
@@ -98,7 +98,7 @@ func lineOf(f *pflag.Flag) flagLine {
 	return l
 }
 
-// writeFlags prints flags in two columns: names, and texts wrapped at 110 columns.
+// writeFlags prints flags in two columns: the names, and the descriptions wrapped at 110 columns.
 func writeFlags(b *strings.Builder, flags []flagLine) {
 	const right = 110
 	left := 0

@@ -21,12 +21,12 @@ import (
 // certificates can be obtained again.
 const certificatesDir = "certificates"
 
-// httpsConfig has the domains for which the server serves HTTPS itself, and the ACME directory that certifies them.
+// httpsConfig holds the domains that the server itself serves over HTTPS, and the ACME directory that certifies them.
 // Without a domain, the server does not serve HTTPS.
 type httpsConfig struct {
 	domains   []string
-	listen    string // for HTTPS
-	plain     string // for HTTP, which redirects to HTTPS
+	listen    string // address for HTTPS
+	plain     string // address for HTTP, which redirects to HTTPS
 	directory string // URL of the ACME directory; empty means Let's Encrypt
 	email     string
 	ca        *x509.CertPool // verifies the ACME directory; nil means the system's roots
@@ -127,7 +127,7 @@ func (c *httpsConfig) base() string {
 	return "https://" + c.domains[0]
 }
 
-// entrance has the listeners for HTTPS and for plain HTTP, which redirects to HTTPS. A nil entrance has none.
+// entrance holds the listeners for HTTPS and for plain HTTP, which redirects to HTTPS. A nil entrance has none.
 type entrance struct {
 	keeper *certificate.Keeper
 	secure net.Listener

@@ -26,7 +26,7 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // listCommand returns the command `list`: it reads an array from a route of the admin socket and prints it as a table
-// with one row per element, or as JSON. name is the array's field in the answer.
+// with one row per element, or as JSON. name is the array's field in the response.
 func listCommand[T any](p process, short, path, name, header string, row func(T) string) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{

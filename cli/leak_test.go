@@ -22,7 +22,7 @@ import (
 // These tests check that no personal data leaks when all external systems fail. The practice system, the mail server
 // and the webhook receiver refuse every request, and each of them repeats in its refusal everything that it received.
 
-// canaries lists patients' texts and secrets of programs. None of them may leave the server: in its log, events,
+// canaries lists personal data of patients and secrets of programs. They must not leave the server: in its log, events,
 // webhooks, metrics or public answers.
 var canaries = []string{"Canaryname", "Canarychild", "canarymail", "5550123", "1961-07-04", "07/04/1961", "canarynote",
 	"canaryclient", "canarypassword", "canarysmtp"}
@@ -59,7 +59,7 @@ func notAtHome(line string) string {
 
 func TestNothingPersonalLeaksInOutages(t *testing.T) {
 	t.Parallel()
-	var told transcript // the data that the webhook receiver got
+	var told transcript // the data that the webhook receiver received
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = told.Write(body)

@@ -112,7 +112,7 @@ func TestServeWithRedis(t *testing.T) {
 	}
 }
 
-// TestRedisRefusesSecondDatabase: a server with another database may not use the same Redis. The error contains the
+// TestRedisRefusesSecondDatabase: a server with a different database may not use the same Redis. The error contains the
 // action to take.
 func TestRedisRefusesSecondDatabase(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 // startPatience is how long a command waits for the socket of a server that is just starting or stopping.
 const startPatience = 5 * time.Second
 
-// withAdmin calls do with a client of the server that has the data directory. If no server runs there, it opens the
+// withAdmin calls do with a client of the server that uses the data directory. If no server runs there, it opens the
 // directory itself until do returns. It refuses a directory without a database, because the command needs existing
 // data.
 func (p process) withAdmin(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
@@ -43,7 +43,7 @@ func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command 
 	return c
 }
 
-// withServer is withAdmin for commands that need a running server.
+// withServer works like withAdmin, for commands that need a running server.
 func (p process) withServer(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
 	if err := needDatabase(ctx, cfg.data); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (p process) withServer(ctx context.Context, cfg config, do func(context.Con
 	return do(ctx, client)
 }
 
-// withLocal is withAdmin with options for the parts that are opened if no server runs.
+// withLocal works like withAdmin, with options for the parts that are opened if no server is running.
 func (p process) withLocal(ctx context.Context, cfg config, o houseOptions,
 	do func(context.Context, *adminClient) error) error {
 	if !o.create {

@@ -20,9 +20,9 @@ type manager struct {
 // startPause is the time between two checks while the server starts.
 const startPause = 50 * time.Millisecond
 
-// run reports that the server is ready once it answers, and that it stops once ctx has ended. In between it reports
-// twice per watchdog interval that the server still answers. A server that hangs sends no report, so the service
-// manager restarts it.
+// run reports that the server is ready once it answers, and that it is stopping once ctx has ended. In between, it
+// reports twice per watchdog interval that the server still answers. A server that hangs sends no report, so the
+// service manager restarts it.
 func (m *manager) run(ctx context.Context) {
 	defer m.notify(daemon.SdNotifyStopping)
 	pause, ready := startPause, false

@@ -102,7 +102,8 @@ func TestLostDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestMarkerFollowsWithinSecond: the marker has the last change one second after it, and again when the server stops.
+// TestMarkerFollowsWithinSecond: the marker contains the last change at most one second later, and again when the
+// server stops.
 func TestMarkerFollowsWithinSecond(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -138,7 +139,7 @@ func TestMarkerFollowsWithinSecond(t *testing.T) {
 		synctest.Wait()
 		kept("at the start")
 		change()
-		time.Sleep(markerInterval + time.Millisecond) // of the bubble
+		time.Sleep(markerInterval + time.Millisecond) // in the bubble's time
 		synctest.Wait()
 		kept("after a second")
 		change()

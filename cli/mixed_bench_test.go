@@ -122,7 +122,7 @@ func (m *mixedLoad) visit() {
 		"patient":      map[string]any{"name": "Rosa Winter", "email": "rosa@example.org", "phone": "030 1234567"},
 	})
 	if status != http.StatusCreated {
-		return // taken
+		return // the time is taken
 	}
 	m.booked.Add(1)
 	if a, _ := answer["appointment"].(map[string]any); n%2 == 0 {

@@ -55,12 +55,12 @@ func (p process) move(ctx context.Context, cfg config, to string, dry bool) erro
 	return m.grow(ctx, url)
 }
 
-// moving is one move of a clinic.
+// moving holds the output, the logger and the options of one clinic move.
 type moving struct {
 	out io.Writer
 	log *slog.Logger
 	dry bool
-	dir *dataDir // of the clinic before the move
+	dir *dataDir // data directory of the clinic before the move
 }
 
 // grow moves the clinic from SQLite in the data directory to PostgreSQL.
@@ -266,7 +266,7 @@ func nodesFirst(err error) error {
 }
 
 // bringKeys copies the keys of a clinic to the directory that it moves to, and the public half of its backup key. It
-// returns an error if the directory has another secret.key.
+// returns an error if the directory has a different secret.key.
 func bringKeys(from *dataDir, to string) error {
 	keys, err := os.ReadFile(from.file(secretFile))
 	if err != nil {

@@ -197,7 +197,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := movableDir(t)
-	// This text has a zero byte, which an earlier version could store.
+	// This string contains a zero byte, which an earlier version could store.
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(zero, databaseFile))
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func (s *sharedRedis) Ping(ctx context.Context) error {
 // again 2 seconds after it becomes reachable.
 const joinPatience = 5 * time.Second
 
-// joinTries is how often a node asks a Redis that refuses the connection or the call.
+// joinTries is how often a node tries to reach a Redis that refuses the connection or the call.
 const joinTries = 3
 
 // join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns a timeout after

@@ -28,8 +28,8 @@ func withKey(t *testing.T, from string) string {
 	return dir
 }
 
-// TestNodeWithOtherSecretKeyIsRefused: a node with another key may not start, even if its key is the one that was just
-// replaced. A node with the new key starts.
+// TestNodeWithOtherSecretKeyIsRefused: a node with a different key may not start, even if its key is the one that has
+// just been replaced. A node with the new key starts.
 func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newNodesWith(t, 1, nil)
@@ -87,7 +87,7 @@ func TestSlowAnswersLetNoNodeStart(t *testing.T) {
 	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis")
 }
 
-// TestNodeOnOtherRedisIsRefused: while other nodes run, a node with another Redis may not start. A node with their
+// TestNodeOnOtherRedisIsRefused: while other nodes run, a node with a different Redis may not start. A node with their
 // Redis starts, even if that Redis is empty after a restart.
 func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 	t.Parallel() // it waits for separate processes

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// Two routes of the admin socket are about users. One creates the token of the setup link, with which the first owner
-// is created. The other resets a password, for an owner who has lost it. The console can do neither.
+// Two routes of the admin socket are about users. One creates the token of the setup link, which is used to create the
+// first owner. The other resets a password, for an owner who has lost it. The console can do neither.
 
 // userBody is a user as GET /v1/users lists them.
 type userBody struct {

@@ -109,7 +109,7 @@ func TestSetupLinkCommand(t *testing.T) {
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	link := func() string {
 		t.Helper()
-		// The link has the address that the server reports, not the one in this flag.
+		// The link contains the address that the server reports, not the one in this flag.
 		printed := strings.TrimSpace(must(t, "setup-url", "--data", dir, "--listen", "127.0.0.1:1"))
 		token, found := strings.CutPrefix(printed, s.base+"/setup#")
 		if !found {

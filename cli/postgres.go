@@ -15,9 +15,9 @@ import (
 	"holdfast/store/postgres"
 )
 
-// With --database, the record and the queue are in PostgreSQL. The data directory has the keys, the admin socket,
-// backups, mail and postgresFile. postgresFile has the id of the database to which the directory belongs, so that the
-// server does not serve an empty clinic or another clinic by mistake.
+// With --database, the record and the queue are in PostgreSQL. The data directory contains the keys, the admin socket,
+// backups, mail and postgresFile. postgresFile contains the id of the database that the directory belongs to, so that
+// the server does not serve an empty clinic or another clinic by mistake.
 const postgresFile = "postgres.id"
 
 // liveIn returns where the nodes on one database store their live state: redis or postgres.
@@ -76,7 +76,8 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 	return nil
 }
 
-// queueLease is how long an operation stays with an unreachable node. During this time, no other node attempts it.
+// queueLease is how long an operation remains assigned to an unreachable node. During this time, no other node attempts
+// it.
 const queueLease = 15 * time.Second
 
 func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) error {

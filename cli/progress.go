@@ -23,7 +23,7 @@ const (
 	linePause     = 10 * time.Second
 )
 
-// progress has the current step of a long operation. It is safe for concurrent use.
+// progress holds the current step of a long operation. It is safe for concurrent use.
 type progress struct {
 	mu      sync.Mutex
 	step    string

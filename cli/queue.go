@@ -205,8 +205,8 @@ func queueRetryCommand(p process) *cobra.Command {
 	return c
 }
 
-// withQueue is withAdmin for commands about the queue. If no server is running, it opens the queue but delivers
-// nothing.
+// withQueue works like withAdmin, for commands about the queue. If no server is running, it opens the queue but
+// delivers nothing.
 func (p process) withQueue(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
 	return p.withLocal(ctx, cfg, houseOptions{queue: true}, do)
 }

@@ -177,7 +177,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	}
 }
 
-// knownUpstream returns the clinic in testdata, in which ada and the check-up have upstream ids.
+// knownUpstream returns the clinic in testdata, with upstream ids for ada and the check-up.
 func knownUpstream(t *testing.T) clinic.File {
 	t.Helper()
 	text, err := os.ReadFile(harbour)
@@ -203,7 +203,7 @@ func postAgent(t *testing.T, base, path string, body map[string]any) map[string]
 	return decoded(t, answer)
 }
 
-// with returns a request body with the patient and the token from an answer, and with other fields.
+// with returns a request body with the patient and the token from an answer, and with further fields.
 func with(who, more map[string]any) map[string]any {
 	body := map[string]any{"patientGUID": who["patientGUID"], "bookingAuthToken": who["bookingAuthToken"]}
 	for k, v := range more {

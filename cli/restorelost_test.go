@@ -150,7 +150,7 @@ func bookOnce(base string, body map[string]any) (id string, ok bool) {
 	return made.Appointment.ID, true
 }
 
-// bucketAccess returns the access to a backup destination that the flags configure.
+// bucketAccess returns the settings for connecting to a backup destination that the flags configure.
 func bucketAccess(t *testing.T, destination string, flags []string) backup.Access {
 	t.Helper()
 	cfg, _, err := resolved(t, nil, append([]string{"--backup-to", destination}, flags...)...)

@@ -100,7 +100,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// like creates a copy with another sealed database, and returns its path.
+	// like creates a copy with a different sealed database, and returns its path.
 	like := func(name string, database []byte) string {
 		dir := filepath.Join(place, name)
 		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {

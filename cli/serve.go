@@ -62,7 +62,7 @@ func serveCommand(p process) *cobra.Command {
 					return errors.Join(err, h.close())
 				}
 			}
-			// A mail server that an owner sets in the console may be without a sender until later.
+			// An owner who sets the mail server in the console may set the sender later.
 			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" {
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
@@ -109,10 +109,10 @@ type house struct {
 	keepers  []func(context.Context) // loops that make backups; they end after the last request
 	fatal    chan error              // why the storage failed; holds at most one error
 	closing  []func() error
-	progress progress // of the last operation that a command has started
+	progress progress // progress of the last operation that a command has started
 }
 
-// houseOptions are the options in which the commands that open the server's parts differ.
+// houseOptions holds the options that differ between the commands that open the server's parts.
 type houseOptions struct {
 	version string
 	log     *slog.Logger
@@ -122,7 +122,7 @@ type houseOptions struct {
 	line        http.RoundTripper // in the demo, used instead of the network to the practice-management system
 	local       bool              // for one command on this machine: no operation is delivered
 	queue       bool              // with local, the queue is open
-	// exclusive excludes other nodes from the database, as local does.
+	// exclusive excludes other nodes from the database, like local.
 	exclusive bool
 	create    bool // creates a database if the data directory has none
 }

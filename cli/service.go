@@ -23,7 +23,7 @@ import (
 const (
 	serviceName     = "holdfast.service"
 	serviceProgram  = "/usr/local/bin/holdfast"
-	packagedProgram = "/usr/bin/holdfast" // from the Debian package, which also has the unit
+	packagedProgram = "/usr/bin/holdfast" // from the Debian package, which also contains the unit
 	serviceUnit     = "/etc/systemd/system/" + serviceName
 	serviceHTTPS    = serviceUnit + ".d/https.conf"
 	serviceSettings = "/etc/default/holdfast"
@@ -47,8 +47,8 @@ type service struct {
 	out    io.Writer
 	root   string // put before every path; if it is set, systemctl is not called
 	dryRun bool
-	system string // as runtime.GOOS
-	user   int    // as os.Geteuid
+	system string // a value of runtime.GOOS
+	user   int    // a result of os.Geteuid
 }
 
 func serviceCommand(p process) *cobra.Command {
@@ -291,7 +291,7 @@ func (s *service) remove(paths ...string) error {
 		if s.dryRun {
 			continue
 		}
-		// ENOTEMPTY means that the directory contains other files, so it stays.
+		// ENOTEMPTY means that the directory contains other files, so it is kept.
 		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
 			return err
 		}

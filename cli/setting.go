@@ -26,7 +26,7 @@ import (
 	"holdfast/web"
 )
 
-// config has the values of all settings.
+// config holds the values of all settings.
 type config struct {
 	redis             string // URL of the Redis with the live state; if empty, it is in database or in memory
 	listen            string // host:port; port 0 picks any free port

@@ -43,7 +43,7 @@ func TestDatabaseHelpRecommendsFile(t *testing.T) {
 		"prefer --database-file")
 }
 
-// TestHelpFitsOnOneScreen: the help has every command in its group, ten flags, and the command that lists the others.
+// TestHelpFitsOnOneScreen: the help lists every command in its group, ten flags, and the command that lists the others.
 func TestHelpFitsOnOneScreen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// smsConfig has the settings of the SMS gateway.
+// smsConfig holds the settings of the SMS gateway.
 type smsConfig struct {
 	url                            string // if empty, an owner can choose a gateway in the console
 	method, headers, body, success string

@@ -22,8 +22,8 @@ import (
 const stopLimit = 3 * 30 * time.Second
 
 // TestStopUnderLoadLosesNothing sends SIGTERM to a server with many open streams while clients book. Every stream ends
-// with the reason, the server exits within its limit, and the next server has all acknowledged bookings and no others.
-// HOLDFAST_STREAMS is the number of streams, 100 unless it is given.
+// with the reason, the server exits within its limit, and the next server shows all acknowledged bookings and no
+// others. HOLDFAST_STREAMS is the number of streams, 100 unless it is given.
 func TestStopUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	streams := numberOf(t, "HOLDFAST_STREAMS", 100)

@@ -20,7 +20,7 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// storm has the clinic's nodes, the faults, and the answers that the clients received.
+// storm holds the clinic's nodes, the faults, and the answers that the clients received.
 type storm struct {
 	*testing.T
 	nodes            *nodes
@@ -30,10 +30,10 @@ type storm struct {
 	withRedis        bool
 	// the directory of the files that set the nodes' clocks; empty means that the clocks do not step
 	clocks   string
-	seed     uint64 // of the order of the faults, their victims and the clients
-	isLong   bool   // has series, visits, the waiting list, agents, webhooks and open pages too
+	seed     uint64 // seed of the order of the faults, their victims and the clients
+	isLong   bool   // includes series, visits, the waiting list, agents, webhooks and open pages too
 	practice *upstreamtest.Server
-	patient  map[string]any // of the agents, with its token
+	patient  map[string]any // the agents' patient, with its token
 	silent   atomic.Bool    // the practice-management system answers late
 	hooks    *hooks
 	pages    []*page
@@ -43,7 +43,7 @@ type storm struct {
 	began    time.Time
 
 	mu    sync.Mutex
-	bases []string // of the nodes, empty while a node is down
+	bases []string // addresses of the nodes; empty while a node is down
 
 	answered      atomic.Int64 // bookings
 	next, holder  atomic.Int64
@@ -62,7 +62,7 @@ type storm struct {
 	fault          string       // the active fault; empty between two faults
 	victim         int          // the affected node, or -1 for all
 	losesHolds     bool
-	// by fault: the longest time in which an unaffected node answered
+	// by fault: the longest time that an unaffected node took to answer
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration
 }

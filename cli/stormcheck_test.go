@@ -27,7 +27,7 @@ type hooks struct {
 
 	mu       sync.Mutex
 	byID     map[string]bool
-	types    map[string][]string // of each appointment, in the order of arrival
+	types    map[string][]string // by appointment, in the order of arrival
 	repeated int                 // repeats of an id, after the node was cut off before it stored the answer
 }
 
@@ -167,7 +167,7 @@ func (s *storm) week(base string) (map[string]bool, error) {
 	return free, err
 }
 
-// freeAt lists the starts that are neither booked nor closed, from one day until before another.
+// freeAt lists the starts that are neither booked nor closed, from day from up to, but not including, day to.
 func (s *storm) freeAt(base string, from, to int) (map[string]bool, error) {
 	day := func(n int) string { return enginetest.Noon(time.UTC, n).Format(time.DateOnly) }
 	reply, err := s.http.Get(base + "/v1/appointment-types/checkup/timeslots?from=" + day(from) + "&to=" + day(to))
@@ -193,7 +193,7 @@ func (s *storm) freeAt(base string, from, to int) (map[string]bool, error) {
 	return free, nil
 }
 
-// check compares the answers that clients got with the appointments, the nodes with each other, and the pages with
+// check compares the answers that clients received with the appointments, the nodes with each other, and the pages with
 // their lists. It also compares the webhooks and the practice-management system with the appointments.
 func (s *storm) check() {
 	t := s.T

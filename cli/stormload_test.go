@@ -204,7 +204,7 @@ type court struct {
 type turn struct {
 	id    string
 	until time.Time // a hold lasts longer, so differences between the servers' clocks do not matter
-	other string    // the hold that another client got at the same time
+	other string    // the hold that another client received at the same time
 }
 
 // gives records a hold that was requested at began.

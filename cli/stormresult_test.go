@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// stormResults has, by fault, the recovery times of all storms on one setup, and the longest waits at unaffected nodes.
+// stormResults holds, by fault, the recovery times of all storms on one setup, and the longest waits at unaffected
+// nodes.
 type stormResults struct {
 	Recovered map[string][]time.Duration
 	Waited    map[string]time.Duration

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lockFileAt opens a lock file and locks it until it is closed. The kernel releases the lock however the process
-// ends. If another process has the lock, it returns errLocked and the id of that process.
+// lockFileAt opens a lock file and locks it until it is closed. The kernel releases the lock however the process ends.
+// If another process holds the lock, it returns errLocked and the id of that process.
 func lockFileAt(path string) (f *os.File, pid string, err error) {
 	if f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, "", err
@@ -28,7 +28,7 @@ func lockFileAt(path string) (f *os.File, pid string, err error) {
 	return nil, pid, errors.Join(err, f.Close())
 }
 
-// unlockFile releases a lock. Closing the file is not enough: a child process that is just being started has a copy
+// unlockFile releases a lock. Closing the file is not enough: a child process that is just being started holds a copy
 // of the descriptor until its exec, and with it the lock.
 func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
@@ -39,12 +39,12 @@ func openFiles() (n uint64, known bool) {
 	return uint64(files.Cur), err == nil
 }
 
-// handBack gives the files of a directory that belong to root to the owner of the directory. An administrator may run
-// a command as root while the server is stopped; the server, which runs as the owner, must be able to read the files
-// that the command created. It does nothing unless this process is root and the owner is someone else.
+// handBack gives the files of a directory that belong to root to the owner of the directory. An administrator may run a
+// command as root while the server is stopped; the server, which runs as the owner, must be able to read the files that
+// the command created. It does nothing unless this process is root and the owner is someone else.
 //
-// The owner could replace a file with a link to a file of root's, so handBack does not leave the directory and skips
-// files that have more than one name.
+// The owner could replace a file with a link to a file that root owns, so handBack does not leave the directory and
+// skips files that have more than one name.
 func handBack(dir string) error {
 	top, err := os.Stat(dir)
 	if err != nil || os.Geteuid() != 0 {

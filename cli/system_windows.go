@@ -9,8 +9,8 @@ import (
 // errSharing is ERROR_SHARING_VIOLATION.
 const errSharing = syscall.Errno(32)
 
-// lockFileAt opens a lock file so that no other process can open it for writing until it is closed. If another
-// process has the file, it returns errLocked and the id of that process.
+// lockFileAt opens a lock file so that no other process can open it for writing until it is closed. If another process
+// has opened the file, it returns errLocked and the id of that process.
 func lockFileAt(path string) (f *os.File, pid string, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func unlockFile(*os.File) error { return nil }
 // openFiles reports an unknown number: Windows has no such limit.
 func openFiles() (n uint64, known bool) { return 0, false }
 
-// handBack does nothing: on Windows, files need not change their owner.
+// handBack does nothing: on Windows, the files do not need a different owner.
 func handBack(string) error { return nil }
 
 // endBy ends this process with exit code 1, regardless of the signal.

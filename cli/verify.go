@@ -57,7 +57,7 @@ func verifyCommand(p process) *cobra.Command {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
-				// Open the queue too: its file has the marker, which is compared with the database.
+				// Open the queue too: its file contains the marker, which is compared with the database.
 				with := p.withQueue
 				if live {
 					with = p.withServer
@@ -109,8 +109,8 @@ type verdictBody struct {
 	Subject string `json:"subject"`
 	Sound   bool   `json:"sound"`
 	Problem string `json:"problem,omitempty"`
-	// Overlaps are the pairs of appointments that break the guarantee. The list is present even if it is empty. If
-	// the database could not be read, Problem has the reason.
+	// Overlaps are the pairs of appointments that break the guarantee. The list is present even if it is empty. If the
+	// database could not be read, Problem contains the reason.
 	Overlaps []overlapBody `json:"overlaps"`
 	checkBody
 }

@@ -81,9 +81,9 @@ func explainPath(kind, at, specialist string) string {
 	return "/v1/appointment-types/" + url.PathEscape(kind) + "/explain?" + ask.Encode()
 }
 
-// explained is the answer of the explain route.
+// explained is the response of the explain route.
 type explained struct {
-	Detail      string // of a refusal
+	Detail      string // detail of a refusal
 	Specialists []struct {
 		SpecialistID, Reason, HeldUntil string
 	}

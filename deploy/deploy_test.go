@@ -143,7 +143,7 @@ func read(expr string) (selectors []selector, groups, strange []string) {
 	return selectors, groups, strange
 }
 
-// faults lists the parts of an expression that the scrape does not have.
+// faults lists the parts of an expression that the scrape does not contain.
 func faults(expr string, there series) (wrong []string) {
 	selectors, groups, strange := read(expr)
 	for _, w := range strange {

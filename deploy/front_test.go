@@ -31,10 +31,10 @@ const proxiedName = "book.example.org"
 
 // proxy is one of the proxies in docs/https.md.
 type proxy struct {
-	name, language string   // of its block in the manual
+	name, language string   // name of the proxy, and language of its block in the manual
 	program        string   // a name, or a path if it is not in PATH
 	comesWith      string   // the package that contains it
-	edits          []string // of the block, as for strings.NewReplacer; each must occur
+	edits          []string // edits of the block, as for strings.NewReplacer; each must occur
 	files          map[string]string
 	args           []string
 	logged         string // part of its log line for a request to /v1/clinic; empty if it writes no log
@@ -202,7 +202,7 @@ func written(t *testing.T, dir string, given map[string]bool) string {
 	return all.String()
 }
 
-// certify writes a self-signed certificate for proxiedName into a directory, and returns it. Only clients that have it
+// certify writes a self-signed certificate for proxiedName into a directory, and returns it. Only clients that use it
 // as a root trust it.
 func certify(t *testing.T, dir string) (certificate []byte) {
 	t.Helper()

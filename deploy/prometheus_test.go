@@ -96,8 +96,8 @@ func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 	return p
 }
 
-// shown repeats a query until there is a result, for at most a minute. There is none for a moment if the last scrape
-// took too long.
+// shown repeats a query until there is a result, for at most a minute. If the last scrape took too long, there is no
+// result for a moment.
 func (p *prometheus) shown(expr string) (n int, err error) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if n, err = p.query(expr); err != nil || n > 0 || strings.Contains(expr, "> 0") || time.Now().After(end) {

@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// TestErasureKeepsMessagesToOthers checks that an unsent message about several appointments stays if one of them
+// TestErasureKeepsMessagesToOthers checks that an unsent message about several appointments is kept if one of them
 // belongs to another person.
 func TestErasureKeepsMessagesToOthers(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 // Server describes a server of the demo: a process of this program with the hidden command `demo node`.
 type Server struct {
 	ID   string   // as the demo's page shows it
-	Dir  string   // its data
+	Dir  string   // its data directory
 	Log  string   // the file for its log
 	Args []string // further arguments of the command
 	Env  []string // all its environment variables
@@ -64,7 +64,7 @@ func (c *Cluster) StartRedis(ctx context.Context, p Programs, dir string) (strin
 	return "unix://" + socket, err
 }
 
-// Servers returns the address of each server by its id, in the order of their start.
+// Servers returns the id and the address of each server, in the order in which the servers were started.
 func (c *Cluster) Servers() (all [][2]string) {
 	for _, x := range c.parts {
 		if x.url != nil {

@@ -18,7 +18,7 @@ import (
 // startHour is the local hour at which the demo begins.
 const startHour = 11
 
-// harbours has one harbour for each hour of the day, in zones without daylight saving time. The clinic stays in
+// harbours lists one harbour for each hour of the day, in zones without daylight saving time. The clinic stays in
 // Hamburg if it is late morning there.
 var harbours = []struct{ zone, address string }{
 	{"Pacific/Pago_Pago", "Pago Pago"}, {"Pacific/Honolulu", "Honolulu"}, {"Pacific/Gambier", "Rikitea"},
@@ -117,7 +117,7 @@ func dayOf(now time.Time, f clinic.File) (visits []visit, pause store.Block, err
 			add("back-school", "mina", 60, half.Truncate(time.Hour).Add(4*time.Hour))
 		}
 	}
-	// These are so many that a queue forms in front of the slow practice-management system.
+	// There are so many of these that a queue forms in front of the slow practice-management system.
 	for n := range 6 {
 		add("physiotherapy", "jonas", 40, at(15+n%3, 0).AddDate(0, 0, n/3))
 	}

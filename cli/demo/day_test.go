@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDemoDayIsBusyAtEveryHour: whenever the demo starts, it is late morning at the clinic. Some patients have been
-// there, and others are still to come. The day has a group, a break and free times.
+// TestDemoDayIsBusyAtEveryHour: whenever the demo starts, it is late morning at the clinic. Some patients have already
+// been there, and others are still to come. The day has a group, a break and free times.
 func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	t.Parallel()
 	days := []time.Time{

@@ -23,7 +23,7 @@ import (
 //go:embed clinic.json
 var clinicText []byte
 
-// Clinic returns the demo's clinic as it is in its file, in Hamburg.
+// Clinic returns the demo's clinic exactly as in its file: in Hamburg.
 func Clinic() (f clinic.File, err error) {
 	d := json.NewDecoder(bytes.NewReader(clinicText))
 	d.DisallowUnknownFields()

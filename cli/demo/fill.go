@@ -22,7 +22,7 @@ const (
 	fullPercent  = 70 // per cent of the opening hours
 	pastPercent  = 90 // per cent of today's opening hours that have passed
 	quietPercent = 12 // highest chance, in per cent, that 15 minutes stay free; low, so that no morning is empty
-	// raceRoom is the time from now in which this file adds no visits for raceHost, the specialist that the demo's
+	// raceRoom is the time from now during which this file adds no visits for raceHost, the specialist that the demo's
 	// phones book first. So the phones can compete for free slots.
 	raceRoom = 3 * time.Hour
 	raceHost = "ada"
@@ -115,7 +115,7 @@ func sheetOf(now time.Time, f clinic.File) (string, error) {
 // busy is a part of a day, in minutes since midnight.
 type busy struct{ from, to int }
 
-// visitsOf returns the times that the demo's visits take of a specialist on a date. A group session counts once.
+// visitsOf returns the times of a specialist that the demo's visits take on a date. A group session counts once.
 func visitsOf(visits []visit, f clinic.File, specialistID string, date time.Time) (all []busy) {
 	for _, v := range visits {
 		start := v.start.In(date.Location())

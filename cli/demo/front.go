@@ -17,8 +17,8 @@ import (
 // probe is the HTTP client that requests the state of the nodes.
 var probe = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// balancer is the load balancer of the demo's cluster. It also serves the routes with which the demo's page kills and
-// starts parts. Any node can answer any request. If a request could not be sent, it goes to the next node. A request
+// balancer is the load balancer of the demo's cluster. It also serves the routes that the demo's page uses to kill and
+// start parts. Any node can answer any request. If a request could not be sent, it goes to the next node. A request
 // that was sent is never repeated, as in nginx.conf.
 type balancer struct {
 	*Cluster

@@ -27,12 +27,12 @@ const backAfter = 6 * time.Second
 // part is one process of the demo's cluster. It restarts whenever it ends.
 type part struct {
 	id      string           // node1, node2, redis or server
-	url     *url.URL         // of a node
-	socket  string           // of Redis
+	url     *url.URL         // URL of a node
+	socket  string           // socket of Redis
 	command func() *exec.Cmd // returns a new command for each start
 
 	mu      sync.Mutex
-	running *exec.Cmd     // if nil, it has ended
+	running *exec.Cmd     // nil if it has ended
 	back    time.Time     // when it restarts
 	now     chan struct{} // a value restarts the process immediately
 }
@@ -103,7 +103,7 @@ type partState struct {
 	ID            string `json:"id"`
 	State         string `json:"state"` // up, starting or down
 	BackInSeconds int    `json:"backInSeconds,omitempty"`
-	StorageMode   string `json:"storageMode,omitempty"` // of a node that is up
+	StorageMode   string `json:"storageMode,omitempty"` // storage mode of a node that is up
 }
 
 // state requests the state of the part.
@@ -188,10 +188,10 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Programs has the paths of the other programs that a cluster needs.
+// Programs holds the paths of the other programs that a cluster needs.
 type Programs struct{ postgres, redis string } // the directory of PostgreSQL's programs; redis-server or valkey-server
 
-// FindPrograms finds these programs on this machine. Its error names the missing ones and how to install them.
+// FindPrograms finds these programs on this machine. Its error names the missing ones and explains how to install them.
 func FindPrograms() (found Programs, err error) {
 	var missing []string
 	servers, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")

@@ -27,8 +27,8 @@ const WritesPerMinute = 5
 // PracticeUser is the client id, the user name and the password for the demo's practice-management system.
 const PracticeUser = "demo"
 
-// NewPractice returns the demo's practice-management system. It has the chairs and types that have upstream GUIDs in
-// the clinic's file.
+// NewPractice returns the demo's practice-management system. It contains the chairs and types that have upstream GUIDs
+// in the clinic's file.
 func NewPractice(clinic clinic.File) *upstreamtest.Server {
 	o := upstreamtest.Options{
 		ClientID: PracticeUser, User: PracticeUser, Password: PracticeUser,

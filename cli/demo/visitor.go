@@ -31,7 +31,7 @@ const (
 // Visitors are the demo's simulated patients. They use the server over HTTP without a key, like real patients. Only the
 // cancellations, which limit the number of appointments, use the admin key, like requests of the front desk.
 type Visitors struct {
-	base     string // of the server, without a trailing slash
+	base     string // URL of the server, without a trailing slash
 	adminKey string
 	types    []string // appointment type ids
 	zone     *time.Location
@@ -127,7 +127,7 @@ func (v *Visitors) choose(ctx context.Context, appointmentType string) (start st
 	for _, s := range list.Slots {
 		if s.Available > 0 && len(free) < visitorsSooner {
 			free = append(free, s.Start)
-			if s.Start < view { // RFC 3339 texts in UTC sort by time
+			if s.Start < view { // RFC 3339 strings in UTC sort by time
 				near = len(free)
 			}
 		}
@@ -206,12 +206,12 @@ var givenNames = []string{"Mara", "Elias", "Noor", "Theo", "Ines", "Jonah", "Liv
 var familyNames = []string{"Winter", "Okoye", "Lindqvist", "Marsh", "Becker", "Ferreira", "Novak", "Sato", "Kaya",
 	"Moreau"}
 
-// invented returns an invented name.
+// invented returns a random name that belongs to nobody.
 func invented() string {
 	return givenNames[random.IntN(len(givenNames))] + " " + familyNames[random.IntN(len(familyNames))]
 }
 
-// pause waits for a random time between least and most. It reports false if ctx ended.
+// pause waits for a random time between least and most. It returns false if ctx has ended.
 func pause(ctx context.Context, least, most time.Duration) bool {
 	wait := time.NewTimer(least + random.N(most-least))
 	defer wait.Stop()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The bill of materials has the format CycloneDX 1.6. The types have only the fields that billOf uses.
+// The bill of materials has the format CycloneDX 1.6. The types contain only the fields that billOf uses.
 
 type bill struct {
 	Format     string      `json:"bomFormat"`

@@ -2,9 +2,9 @@
 // all linked modules; a bill of materials for each archive; Debian packages; and SHA256SUMS of all files. `make dist`
 // runs it at the root of the module.
 //
-// It is reproducible: the same commit, Go and version produce the same bytes on any machine. The archives have the
-// time of the commit, and no owner or path of the machine. The program is built with -trimpath, and without cgo and
-// version control stamps.
+// It is reproducible: the same commit, Go and version produce the same bytes on any machine. The archives carry the
+// time of the commit, and contain no owner or path of the machine. The program is built with -trimpath, and without cgo
+// and version control stamps.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// target is a system for which the program is built.
+// target is a system that the program is built for.
 type target struct{ system, machine string }
 
 // targets lists all targets. linux/arm is ARMv6 and later.
@@ -37,7 +37,7 @@ func (t target) String() string { return t.system + "/" + t.machine }
 // options describe a release.
 type options struct {
 	version string
-	at      time.Time // of the commit
+	at      time.Time // time of the commit
 	into    string
 	targets []target
 	env     []string // of the go command, in addition to its own

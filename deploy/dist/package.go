@@ -125,7 +125,7 @@ func (o *options) packages(ctx context.Context, t target, program string, parts 
 		switch {
 		case strings.HasPrefix(f.Destination, "/etc/"):
 			f.Type = "config|noreplace"
-		case strings.HasPrefix(f.Destination, "/lib/"): // earlier Debian packages have the unit there
+		case strings.HasPrefix(f.Destination, "/lib/"): // earlier Debian packages put the unit there
 			rpm := f
 			rpm.Destination, rpm.Packager, f.Packager = "/usr"+f.Destination, "rpm", "deb"
 			contents = append(contents, rpm)
@@ -186,7 +186,7 @@ func packageVersion(v string) string {
 	return v
 }
 
-// compressed returns a text as gzip writes it, without a name and a time.
+// compressed returns text in the gzip format, without a name or a time.
 func compressed(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -25,7 +25,7 @@ type part struct {
 // licence is a file of a part with a licence or a notice.
 type licence struct {
 	file, text string
-	id         string // of SPDX; empty for notices in addition to the licence
+	id         string // SPDX id; empty for notices in addition to the licence
 }
 
 // partsOf returns the standard library, the modules in the program's build information, and the list of common
@@ -107,7 +107,7 @@ func readLicences(dir string) (all []licence, err error) {
 	return all, nil
 }
 
-// licenceID returns the SPDX id of a licence, which it recognizes by text that only this licence has.
+// licenceID returns the SPDX id of a licence, which it recognizes by text that only this licence contains.
 func licenceID(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	for _, l := range []struct{ id, has string }{

@@ -100,7 +100,7 @@ func (r randomPeople) patient() store.Patient {
 	}
 }
 
-// mistyped changes, drops, repeats or transposes up to two letters of a text.
+// mistyped changes, drops, repeats or transposes up to two letters of a string.
 func (r randomPeople) mistyped(text string) string {
 	letters := []rune(text)
 	for range r.IntN(3) {
@@ -122,7 +122,7 @@ func (r randomPeople) mistyped(text string) string {
 	return string(letters)
 }
 
-// query returns a search for a person, for a part of the person's data, or for a random text.
+// query returns a search for a person, for a part of the person's data, or for a random string.
 func (r randomPeople) query(p store.Patient) string {
 	part := func(text string) string {
 		letters := []rune(text)
@@ -231,8 +231,8 @@ func compareNamed(t *testing.T, s store.Store, name, specialistID string) {
 	}
 }
 
-// findInEachWay checks that every kind of search finds the right people while the index has no appointments, some, and
-// all.
+// findInEachWay checks that every kind of search finds the right people while the index contains none, some and all of
+// the appointments.
 func findInEachWay(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i, p := range []store.Patient{
@@ -264,8 +264,8 @@ func findInEachWay(t *testing.T, s store.Store) {
 	}
 }
 
-// eraseIndexed erases one of two people whose appointments are in the index. Check then proves that the index has no
-// data of the person: each of its rows must belong to a person with appointments.
+// eraseIndexed erases one of two people whose appointments are in the index. Check then proves that the index contains
+// no data about the person: each of its rows must belong to a person with appointments.
 func eraseIndexed(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe := store.Patient{Name: "Zoe Canary", Email: "zoe@canary.example", Phone: "030 123456", BirthDate: "1980-02-29"}

@@ -137,9 +137,9 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	}
 }
 
-// eraseOneOfAVisit erases a person who shares an email with another person. An unsent email stays: it contains only ids
-// of appointments, and the mailer writes its text from their state at that time. An email about the erased person only
-// is blanked.
+// eraseOneOfAVisit erases a person who shares an email with another person. An unsent email is kept: it contains only
+// ids of appointments, and the mailer writes its text from their state at that time. An email about the erased person
+// only is blanked.
 func eraseOneOfAVisit(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe, abe := booking("ada", "checkup", 0, 30), booking("ada", "checkup", 60, 30)
@@ -171,8 +171,8 @@ func eraseOneOfAVisit(t *testing.T, s store.Store) {
 	}
 }
 
-// eraseOneOfAFamily erases a person who shares an address and a number, and with oneBrowser also a browser. All data
-// of the others stays. A session identifies its person only by the client, so a session of a shared browser stays.
+// eraseOneOfAFamily erases a person who shares an address and a number, and with oneBrowser also a browser. All data of
+// the others is kept. A session identifies its person only by the client, so a session of a shared browser is kept.
 func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	clinic(t, s)
 	zoe := store.Patient{Name: "Zoe Canary", Email: "family@example.org", Phone: "+49 30 123456",
@@ -187,7 +187,7 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 		mustInsert(t, s, a)
 		theirs = append(theirs, a)
 	}
-	// This appointment has another spelling, but the same date of birth.
+	// This appointment spells the name differently, but has the same date of birth.
 	a := booking("ben", "checkup", 120, 30)
 	a.Patient = store.Patient{Name: "zoe  canary", Phone: "0171 55", BirthDate: zoe.BirthDate}
 	mustInsert(t, s, a)

@@ -14,7 +14,7 @@ import (
 )
 
 // RunQueue proves that a queue fulfils store.Queue, with one subtest for each promise. open opens the queue in dir and
-// creates an empty one if there is none. The suite calls open again after Close to read what was durable. After every
+// creates an empty one if there is none. The suite calls open again after Close to check what is durable. After every
 // subtest, the suite opens the queue once more and compares the results of its methods with each other.
 func RunQueue(t *testing.T, open func(t testing.TB, dir string) store.Queue) {
 	for _, promise := range slices.Concat(queuePromises, takePromises, storyPromises, queueLifePromises) {
@@ -64,7 +64,7 @@ func operationDue(id string, kind store.OperationKind, due time.Time) store.Oper
 		NextAttemptAt: due}
 }
 
-// operationFull returns an operation in which no field is empty.
+// operationFull returns an operation whose fields are all set.
 func operationFull(id string) store.Operation {
 	return store.Operation{
 		ID: id, Kind: store.UpstreamBook, AppointmentID: "appointment-of-" + id, Status: store.OperationPending,

@@ -139,7 +139,7 @@ var queuePromises = []queuePromise{
 		var want []string
 		var ops []store.Operation
 		for i := range 1203 {
-			op := operationDue(fmt.Sprintf("op-%05d", 7919*i%1203), store.Webhook, nine) // stored in another order
+			op := operationDue(fmt.Sprintf("op-%05d", 7919*i%1203), store.Webhook, nine) // stored in a different order
 			want, ops = append(want, op.ID), append(ops, op)
 		}
 		slices.Sort(want)

@@ -16,7 +16,7 @@ func testRetention(t *testing.T, h Harness) {
 	hour := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Hour) }
 	type forget func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Each case has rows of the hours 0 to 5. Those of the even hours can be removed. The method removes those from
+	// Each case has rows from the hours 0 to 5. Those from even hours can be removed. The method removes those from
 	// before hour 4.
 	for name, x := range map[string]struct {
 		put    func(tx store.Tx, n int) error

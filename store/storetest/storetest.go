@@ -1,4 +1,4 @@
-// Package storetest has the contract of store.Store as tests: one file per noun. Every backend passes it with one
+// Package storetest contains the contract of store.Store as tests: one file per noun. Every backend passes it with one
 // call:
 //
 //	func TestStore(t *testing.T) {

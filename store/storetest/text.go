@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// testText writes texts as browsers, people and remote servers send them. Every backend must store the same text: valid
-// UTF-8 stays unchanged, and other bytes are replaced. No text may make a write or a look-up fail.
+// testText writes strings of the kind that browsers, people and remote servers send. Every backend must store the same
+// string: valid UTF-8 stays unchanged, and other bytes are replaced. No string may make a write or a look-up fail.
 func testText(t *testing.T, h Harness) {
 	s, ctx := h.open(t), t.Context()
 	clinic(t, s)

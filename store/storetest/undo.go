@@ -9,7 +9,8 @@ import (
 )
 
 // testUndo checks that a state is found by its appointment and the version that the change gave the appointment, and
-// that the states of one change are listed together. An earlier state of the same appointment stays until it expires.
+// that the states of one change are listed together. An earlier state of the same appointment remains stored until it
+// expires.
 func testUndo(t *testing.T, h Harness) {
 	s := h.open(t)
 	clinic(t, s)
