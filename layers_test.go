@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"engine/account":      {"engine/openid", "engine/token", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
 	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "engine/sms", "engine/token", "store", "holds"},
 	"engine/availability": {"store", "holds"},
-	"engine/ical":         {"store"}, // a date
+	"engine/ical":         {"store"}, // only store.Date
 	"engine/record":       {"engine/timed", "store", "holds"},
 	"engine/words":        {}, // embeds the texts for people
 	"engine/sms":          {}, // pure

@@ -75,7 +75,7 @@ func nameValue(flags *pflag.FlagSet, flag, name string) {
 // flagLine is a flag in the help.
 type flagLine struct{ name, text, fallback string }
 
-// valueNames maps to the names of values in the help, by the type of their flag.
+// valueNames maps the type of a flag to the name of its value in the help.
 var valueNames = map[string]string{"string": "TEXT", "int": "N", "duration": "DURATION", "bool": ""}
 
 func lineOf(f *pflag.Flag) flagLine {

@@ -47,8 +47,8 @@ type service struct {
 	out    io.Writer
 	root   string // put before every path; if it is set, systemctl is not called
 	dryRun bool
-	system string // a value of runtime.GOOS
-	user   int    // a result of os.Geteuid
+	system string // runtime.GOOS, except in tests
+	user   int    // os.Geteuid(), except in tests
 }
 
 func serviceCommand(p process) *cobra.Command {

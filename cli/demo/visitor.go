@@ -206,7 +206,7 @@ var givenNames = []string{"Mara", "Elias", "Noor", "Theo", "Ines", "Jonah", "Liv
 var familyNames = []string{"Winter", "Okoye", "Lindqvist", "Marsh", "Becker", "Ferreira", "Novak", "Sato", "Kaya",
 	"Moreau"}
 
-// invented returns a random name that belongs to nobody.
+// invented returns a random, made-up name.
 func invented() string {
 	return givenNames[random.IntN(len(givenNames))] + " " + familyNames[random.IntN(len(familyNames))]
 }
