@@ -37,7 +37,7 @@ type ran struct {
 // command runs one command until it ends. The environment contains only the given variables.
 func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	t.Helper()
-	// If a command serves although it should refuse, the test fails after this time instead of hanging.
+	// If a command serves when it should refuse, the test fails after this time instead of hanging.
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer

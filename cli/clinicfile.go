@@ -12,7 +12,8 @@ import (
 	"holdfast/web"
 )
 
-// decodeStrictly decodes one JSON value with the same checks as an import over HTTP. Its errors give the line number.
+// decodeStrictly decodes one JSON value with the same checks as an import over HTTP. Its errors contain the line
+// number.
 func decodeStrictly(text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	at := 0

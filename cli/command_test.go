@@ -13,7 +13,7 @@ import (
 	"holdfast/docs"
 )
 
-// TestCommandListIsComplete: this list and the program have the same commands, and no command accepts an unknown
+// TestCommandListIsComplete: this list and the program contain the same commands, and no command accepts an unknown
 // argument.
 func TestCommandListIsComplete(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ import (
 // reason. The queue ends up empty, every webhook arrives in order, every open page equals its list, and the memory of a
 // node stays flat. At the end PostgreSQL fails over to its standby.
 //
-// An ordinary run has two faults and only patients. A storm is longer and has all clients:
+// An ordinary run includes two faults and only patients. A storm is longer and includes all clients:
 //
 //	HOLDFAST_FAULTS=120       the number of faults, one every 30 s
 //	HOLDFAST_STORM_EVERY=10s  the time between them

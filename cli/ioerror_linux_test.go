@@ -69,7 +69,7 @@ func TestErrorOfDatabaseCallLosesNoBooking(t *testing.T) {
 	for i, file := range []string{databaseFile + "-wal", databaseFile, queueFile} {
 		for j, errno := range []string{"EIO", "ENOSPC"} {
 			if !clitest.IsLong() && (i+j)%2 == 1 {
-				continue // the long run has all of them
+				continue // the long run includes all of them
 			}
 			for n := range points {
 				if bookUnderError(t, file, errno, 1+n*n+5*n) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestShutdownIgnoresHungBackupDestination: the server stops although its backup destination hangs, even if its own
-// storage has failed.
+// TestShutdownIgnoresHungBackupDestination: the server stops even though its backup destination hangs, whether or not
+// its own storage has failed.
 func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 	t.Parallel()
 	for _, failed := range []error{nil, errors.New("the disk went away")} {

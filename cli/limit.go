@@ -60,7 +60,7 @@ func roomForStreams(files uint64) int {
 	return int(min(files-left, 1_000_000))
 }
 
-// streamsWithin lowers the limit on streams to the number for which this process has descriptors.
+// streamsWithin lowers the limit on streams to the number that this process has descriptors for.
 func streamsWithin(limit int) int {
 	files, known := openFiles()
 	if !known {

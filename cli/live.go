@@ -21,7 +21,7 @@ import (
 
 // openLive opens the live state: in this process, in the PostgreSQL database that contains the record, or in Redis.
 // While Redis is unusable, the live state of all nodes is in that database; without a database, it is in this process.
-// openLive refuses a Redis that a node with another database uses.
+// openLive refuses a Redis that nodes on another database use.
 func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error {
 	booked := booking.Booked(h.store)
 	local := memory.New(memory.Options{Booked: booked})

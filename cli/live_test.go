@@ -143,7 +143,7 @@ func TestRedisRefusesSecondDatabase(t *testing.T) {
 	}
 }
 
-// TestServeStartsWithoutRedis: the server is ready although Redis is unreachable.
+// TestServeStartsWithoutRedis: the server is ready even though Redis is unreachable.
 func TestServeStartsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	_, base, _, _ := served(t, clinicDir(t), "--redis", "unix:///nowhere/there.sock")

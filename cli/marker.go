@@ -22,7 +22,7 @@ import (
 // markerInterval is how often the server updates the marker.
 const markerInterval = time.Second
 
-// keepMarker updates the marker until ctx ends, and once more at that moment.
+// keepMarker updates the marker until ctx ends, and a last time when ctx ends.
 func (h *house) keepMarker(ctx context.Context) {
 	var stored bolt.Marker
 	var failing bool
@@ -69,8 +69,8 @@ func (h *house) checkMarker(ctx context.Context) error {
 		h.dir.restoreWords(), h.dir.file(queueFile))
 }
 
-// expectDatabase returns an error if the database is missing or empty although there is a queue. The queue is created
-// after the database, so the database was lost, and a new one would be an empty clinic.
+// expectDatabase returns an error if the database is missing or empty even though there is a queue. The queue is
+// created after the database, so the database was lost, and a new one would be an empty clinic.
 func (d *dataDir) expectDatabase() error {
 	if err := disk.Regular(d.file(databaseFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMCPPageExamplesWork: the commands of docs/mcp.md print the output on the page, its table has the server's tools
+// TestMCPPageExamplesWork: the commands of docs/mcp.md print the output on the page, its table lists the server's tools
 // and marks the same ones as read-only, and its configurations connect.
 func TestMCPPageExamplesWork(t *testing.T) {
 	t.Parallel()

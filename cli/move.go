@@ -20,7 +20,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// move moves the clinic of cfg to another kind of database. If a move is interrupted at any point, the same command
+// move moves the clinic of cfg to a different kind of database. If a move is interrupted at any point, the same command
 // continues it. Until the move is complete, the clinic stays at its source.
 func (p process) move(ctx context.Context, cfg config, to string, dry bool) error {
 	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry}
@@ -177,7 +177,7 @@ func (m *moving) arrived(dir *dataDir) error {
 		dir.path)
 }
 
-// halfDir is the directory, in the target directory, in which the database is written.
+// halfDir is the subdirectory of the target directory that the database is first written to.
 const halfDir = ".migrate"
 
 // fill writes the clinic to the database file of a directory. The file gets its name when it is complete. If the
@@ -191,7 +191,7 @@ func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) err
 		}
 		return errors.Join(m.carry(ctx, from, to), to.Close())
 	}
-	half := dir.file(halfDir) // stays until the database is complete
+	half := dir.file(halfDir) // kept until the database is complete
 	if err := os.Mkdir(half, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -206,8 +206,8 @@ func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) err
 	return errors.Join(os.Rename(fresh, there), disk.Sync(dir.path), os.RemoveAll(half))
 }
 
-// carry copies all rows. If the target already has all of them, an earlier move was interrupted after the copy, and
-// carry returns nil.
+// carry copies all rows. If the target already contains all of them, an earlier move was interrupted after the copy,
+// and carry returns nil.
 func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 	err := store.Carry(ctx, from, to, func(table string, rows, there int) {
 		switch {

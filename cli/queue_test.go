@@ -223,8 +223,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestDemoAgentBooks: the demo's practice system has the ids that the demo's clinic uses, and the demo's agent books
-// there.
+// TestDemoAgentBooks: the demo's practice system contains the ids that the demo's clinic uses, and the demo's agent
+// books there.
 func TestDemoAgentBooks(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key",

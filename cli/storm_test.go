@@ -53,8 +53,8 @@ type storm struct {
 	early, latest map[string]float64
 	longest       time.Duration
 	struck        int
-	// the attempts that were running when watchQueue last read the queue, with the time at which each was first seen;
-	// the longest of all attempts; the attempts that are already reported
+	// the attempts that were running when watchQueue last read the queue, with the time when each was first seen; the
+	// longest of all attempts; the attempts that are already reported
 	attempts       map[string]time.Time
 	longestAttempt time.Duration
 	reported       map[string]bool

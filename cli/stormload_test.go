@@ -76,8 +76,8 @@ func (s *storm) visit() {
 	s.group(key, slot, 2, status, answer)
 }
 
-// wish adds an entry to the waiting list, for a day in the contended range. The entry gets an offer when a time of that
-// day is cancelled.
+// wish adds an entry to the waiting list, for a day in the contended range. The entry gets an offer when an appointment
+// on that day is cancelled.
 func (s *storm) wish() {
 	n := s.waiting.Add(1)
 	day := enginetest.Noon(time.UTC, 3+int(n)%15).Format(time.DateOnly)

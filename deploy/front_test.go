@@ -25,7 +25,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// These tests start the proxies of docs/https.md in front of a server. Each proxy has the configuration on that page.
+// These tests start the proxies of docs/https.md in front of a server. Each proxy uses the configuration on that page.
 
 const proxiedName = "book.example.org"
 

@@ -188,9 +188,9 @@ type AppointmentWriter interface {
 	InsertAppointment(ctx context.Context, a Appointment) error
 
 	// UpdateAppointment replaces every column of the row that has a's id and version, and stores a.Version+1. A move is
-	// one update of the same row, so the new time may overlap the old one. It returns ErrVersion if the row has another
-	// version, and ErrNotFound if there is no such row. It returns ErrSlotTaken and ErrInvalid in the same cases as
-	// InsertAppointment.
+	// one update of the same row, so the new time may overlap the old one. It returns ErrVersion if the row has a
+	// different version, and ErrNotFound if there is no such row. It returns ErrSlotTaken and ErrInvalid in the same
+	// cases as InsertAppointment.
 	UpdateAppointment(ctx context.Context, a Appointment) error
 }
 

@@ -81,7 +81,7 @@ type Kind string
 const (
 	KindCreated     Kind = "created"
 	KindCancelled   Kind = "cancelled"
-	KindRescheduled Kind = "rescheduled" // another time, specialist, resource or seat
+	KindRescheduled Kind = "rescheduled" // a different time, specialist, resource or seat
 	KindAttendance  Kind = "attendance"
 	KindUpstream    Kind = "upstream." // followed by the upstream state, such as "upstream.confirmed"
 	KindUpdated     Kind = "updated"

@@ -61,8 +61,8 @@ type Operation struct {
 	StartTime     time.Time `column:",null"` // the appointment's slot start, so that a person recognizes the operation
 	LastError     string    // readable text; never personal data or secrets
 	Result        string    // the remote server's id for the result, such as an appointment GUID
-	// Payload is one JSON value, or empty. A queue may store the value in another form: spaces and the order of keys
-	// may change.
+	// Payload is one JSON value, or empty. A queue may store the value in a different form: spaces and the order of
+	// keys may change.
 	Payload json.RawMessage
 }
 
@@ -190,7 +190,7 @@ type Queue interface {
 	// number. The server calls it once at start, before the first Take.
 	Recover(ctx context.Context, now time.Time) (int, error)
 
-	// Remove deletes one operation. It is idempotent. The operation's activity stays.
+	// Remove deletes one operation. It is idempotent. The operation's activity is kept.
 	Remove(ctx context.Context, id string) error
 
 	// Prune removes completed operations finished before the instant, with their activity, and returns how many. It

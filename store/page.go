@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TypePage configures how the booking page presents an appointment type, to which patients it offers the type, and
+// TypePage configures how the booking page presents an appointment type, which patients it offers the type to, and
 // which questions it asks. The zero value shows the type's name and description and asks nothing. A backend stores it
 // whole, as one string (see Packed).
 type TypePage struct {
@@ -30,7 +30,7 @@ type TypePage struct {
 	// the cancellation text of the page and emails
 	CancelText string `json:"cancelText,omitempty"`
 	Remote     bool   `json:"remote,omitempty"` // takes place without a visit to the clinic
-	// link of a remote type, in which {appointment} is replaced by the appointment's id
+	// link of a remote type; the server replaces {appointment} with the appointment's id
 	VideoLink string `json:"videoLink,omitempty"`
 }
 
@@ -80,8 +80,7 @@ type SpecialistPage struct {
 	Feed  CalendarFeed      `json:"feed,omitzero"`
 }
 
-// CalendarFeed is the address at which a calendar program reads a specialist's appointments. The zero value means no
-// feed.
+// CalendarFeed is the address where a calendar program reads a specialist's appointments. The zero value means no feed.
 type CalendarFeed struct {
 	Hash   string    `json:"hash,omitempty"`  // SHA-256 of the secret part of the address, in hex
 	Names  bool      `json:"names,omitempty"` // the feed contains patient names

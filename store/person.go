@@ -147,7 +147,7 @@ func (f *FoundPerson) Add(appointmentID string, start time.Time) {
 // PersonNote is a note by the desk about a person.
 type PersonNote struct {
 	ID        string
-	Of        Identity `column:",inline"` // as in the appointment for which the desk wrote the note
+	Of        Identity `column:",inline"` // as in the appointment that the desk wrote the note for
 	Text      string   `column:"note"`
 	Author    string   // in the format of AuditEntry.Actor
 	CreatedAt time.Time

@@ -46,7 +46,7 @@ func Digits(s string) string {
 	}, s)
 }
 
-// Cursor returns the cursor of a row: the instant and the id by which its list is ordered.
+// Cursor returns the cursor of a row: the instant and the id that its list is ordered by.
 func Cursor(at time.Time, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at.UnixMilli(), 10) + " " + id))
 }

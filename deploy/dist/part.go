@@ -127,7 +127,7 @@ func licenceID(text string) string {
 	return ""
 }
 
-// licencesOf returns all licences and notices that a release must include, as one text.
+// licencesOf returns all licences and notices that a release must include, as one document.
 func licencesOf(parts []part) []byte {
 	var b bytes.Buffer
 	b.WriteString("Holdfast is made with these. Each is here under its own licence.\n")

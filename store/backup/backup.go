@@ -21,8 +21,8 @@
 // # Destinations
 //
 // A backup destination is a directory on another disk or a bucket of S3-compatible storage (package store/bucket). If
-// the data directory has backup.pub, each file at the destination is sealed for that key in the age format and has the
-// suffix .age. Copies in a bucket are always sealed.
+// the data directory contains backup.pub, each file at the destination is sealed for that key in the age format and has
+// the suffix .age. Copies in a bucket are always sealed.
 //
 // # Restoring
 //
@@ -95,7 +95,8 @@ type Options struct {
 // Backups makes the backups of one server. Its methods are safe for concurrent use.
 type Backups struct {
 	Options
-	copied   atomic.Pointer[time.Time] // the destination has all changes up to this time; nil if there is no Follower
+	// the destination contains all changes up to this time; nil if there is no Follower
+	copied   atomic.Pointer[time.Time]
 	backedUp atomic.Pointer[time.Time] // when the newest backup at the destination was made; nil means none is known
 }
 

@@ -221,7 +221,7 @@ func TestChainContinuesAfterUnreachableBucket(t *testing.T) {
 }
 
 // TestWriteOnlyKeySuffices checks that the server can make copies with a key that can neither read nor delete objects.
-// Such a key is useless to a thief. Expired copies stay, and the log reports this once.
+// Such a key is useless to a thief. Expired copies are kept, and the log reports this once.
 func TestWriteOnlyKeySuffices(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)

@@ -24,8 +24,8 @@ type destination interface {
 	// String returns the destination as the operator would write it. path does the same for a set in it.
 	String() string
 	path(set string) string
-	// recipient returns the public key for which files at this destination are sealed, or nil if they are not sealed.
-	// It returns an error if the destination does not exist, or if unsealed files must not be written there.
+	// recipient returns the public key that files at this destination are sealed for, or nil if they are not sealed. It
+	// returns an error if the destination does not exist, or if unsealed files must not be written there.
 	recipient(data string) (*age.X25519Recipient, error)
 	// sets lists the names of all sets.
 	sets(ctx context.Context) ([]string, error)

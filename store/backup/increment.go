@@ -36,7 +36,7 @@ const (
 	maxPage        = 64 << 10 // SQLite's largest page size
 )
 
-// incrementHead names the incremental backup to which an increment belongs, and the position of the increment in it.
+// incrementHead names the incremental backup that an increment belongs to, and the increment's position in it.
 type incrementHead struct {
 	Set    string    `json:"trail"`
 	Number int       `json:"number"`          // number 0 contains the whole database

@@ -13,9 +13,9 @@ import (
 	"holdfast/store/disk"
 )
 
-// If an operator restores a snapshot of the whole machine, the data directory has the state of an earlier instant,
+// If an operator restores a snapshot of the whole machine, the data directory is in the state of an earlier instant,
 // including the database marker in the queue. Nothing in the directory shows the rollback. But the backup destination
-// still has the increments that were copied after that instant. So the Follower notes each increment in CopiedFile
+// still contains the increments that were copied after that instant. So the Follower notes each increment in CopiedFile
 // before it copies it, and RefuseRolledBack compares the note with the destination.
 
 const (

@@ -2,11 +2,10 @@
 //
 // # Writing
 //
-// One goroutine writes. It takes all waiting requests, runs them in one transaction, commits with one fsync and
-// answers them. The next batch gathers while the goroutine waits for the disk, so a single caller waits only for the
-// disk. (With DB.Batch, bbolt's own batching, a single caller waits for a delay.) A request that fails gets its own
-// error and does not affect the other requests. At most Options.Waiting requests wait; further requests get
-// store.ErrOverloaded.
+// One goroutine writes. It takes all waiting requests, runs them in one transaction, commits with one fsync and answers
+// them. The next batch gathers while the goroutine waits for the disk, so a single caller waits only for the disk.
+// (With DB.Batch, bbolt's own batching, a single caller waits for a delay.) A request that fails gets its own error and
+// does not affect the other requests. At most Options.Waiting requests wait; further requests get store.ErrOverloaded.
 //
 // # The file
 //
@@ -37,8 +36,8 @@
 //	q, err := bolt.Open(ctx, bolt.Options{Path: p, Check: bolt.Check})
 //
 // Open moves a damaged file aside and creates an empty one. Quarantined returns the path of the damaged file. No
-// operation is lost, because the outbox has every unfinished operation. But an operation that is added again may have
-// been attempted before. So if Rebuilt reports true, the caller adds operations with Unknown set.
+// operation is lost, because the outbox contains every unfinished operation. But an operation that is added again may
+// have been attempted before. So if Rebuilt reports true, the caller adds operations with Unknown set.
 //
 // A failing disk is different: after any write error except a full disk, the queue accepts no further write and Ping
 // fails. Restart the process.

@@ -179,7 +179,7 @@ func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 		}
 		t.delta[removedTable]--
 		if t.bucket(operationTable, "").Get([]byte(id)) != nil {
-			continue // it was added again, so its activity stays
+			continue // it was added again, so its activity is kept
 		}
 		if err := t.forget(id); err != nil {
 			return 0, false, err

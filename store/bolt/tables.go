@@ -140,7 +140,7 @@ func (t *tables) store(old, op stored) error {
 	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
 }
 
-// remove deletes an operation and its index entries. Its activity stays.
+// remove deletes an operation and its index entries. Its activity is kept.
 func (t *tables) remove(old stored) error {
 	t.changed = true
 	for _, e := range entries(old.Operation) {

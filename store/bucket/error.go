@@ -20,7 +20,7 @@ var (
 	ErrClock = errors.New("wrong clock")
 	// ErrNoBucket means that the bucket does not exist.
 	ErrNoBucket = errors.New("no such bucket")
-	// ErrElsewhere means that the bucket is in another region, or has another address.
+	// ErrElsewhere means that the bucket is in another region, or has a different address.
 	ErrElsewhere = errors.New("the bucket is in another region")
 	// ErrNotSent means that no request was made, because the content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")

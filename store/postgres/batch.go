@@ -27,7 +27,7 @@ type batch struct {
 
 	waiting []*statement // to be sent with the next exchange
 	saved   bool         // the request's savepoint was sent
-	done    []*statement // the changes of the request so far
+	done    []*statement // the changes that the request has made
 	begun   int          // number of statements in waiting before those of the request
 	spoilt  error        // why the request can no longer succeed
 

@@ -21,7 +21,7 @@ type Carrier struct {
 
 var _ store.Carrier = (*Carrier)(nil)
 
-// movedTo is the key in meta whose value names the database to which the clinic was moved.
+// movedTo is the key in meta whose value names the database that the clinic was moved to.
 const movedTo = "moved_to"
 
 // ownMeta lists the keys of the rows of meta that belong to this database only.

@@ -15,7 +15,7 @@ import (
 // Backup implements store.Store. It reads one snapshot of the database. Writes continue during the backup.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	return s.reads.use(ctx, func(ctx context.Context, c *conn) (err error) {
-		// SQLite treats VACUUM INTO as a write, although it writes another file.
+		// SQLite treats VACUUM INTO as a write, even though it writes to another file.
 		if err := c.script("PRAGMA query_only = 0"); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// recentChanges is the number of changes by which a new follower may be behind.
+// recentChanges is the maximum number of changes that a new follower may be behind.
 const recentChanges = 1024
 
 const lastChange = "last_change" // the key in meta

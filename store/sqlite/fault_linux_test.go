@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// These tests replace the file behind the descriptor to which SQLite writes its log. This causes real errors of the
+// These tests replace the file behind the descriptor that SQLite writes its log to. This causes real errors of the
 // operating system, without root.
 
 // walDescriptor returns the only descriptor of the log. Nothing has been read yet, so only the writer is connected.

@@ -74,7 +74,7 @@ func blocks(t *testing.T, s store.Store) {
 	wantBlocks("brought back", away, lunch)
 }
 
-// oldBlocks checks that Schedule omits a block that ended long ago, although the block is still stored.
+// oldBlocks checks that Schedule omits a block that ended long ago, even though the block is still stored.
 func oldBlocks(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Millisecond)

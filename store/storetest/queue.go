@@ -15,7 +15,7 @@ import (
 
 // RunQueue proves that a queue fulfils store.Queue, with one subtest for each promise. open opens the queue in dir and
 // creates an empty one if there is none. The suite calls open again after Close to check what is durable. After every
-// subtest, the suite opens the queue once more and compares the results of its methods with each other.
+// subtest, the suite opens the queue again and compares the results of its methods with each other.
 func RunQueue(t *testing.T, open func(t testing.TB, dir string) store.Queue) {
 	for _, promise := range slices.Concat(queuePromises, takePromises, storyPromises, queueLifePromises) {
 		t.Run(promise.name, func(t *testing.T) {
@@ -192,8 +192,8 @@ func (q *queue) wantSame(got, want store.Operation) {
 	}
 }
 
-// difference lists the fields in which got differs from a stored copy of want. A stored copy has instants in UTC with
-// millisecond precision, and a payload with the same JSON value. Empty means no difference.
+// difference lists the fields of got that differ from a stored copy of want. A stored copy contains instants in UTC
+// with millisecond precision, and a payload with the same JSON value. Empty means no difference.
 func difference(got, want store.Operation) string {
 	for _, at := range []*time.Time{&want.CreatedAt, &want.NextAttemptAt, &want.AttemptedAt, &want.FinishedAt,
 		&want.Deadline, &want.StartTime} {
