@@ -31,7 +31,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// TestNearestSourceWins tests the precedence of settings as a table: flag, environment, file, default.
+// TestNearestSourceWins tests the precedence of settings: flag, environment, file, default.
 func TestNearestSourceWins(t *testing.T) {
 	t.Parallel()
 	const flag, env, file = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"

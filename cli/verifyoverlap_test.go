@@ -14,8 +14,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestVerifyListsOverlapsAsJSON: verify --json lists no overlaps in a valid database. If rows were changed without the
-// schema's checks, it lists both appointments of each overlap.
+// TestVerifyListsOverlapsAsJSON: verify --json lists no overlaps in a valid database. If rows were changed in a way
+// that bypasses the schema's checks, it lists both appointments of each overlap.
 func TestVerifyListsOverlapsAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

@@ -100,7 +100,7 @@ type ChainErasure struct {
 // all entries in the order of their positions, and then the head.
 type ChainCheck struct {
 	last     ChainHead
-	erasures map[int64]ChainErasure // by position; only those that are not checked yet
+	erasures map[int64]ChainErasure // by position; only those that have not been checked yet
 	erased   map[int64]bool         // entries, by position
 	broken   error
 }

@@ -10,8 +10,7 @@ type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
 	Owner             string `column:"client_id"` // the client that created it, as a holds.Owner; empty means the desk
-	// the confirmed appointment that the patient wants to move to an earlier time; empty means none
-	AppointmentID string
+	AppointmentID     string // the confirmed appointment to move to an earlier time; empty means none
 	// AbsenceID is the block of the absence that displaces AppointmentID. Such an entry is not on the waiting list: it
 	// records what the patient was asked, and its offer is the proposed time. If AbsenceID is empty, the entry is on
 	// the waiting list.

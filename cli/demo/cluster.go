@@ -19,7 +19,7 @@ import (
 
 // Server describes a server of the demo: a process of this program with the hidden command `demo node`.
 type Server struct {
-	ID   string   // as the demo's page shows it
+	ID   string   // as shown on the demo's page
 	Dir  string   // its data directory
 	Log  string   // the file for its log
 	Args []string // further arguments of the command

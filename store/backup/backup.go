@@ -95,8 +95,7 @@ type Options struct {
 // Backups makes the backups of one server. Its methods are safe for concurrent use.
 type Backups struct {
 	Options
-	// the destination contains all changes up to this time; nil if there is no Follower
-	copied   atomic.Pointer[time.Time]
+	copied   atomic.Pointer[time.Time] // the destination has all changes up to this time; nil if there is no Follower
 	backedUp atomic.Pointer[time.Time] // when the newest backup at the destination was made; nil means none is known
 }
 

@@ -246,7 +246,7 @@ func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	}
 	if err != nil {
 		unknown := errors.Is(err, errUnknown)
-		if unknown || bucket.Refused(err) { // the whole database was already read
+		if unknown || bucket.Refused(err) { // the whole database has already been read
 			f.retryAt, f.full = time.Now().Add(Retry), err
 		}
 		if c.unknown != nil {
