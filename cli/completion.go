@@ -11,17 +11,17 @@ func completes(c *cobra.Command, flag string, values ...string) {
 	mustDefine(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// completesFiles lets a shell complete the value of a flag with files.
+// completesFiles lets a shell complete the value of a flag with file names.
 func completesFiles(c *cobra.Command, flag string) {
 	mustDefine(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)))
 }
 
-// completesDirectories lets a shell complete the value of a flag with directories.
+// completesDirectories lets a shell complete the value of a flag with directory names.
 func completesDirectories(c *cobra.Command, flag string) {
 	mustDefine(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)))
 }
 
-// takesFile lets a shell complete the arguments of a command with files.
+// takesFile lets a shell complete the arguments of a command with file names.
 func takesFile(c *cobra.Command) *cobra.Command {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault

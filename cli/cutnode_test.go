@@ -132,7 +132,7 @@ func TestStreamsOutliveCutFromDatabase(t *testing.T) {
 		status, body := get(t, bases[0]+"/readyz", "")
 		return status == http.StatusOK && !strings.Contains(body, "liveStreams")
 	})
-	for n := 2; n < 6; n++ { // as events now
+	for n := 2; n < 6; n++ { // these arrive as events
 		book(n%2, n)
 		shows(n)
 	}

@@ -50,7 +50,7 @@ type intent struct {
 	lost       int // attempts without an answer
 	answered   bool
 	booked     bool   // it was acknowledged
-	id         string // of the web appointment
+	id         string // id of the web appointment
 	answerBody string
 }
 
@@ -61,7 +61,7 @@ type killed struct {
 	key     string // admin key
 	http    *http.Client
 	args    []string
-	tokens  map[string]any // of the agents' patient
+	tokens  map[string]any // tokens of the agents' patient
 	mu      sync.Mutex
 	random  *rand.Rand
 	intents []*intent

@@ -37,7 +37,7 @@ func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) 
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	free = sync.OnceFunc(func() { // which rolls the transaction back
+	free = sync.OnceFunc(func() { // rolls the transaction back
 		asks.Close()
 		_ = c.Wait()
 	})

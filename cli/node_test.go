@@ -132,7 +132,8 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 	}, nil)
 }
 
-// TestTwoNodesServeOneClinic: each node refuses times that are booked or held at the other, and both are ready.
+// TestTwoNodesServeOneClinic: each node refuses times that are booked or held at the other node, and both nodes are
+// ready.
 func TestTwoNodesServeOneClinic(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)

@@ -45,7 +45,7 @@ PrivateUsers=no
 // service describes where and how the service is installed.
 type service struct {
 	out    io.Writer
-	root   string // put before every path; if it is set, systemctl is not called
+	root   string // prefix of every path; if it is set, systemctl is not called
 	dryRun bool
 	system string // runtime.GOOS, except in tests
 	user   int    // os.Geteuid(), except in tests

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestServiceIsInstalled installs the service below a directory. systemd accepts the unit, also with HTTPS, and
+// TestServiceIsInstalled installs the service below a directory. systemd accepts the unit, with and without HTTPS, and
 // uninstall removes the files.
 func TestServiceIsInstalled(t *testing.T) {
 	t.Parallel()

@@ -28,9 +28,9 @@ import (
 
 // config holds the values of all settings.
 type config struct {
-	redis             string // URL of the Redis with the live state; if empty, it is in database or in memory
+	redis             string // URL of the Redis with the live state; if empty, that state is in database or in memory
 	listen            string // host:port; port 0 picks any free port
-	data              string // directory
+	data              string // the data directory
 	database          string // URL of a PostgreSQL; empty means SQLite in data. It may hold a password
 	baseURL           string // without a trailing slash; empty means the address that the server listens on
 	trustedProxies    []netip.Prefix
@@ -40,7 +40,7 @@ type config struct {
 	logFormat         string // text or json
 	logClientAddress  bool
 	logLevel          slog.Level
-	ownerEmail        string // of the owner to create if there is none; if empty, the setup link creates one
+	ownerEmail        string // email of the owner to create if there is none; if empty, the setup link creates one
 	ownerPassword     string
 
 	presence presence.Options

@@ -23,7 +23,7 @@ const stopLimit = 3 * 30 * time.Second
 
 // TestStopUnderLoadLosesNothing sends SIGTERM to a server with many open streams while clients book. Every stream ends
 // with the reason, the server exits within its limit, and the next server shows all acknowledged bookings and no
-// others. HOLDFAST_STREAMS is the number of streams, 100 unless it is given.
+// others. HOLDFAST_STREAMS is the number of streams (100 by default).
 func TestStopUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	streams := numberOf(t, "HOLDFAST_STREAMS", 100)

@@ -79,7 +79,7 @@ func parseScrape(text string) series {
 		if m == nil || strings.HasPrefix(line, "#") {
 			continue
 		}
-		labels := map[string]string{"job": "holdfast", "instance": "test"} // which Prometheus adds
+		labels := map[string]string{"job": "holdfast", "instance": "test"} // added by Prometheus
 		for _, p := range labelPair.FindAllStringSubmatch(m[2], -1) {
 			labels[p[1]] = p[3]
 		}
@@ -154,7 +154,7 @@ func faults(expr string, there series) (wrong []string) {
 	}
 	for _, s := range selectors {
 		all := there[s.metric]
-		if s.metric == "up" { // which Prometheus creates for each scrape
+		if s.metric == "up" { // created by Prometheus for each scrape
 			all = []map[string]string{{"job": "holdfast", "instance": "test"}}
 		}
 		if len(all) == 0 {

@@ -65,7 +65,7 @@ func (j journey) want(status int, words, method, path, body string, headers ...s
 	j.t.Helper()
 	answer := j.do(method, path, body, headers...)
 	if answer.StatusCode != status {
-		begins := make([]byte, 500) // of a stream, which has no end
+		begins := make([]byte, 500) // the beginning of a stream, which has no end
 		n, _ := answer.Body.Read(begins)
 		j.t.Fatalf("%s %s: got %d %s, want %d", method, path, answer.StatusCode, begins[:n], status)
 	}

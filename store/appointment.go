@@ -88,7 +88,7 @@ type Appointment struct {
 	UpstreamID        string
 	UpstreamPatientID string    // the upstream's patient GUID, if an agent booked
 	ManageEpoch       int64     // counts the manage links issued; a link of an older epoch does not work
-	SeriesID          string    // the series in which it was booked; empty means none
+	SeriesID          string    // the series that it was booked in; empty means none
 	VisitID           string    // the group visit that it is part of (several people in sequence); empty means none
 	ArrivedAt         time.Time `column:",null"` // when the patient arrived; zero if not yet, or not recorded
 	CreatedAt         time.Time

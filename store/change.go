@@ -43,12 +43,12 @@ type Change struct {
 	Before, After *Taken
 
 	Stands  Taken  // of an appointment: its time after the change, confirmed or not
-	What    Kind   // of an appointment: the kind of change
-	Version int64  // of the appointment or session, after the change
-	Owner   string // of the appointment or session; empty for staff
+	What    Kind   // the kind of change of an appointment
+	Version int64  // version of the appointment or session after the change
+	Owner   string // owner of the appointment or session; empty for staff
 	// of a session or a closure: the specialist, if there is one; of a sign-in: the user
 	Assigned string
-	Session  SessionAt // of a session
+	Session  SessionAt // state of a session
 }
 
 // SessionAt is the state of an on-demand session after a change.
@@ -62,7 +62,7 @@ type Noun string
 
 const (
 	NounAppointment     Noun = "appointment"
-	NounClinic          Noun = "clinic" // also its settings
+	NounClinic          Noun = "clinic" // the clinic and its settings
 	NounAppointmentType Noun = "appointment_type"
 	// the row, weekly hours, overrides or blocks: everything that the calendar is computed from
 	NounSpecialist Noun = "specialist"

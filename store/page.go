@@ -62,7 +62,7 @@ type Question struct {
 	ID       string                  `json:"id"`
 	Kind     QuestionKind            `json:"kind"`
 	Label    string                  `json:"label"`
-	Options  []string                `json:"options,omitempty"` // of AskChoice
+	Options  []string                `json:"options,omitempty"` // the options of an AskChoice
 	Required bool                    `json:"required,omitempty"`
 	Texts    map[string]QuestionText `json:"texts,omitempty"` // by language
 }

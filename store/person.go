@@ -123,7 +123,7 @@ type PatientAt struct {
 // FoundPerson is one spelling of a person in the result of a search.
 type FoundPerson struct {
 	Identity
-	AppointmentID string // of the newest appointment; of several with the same start, the lowest id
+	AppointmentID string // id of the newest appointment; of several with the same start, the lowest id
 	Appointments  int
 	Last          time.Time // the start of the newest appointment
 	Score         int       // how much the spelling differs from the query (PersonQuery.Match)

@@ -8,8 +8,8 @@ import (
 
 // PersonQuery holds the parsed parts of a search for people. All of them must match.
 type PersonQuery struct {
-	Words  [][]rune // of a name, folded (NameWords)
-	Exact  []string // with an @: a part of an email address, folded
+	Words  [][]rune // words of a name, folded (NameWords)
+	Exact  []string // parts of an email address, each with an @; folded
 	Number string   // digits of a phone number, without leading zeros: at least three, or empty
 	Birth  []string // all dates of birth that the query can mean
 }

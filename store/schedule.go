@@ -119,7 +119,7 @@ type Schedule struct {
 
 // ScheduleReader reads the schedule.
 type ScheduleReader interface {
-	// Schedule returns the whole schedule. A database that was never set up returns a zero Clinic and no rows.
+	// Schedule returns the whole schedule. A database that has never been set up returns a zero Clinic and no rows.
 	Schedule(ctx context.Context) (Schedule, error)
 }
 

@@ -37,7 +37,7 @@ func (p Person) Validate() error {
 // Traces recognizes data about a person who is to be erased: strings that contain the id of one of their appointments,
 // their owner, or their address or number.
 type Traces struct {
-	ids    map[string]bool // of appointments and owners
+	ids    map[string]bool // ids of appointments and owners
 	owners []string
 	emails []string // folded
 	phones []string // digits

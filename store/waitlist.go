@@ -15,7 +15,7 @@ type WaitlistEntry struct {
 	// records what the patient was asked, and its offer is the proposed time. If AbsenceID is empty, the entry is on
 	// the waiting list.
 	AbsenceID string
-	Displaced Displaced // set if AbsenceID is
+	Displaced Displaced // set if AbsenceID is set
 	Wish      WaitlistWish
 	Status    WaitlistStatus
 	Patient   Patient `column:"patient_,inline"`
@@ -75,7 +75,7 @@ const (
 	WaitlistUnconfirmed WaitlistStatus = "unconfirmed" // the patient has not followed the link in the email yet
 	WaitlistWaiting     WaitlistStatus = "waiting"
 	WaitlistBooked      WaitlistStatus = "booked"
-	WaitlistRemoved     WaitlistStatus = "removed" // by the patient or the desk
+	WaitlistRemoved     WaitlistStatus = "removed" // removed by the patient or the desk
 	WaitlistLapsed      WaitlistStatus = "lapsed"  // its last day is over, or it was never confirmed
 )
 

@@ -36,7 +36,7 @@ func Clinic() (f clinic.File, err error) {
 // Data is the input of Seed.
 type Data struct {
 	Engine *engine.Engine
-	Actor  record.Actor // of the changes, in the audit log
+	Actor  record.Actor // actor of the changes, in the audit log
 	Logger *slog.Logger
 }
 

@@ -183,7 +183,7 @@ func (v *Visitors) call(ctx context.Context, method, path string, body, into any
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if strings.HasPrefix(path, "/v1/appointments/") { // as the front desk
+	if strings.HasPrefix(path, "/v1/appointments/") { // with the key of the front desk
 		r.Header.Set("Authorization", "Bearer "+v.adminKey)
 	}
 	reply, err := v.http.Do(r)

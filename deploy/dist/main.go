@@ -40,7 +40,7 @@ type options struct {
 	at      time.Time // time of the commit
 	into    string
 	targets []target
-	env     []string // of the go command, in addition to its own
+	env     []string // environment of the go command, in addition to its own
 	manual  []entry  // the manual page and the shell completions, at the paths of a Linux system
 }
 

@@ -139,7 +139,7 @@ func (o *options) packages(ctx context.Context, t target, program string, parts 
 			return nil, err
 		}
 	}
-	description, err := json.Marshal(map[string]any{ // JSON is YAML
+	description, err := json.Marshal(map[string]any{ // JSON is valid YAML
 		"name": "holdfast", "version": packageVersion(o.version), "version_schema": "none", "platform": "linux",
 		"arch": t.machine, "section": "net", "priority": "optional", "license": "Apache-2.0", "mtime": o.at,
 		"maintainer": "The Holdfast authors <holdfast@localhost>", "recommends": []string{"ca-certificates"},

@@ -37,7 +37,7 @@ func earlierStates(dir string) (all []earlierState, err error) {
 		name, file := e.Name(), filepath.Join(dir, e.Name())
 		var stamp, note string
 		if match := upgradeSnapshot.FindStringSubmatch(name); match != nil && !e.IsDir() {
-			version, _ := strconv.Atoi(match[1]) // digits
+			version, _ := strconv.Atoi(match[1]) // always digits
 			stamp, note = match[2], fmt.Sprintf("before an upgrade from schema version %d", version-1)
 		} else if rest, ok := strings.CutPrefix(name, ReplacedPrefix); ok && e.IsDir() {
 			stamp, note, file = rest, "replaced by a restore", filepath.Join(file, DatabaseFile)

@@ -27,7 +27,7 @@ import (
 // together are maxGrowth larger than the first.
 //
 // The Follower first writes an increment to a file in the data directory, sealed if there is a key. So a hung
-// destination delays only the next increment, and never a booking. At a directory, the file gets its final name only
+// destination delays only the next increment, and never a booking. In a directory, the file gets its final name only
 // after it has been read back.
 
 const (

@@ -49,7 +49,7 @@ type incrementHead struct {
 type incrementEnd struct {
 	pages  int
 	state  [sha256.Size]byte
-	digest string // of the increment
+	digest string // digest of the increment
 }
 
 // writeIncrement writes an increment to to and returns its digest. read must call its argument with each page of the

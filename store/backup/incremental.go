@@ -33,7 +33,7 @@ const (
 type Incremental struct {
 	Path    string
 	Number  int
-	Mark    string // of the database
+	Mark    string // mark of the database
 	Sealed  bool
 	Steps   int       // number of increments from the first up to a gap; 0 if the first is missing
 	More    int       // number of increments after the gap

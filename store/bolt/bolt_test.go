@@ -86,7 +86,7 @@ func TestFileIsOwnerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	mode(0o600)
-	if err := os.Chmod(path, 0o644); err != nil { // for example, a person restored a backup by hand
+	if err := os.Chmod(path, 0o644); err != nil { // for example, after a person restored a backup by hand
 		t.Fatal(err)
 	}
 	open(t, bolt.Options{Path: path})

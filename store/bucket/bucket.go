@@ -288,7 +288,7 @@ type call struct {
 	body        io.ReaderAt // nil means none
 	size        int64
 	sum         string // SHA-256 of body in hexadecimal
-	md5         string // of body in base64; a bucket with object lock requires it
+	md5         string // MD5 of body in base64; a bucket with object lock requires it
 }
 
 // nothing is the SHA-256 of an empty body, in hexadecimal.

@@ -34,7 +34,7 @@ var (
 type Error struct {
 	Status int    `xml:"-"` // if it is 0, there was no answer
 	Code   string // the service's error code, such as AccessDenied
-	Region string // of the bucket, if the service reports it
+	Region string // region of the bucket, if the service reports it
 
 	unsure bool // an earlier try may have taken effect
 

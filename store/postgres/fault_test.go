@@ -34,7 +34,7 @@ type line struct {
 	ends []net.Conn
 }
 
-// open creates a connection and returns a node's options for it.
+// open starts the proxy in front of a database's server and returns a node's options for it.
 func (l *line) open(t *testing.T, to string) Options {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "holdfast-line-") // t.TempDir() is too long for the name of a socket

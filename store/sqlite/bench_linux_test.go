@@ -54,7 +54,7 @@ func (d *rawDisk) write(b *testing.B, times int) {
 }
 
 // BenchmarkFdatasync measures the disk itself, which limits the speed of a single caller. It writes one page, and as
-// many pages as a commit has.
+// many pages as a commit writes.
 func BenchmarkFdatasync(b *testing.B) {
 	for _, pages := range []int{1, commitPages} {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {

@@ -31,7 +31,7 @@ func (t *tx) wipe(ctx context.Context, first, last int) error {
 func tidy(page []byte, first bool) (changed bool) {
 	header := 0
 	if first {
-		header = 100 // after the header of the file
+		header = 100 // the page header comes after the header of the file
 	}
 	if len(page) < header+12 {
 		return false

@@ -74,7 +74,7 @@ func (t *Tx) IndexPeople(ctx context.Context, limit int) error {
 		return err
 	}
 	var fresh []newPerson
-	of := map[string]string{} // from the appointment's row to the person's id
+	of := map[string]string{} // maps the appointment's row to the person's id
 	for i := range next {
 		a := &next[i]
 		if a.identity.IsZero() {
