@@ -77,15 +77,14 @@ func (p process) upgrade(ctx context.Context, cfg config) error {
 
 // upgradeBody is the output of upgrade --check.
 type upgradeBody struct {
-	From       int      `json:"from"`       // schema version of the database
-	To         int      `json:"to"`         // schema version of this program
-	Migrations []string `json:"migrations"` // the missing migrations, in order
-	// the migrations were applied to a copy, which passed the check
-	Tried         bool   `json:"tried"`
-	TookMs        int64  `json:"tookMs,omitempty"`        // duration on the copy, including the snapshot
-	SnapshotBytes int64  `json:"snapshotBytes,omitempty"` // size of the snapshot before the upgrade
-	FreeBytes     uint64 `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out if unknown
-	ServerRuns    bool   `json:"serverRuns"`
+	From          int      `json:"from"`                    // schema version of the database
+	To            int      `json:"to"`                      // schema version of this program
+	Migrations    []string `json:"migrations"`              // the missing migrations, in order
+	Tried         bool     `json:"tried"`                   // a copy was migrated and passed the check
+	TookMs        int64    `json:"tookMs,omitempty"`        // duration on the copy, including the snapshot
+	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // size of the snapshot before the upgrade
+	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out if unknown
+	ServerRuns    bool     `json:"serverRuns"`
 }
 
 // rehearse applies the upgrade to a copy of the database. With PostgreSQL, it only lists the migrations.
