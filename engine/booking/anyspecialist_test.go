@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, even though
-// the database would not refuse a second booking.
+// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, although the
+// database would accept a second booking there.
 func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {
@@ -45,8 +45,8 @@ func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 	}
 }
 
-// TestMoveTakesAnotherSpecialistIfOwnIsHeld: a move without a named specialist takes any free one if the patient's
-// own is held by another client, as the listing shows it.
+// TestMoveTakesAnotherSpecialistIfOwnIsHeld: if another client holds the time of the patient's own specialist, a move
+// that names no specialist takes any free one, as the listing shows.
 func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {
@@ -63,7 +63,7 @@ func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 				t.Fatalf("got %s at %s, %v; want another specialist at %s", moved.SpecialistID, moved.SlotStart, err,
 					to)
 			}
-			// The appointment's own specialist comes first if free.
+			// The move prefers the appointment's own specialist, if free.
 			back, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
 				SlotStart: c.Start, Client: enginetest.Client(1), Actor: "client"})
 			if err != nil || back.SpecialistID != moved.SpecialistID {

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// manageAfter is how long after its end an appointment can still be opened with its manage link.
+// manageAfter is how long after the end of an appointment its manage link still opens it.
 const manageAfter = 30 * 24 * time.Hour
 
 // Appointment returns one appointment. Errors: store.ErrNotFound.
@@ -20,14 +20,14 @@ func (bk *Booking) Appointment(ctx context.Context, id string) (store.Appointmen
 	return bk.store.Appointment(ctx, id)
 }
 
-// Appointments lists appointments by slot start, one page at a time. It returns store.ErrInvalid if the cursor is
-// from another list.
+// Appointments lists appointments by slot start, one page at a time. It returns store.ErrInvalid if the cursor belongs
+// to a different list.
 func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
 	return bk.store.Appointments(ctx, f)
 }
 
-// BookedOnline lists the bookings made by the public and by agents since an instant, newest first: for one specialist,
-// or for all if none is named.
+// BookedOnline lists the bookings that patients and agents have made since the given instant, newest first. If no
+// specialist is named, it lists those of all specialists.
 func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string,
 	limit int) ([]store.Appointment, error) {
 	return bk.store.BookedOnline(ctx, since, specialistID, limit)
@@ -39,8 +39,8 @@ func (bk *Booking) ManageToken(a *store.Appointment) string {
 	return bk.manageToken(a, bk.Keys().IssueManage)
 }
 
-// ShortManageToken is ManageToken for a text message. Both open the same appointment, and both stop working when it
-// is moved.
+// ShortManageToken returns a shorter manage token, for text messages. Both tokens open the same appointment, and both
+// stop working when it is moved.
 func (bk *Booking) ShortManageToken(a *store.Appointment) string {
 	return bk.manageToken(a, bk.Keys().IssueShortManage)
 }
@@ -72,8 +72,8 @@ func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appoi
 	return a, nil
 }
 
-// TokenID returns the id for which a manage token was signed. It returns ErrUnauthorized if the token is forged or
-// has expired.
+// TokenID returns the id of the appointment that a manage token was signed for. It returns ErrUnauthorized if the token
+// is forged or has expired.
 func (bk *Booking) TokenID(manageToken string) (string, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// Request is a request for an appointment. It names a hold, or a start with or without a specialist, or both.
+// Request is a request for an appointment. It names a hold, a start time (with or without a specialist), or both.
 type Request struct {
 	AppointmentTypeID string
 	HoldID            string
@@ -22,7 +22,7 @@ type Request struct {
 	Place             string // one of the clinic's; empty means any
 	Client            holds.ClientID
 	Patient           store.Patient
-	Said              clinic.Said  // consent and answers, as the patient gave them
+	Said              clinic.Said  // the patient's consent and answers, as received
 	Intake            store.Intake // the stored form of Said; set by the caller only when a request is confirmed
 	Locale            string       // the language of the patient's emails, such as "de"; empty means the clinic's
 	Source            store.Source
@@ -31,12 +31,12 @@ type Request struct {
 	Silent            bool // no email, no webhook
 
 	// For staff and programs with an admin key only.
-	OverbookReason string // not empty: outside the guarantee
-	IgnoreHours    bool   // outside opening times, notice and horizon
-	Displace       bool   // displaces another client's hold; its owner is notified
+	OverbookReason string // if not empty, the booking is outside the guarantee
+	IgnoreHours    bool   // book outside opening times, notice and horizon
+	Displace       bool   // displace another client's hold and notify its owner
 
-	Owner holds.Owner // of Client; set by Book if Client is set
-	Fence Fence       // of an agent's booking; nil for all others
+	Owner holds.Owner // the owner that stands for Client; Book sets it if Client is set
+	Fence Fence       // for an agent's booking; nil for all others
 
 	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking. If
 	// Admit is nil, there is no check.
@@ -51,15 +51,15 @@ type Request struct {
 // Confirmation is the request that a booking confirms. The booking's Owner is then the owner of the request's hold.
 type Confirmation struct {
 	RequestID      string
-	Owner          string // of the client that sent the request, as stored
+	Owner          string // the client that sent the request, as stored
 	IgnoreCooldown bool   // the clinic confirms or offers
-	// of the requested time, regardless of the type's current length; 0 means the length of the type
+	// the length of the requested time, whatever the type's current length is; 0 means the type's length
 	Length time.Duration
 }
 
-// WithLength returns a type as it was when a time was requested or booked: with the length of that time, and allowed to
-// start at any minute. Later changes of the type do not affect that time. For a length of 0 it returns the type
-// unchanged.
+// WithLength returns a copy of a type for a time that was requested or booked earlier. The copy has the length of that
+// time and can start at any minute, so later changes to the type do not affect that time. If the length is 0,
+// WithLength returns the type unchanged.
 func WithLength(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
 	if length == 0 {
 		return t
@@ -103,7 +103,7 @@ func (bk *Booking) book(ctx context.Context, r *Request) (store.Appointment, err
 	}
 }
 
-// BookClaimed writes the appointment of a request at the time of a hold that the caller has claimed and pinned, and
+// BookClaimed writes the appointment for a request, at the time of a hold that the caller has claimed and pinned, and
 // settles the hold. It leaves all checks to the transaction.
 //
 // Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit and r.Fence, store.ErrDuplicate, and the storage errors.

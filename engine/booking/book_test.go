@@ -97,7 +97,7 @@ func TestRefusedDeskBookingDisplacesNoHold(t *testing.T) {
 	r.SlotStart = c.Start.Add(time.Hour)
 	c.MustBook(r)
 	h := c.MustHold(2, "checkup", c.Start.Add(2*time.Hour), "ada")
-	r = enginetest.BookingOf(3, "surgery") // its buffer overlaps the appointment, and its time the hold
+	r = enginetest.BookingOf(3, "surgery") // its buffer overlaps the appointment, and its slot overlaps the hold
 	r.SlotStart, r.SpecialistID = c.Start.Add(90*time.Minute), "ada"
 	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
 	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
@@ -227,7 +227,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	r := enginetest.BookingOf(1, "surgery")
 	r.SlotStart = c.Start
 	a := c.MustBook(r)
-	for range 2 { // the second call changes nothing
+	for range 2 { // the second cancellation changes nothing
 		cancelled, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"})
 		if err != nil || cancelled.Status != store.Cancelled || cancelled.Version != 2 {
 			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)

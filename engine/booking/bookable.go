@@ -19,40 +19,40 @@ import (
 // A Snapshot answers that question for every caller. It reads everything once, for the time around some start times:
 // the appointments, the times that the practice-management system refused, the live holds, and the room bookings. Offer
 // then answers for one specialist and one start time, Offers for all specialists, and Rooms for every start time in a
-// listing. Only Claim and the database decide after it.
+// listing. After that, only Claim and the database can still refuse a time.
 
 // Rules disable some of the limits on a start time. The zero value applies the rules for patients.
 type Rules struct {
 	availability.Rules
-	Place string // only if the specialist works at this place at that time; empty means at any place
+	Place string // the specialist must work at this place at that time; empty means any place
 	// with IgnoreHours, room hours still apply, because the practice-management system does not have them
 	RoomHours    bool
 	IgnoreClosed bool            // the practice-management system decides: its openings and refusals are ignored
 	Moving       map[string]bool // ids of appointments that are being moved: their current time is free
-	Moved        []holds.Booked  // the current time of the same appointments, for their Claim
-	Parts        []Part          // of a visit; if nil, the type is booked as one appointment
+	Moved        []holds.Booked  // the current times of the same appointments, for Claim
+	Parts        []Part          // the parts of a visit; if nil, the type is booked as one appointment
 }
 
 // Part is one appointment of a visit. The practice-management system opens each of them separately.
 type Part struct {
 	Type  *store.AppointmentType
-	After time.Duration // from the start of the visit
+	After time.Duration // measured from the start of the visit
 }
 
-// Question names the start times for which a Snapshot is read.
+// Question names the start times that a Snapshot is read for.
 type Question struct {
 	Schedule    *clinic.Schedule
 	Types       []*store.AppointmentType
 	Specialists []string
-	From, To    time.Time // the starts from From to before To, and From itself
+	From, To    time.Time // start times from From up to but not including To; From always counts
 	Rules       Rules
-	Client      holds.Owner // its own holds of this slot do not conflict
-	Replaces    string      // the id of a hold that will be released for the new one; it does not conflict
+	Client      holds.Owner // its own holds on this slot do not conflict
+	Replaces    string      // the id of a hold that the new one will replace; it does not conflict
 
 	// IgnoreHeld skips reading the holds: the caller will call Claim, which checks them.
 	IgnoreHeld bool
-	// Reader is the transaction that reads the appointments, and Held contains all holds, read before the transaction
-	// began. If they are nil, both are read from memory.
+	// Reader is the transaction that reads the appointments. Held contains all holds, read before that transaction
+	// began. If Reader is nil, the appointments come from memory and the holds from the live state.
 	Reader store.Reader
 	Held   []holds.Hold
 }
@@ -62,9 +62,9 @@ type Snapshot struct {
 	Question
 	booking *Booking
 	now     time.Time
-	taken   []store.Taken // by specialist or room, in the order of the store; without those that are being moved
+	taken   []store.Taken // by specialist or room, in store order, without the appointments being moved
 	held    []holds.Hold
-	own     map[string][]occupancy.Interval // the time of those that are being moved, by specialist
+	own     map[string][]occupancy.Interval // current times of the appointments being moved, by specialist
 }
 
 // Offer is a start time that one specialist can take.
@@ -83,8 +83,8 @@ type Refusal struct {
 	HeldUntil time.Time // with ReasonHeld: when the last conflicting hold expires
 }
 
-// Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError. It
-// returns nil for the zero Refusal.
+// Err returns the refusal as store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError. It returns nil for
+// the zero Refusal.
 func (r Refusal) Err() error {
 	switch r.Reason {
 	case "":
@@ -144,8 +144,8 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 }
 
 // isOutOfReach reports whether the minimum notice or the booking horizon rules out the question's only start time,
-// regardless of bookings. In that case nothing is read, so requests for times far in the future cost the database
-// nothing.
+// regardless of bookings. In that case Snapshot reads nothing, so that requests for times far in the future cost the
+// database nothing.
 func (sn *Snapshot) isOutOfReach() bool {
 	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
 		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool {
@@ -153,8 +153,8 @@ func (sn *Snapshot) isOutOfReach() bool {
 		})
 }
 
-// standing returns the current times of the appointments being moved, by specialist. Consecutive appointments form one
-// stretch, including buffers.
+// standing returns the current times of the appointments being moved, by specialist. It merges appointments that follow
+// each other without a gap between their buffers.
 func standing(taken []store.Taken, moving map[string]bool) map[string][]occupancy.Interval {
 	own, until := make(map[string][]occupancy.Interval), make(map[string]time.Time)
 	for i := range taken {
@@ -220,8 +220,9 @@ func needsOf(s *clinic.Schedule, t *store.AppointmentType, taken []store.Taken) 
 }
 
 // HeldRooms returns the reason why the rooms and devices of a hold no longer suffice for an appointment of a type, or
-// an empty reason if they do. The schedule can have changed since the hold was claimed: a room may be deactivated,
-// closed or at another place, or the type may need other rooms. A new hold may find another room.
+// an empty reason if they do. The schedule may have changed since the hold was claimed: a room may have been
+// deactivated, closed or moved to another place, or the type may now need other rooms. A new hold may find another
+// room.
 func HeldRooms(s *clinic.Schedule, t *store.AppointmentType, h *holds.Hold, ignoreHours bool) availability.Reason {
 	held := h.Resources.List()
 	if s.HasInactive(held) {
@@ -415,7 +416,7 @@ func HeldSeats(span holds.Span, free int, held []holds.Hold, client holds.Owner)
 		h := &held[i]
 		switch {
 		case !h.SameGroup(&span):
-			if span.Conflicts(&h.Span) { // another session: it excludes every seat
+			if span.Conflicts(&h.Span) { // another session: it excludes every seat of this slot
 				return free, false
 			}
 		case h.Owner.Is(client):

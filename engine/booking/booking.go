@@ -45,7 +45,7 @@ import (
 	"holdfast/store"
 )
 
-// Booking holds, books, moves, cancels and lists. It is safe for concurrent use.
+// Booking holds, books, moves, cancels and lists appointment times. It is safe for concurrent use.
 type Booking struct {
 	*occupancy.Time // the occupied time of each specialist
 
@@ -72,17 +72,17 @@ type Options struct {
 	Holds  holds.Backend
 	Logger *slog.Logger
 	Clinic *clinic.Clinic
-	Keys   *token.Keys // sign manage links
+	Keys   *token.Keys // for signing the manage links
 	Events record.Publisher
 	Hooks  Hooks
 
-	CacheTTL   time.Duration // of a computed list; negative turns the cache off
+	CacheTTL   time.Duration // how long a computed list is cached; negative turns the cache off
 	CacheBytes int64
 
 	OpeningsMaxAge time.Duration // the maximum age of the practice-management system's openings; older ones are ignored
 }
 
-// New returns a Booking. CloseCache ends its goroutines.
+// New returns a Booking. Call CloseCache to stop its goroutines.
 func New(o Options) (*Booking, error) {
 	live := &countedHolds{Backend: o.Holds}
 	bk := &Booking{

@@ -85,5 +85,5 @@ func (c *listCache) list(key string, compute func() (*SlotList, error)) (*SlotLi
 	return list, err
 }
 
-// CloseCache stops the cache's own goroutines. Nothing can be listed after that.
+// CloseCache stops the cache's goroutines. Do not list anything after that.
 func (bk *Booking) CloseCache() { bk.lists.close() }

@@ -11,9 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// A patient's calendar program reads one appointment at a signed address. The address is not stored. When an address is
-// revoked, the server stores a used nonce for as long as the address would have worked. The address does not depend on
-// ManageEpoch, so it survives a move: calendars subscribe precisely in order to see moves.
+// A patient's calendar program reads one appointment at a signed address. The server does not store the address. When
+// an address is revoked, the server marks its nonce as used for as long as the address would have worked. The address
+// does not depend on ManageEpoch, so it survives a move: calendars subscribe precisely in order to see moves.
 
 // mostCalendars is the maximum number of calendar addresses per appointment. Each one replaces the previous one, which
 // was revoked.
@@ -29,7 +29,7 @@ func calendarEnds(a *store.Appointment) time.Time {
 }
 
 // calendarSerial returns the number of the valid address. Addresses with lower numbers have been revoked. It returns
-// store.ErrNotFound if all mostCalendars addresses were revoked.
+// store.ErrNotFound if all mostCalendars addresses have been revoked.
 func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appointment) (uint32, error) {
 	for serial := range uint32(mostCalendars) {
 		_, err := uses.NonceUse(ctx, calendarNonce(a, serial))
@@ -43,13 +43,13 @@ func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appoin
 	return 0, store.ErrNotFound
 }
 
-// isInCalendars reports whether an address can still show an appointment: its person has not been erased, and it
-// did not end too long ago.
+// isInCalendars reports whether an address can still show an appointment: the patient's data has not been erased, and
+// the appointment did not end too long ago.
 func isInCalendars(a *store.Appointment, now time.Time) bool {
 	return a.Patient.Name != "" && now.Before(a.SlotEnd.Add(manageAfter)) && now.Before(calendarEnds(a))
 }
 
-// endCalendar revokes the valid address, in a transaction. It returns store.ErrNotFound if none is left.
+// endCalendar revokes the valid address, in a transaction. It returns store.ErrNotFound if there is no valid address.
 func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	serial, err := calendarSerial(ctx, tx, a)
 	if err != nil {
@@ -59,7 +59,7 @@ func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 }
 
 // CalendarToken returns the secret part of an appointment's calendar address. It stays the same until the address is
-// revoked or the appointment gets a different patient. It returns store.ErrNotFound if the person was erased, the
+// revoked or the appointment gets a different patient. It returns store.ErrNotFound if the person has been erased, the
 // appointment ended too long ago, or all of its addresses have been revoked.
 func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now time.Time) (string, error) {
 	if !isInCalendars(a, now) {
@@ -92,8 +92,8 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 }
 
 // InCalendar returns the current state of the appointment that a calendar token opens. It returns store.ErrNotFound if
-// the token is forged, has expired or was revoked, the person was erased, or if the appointment ended too long ago (the
-// limit is the same as for its manage link).
+// the token is forged, has expired or has been revoked, if the person has been erased, or if the appointment ended too
+// long ago (the limit is the same as for its manage link).
 func (bk *Booking) InCalendar(ctx context.Context, calendarToken string, now time.Time) (store.Appointment, error) {
 	c, err := bk.Keys().VerifyCalendar(calendarToken, now)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // CancelRequest is a request to cancel an appointment.
 type CancelRequest struct {
 	ID      string
-	Version int64 // the version that the caller has seen; 0 = any
+	Version int64 // the version that the caller has read; 0 means any
 	Reason  string
 	Actor   record.Actor
 	CutOff  bool // the patient cancels: the clinic's cut-off for changes applies
@@ -50,7 +50,8 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 	})
 }
 
-// SetAttendance records the attendance at the desk. It allows every transition and audits each one.
+// SetAttendance records an appointment's attendance: expected, arrived, in progress, completed or no-show. It allows
+// every transition and audits each one.
 func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor,
 	once *record.Once) (store.Appointment, error) {
 	switch to {

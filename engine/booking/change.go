@@ -31,11 +31,12 @@ type Change struct {
 	// confirmed to anyone yet.
 	Fence  bool
 	Direct string // the id of the upstream operation, if the caller is about to attempt it itself
-	// First, with ChangeUpstreamDone: the booking of an agent is confirmed upstream for the first time.
+	// First, with ChangeUpstreamDone: an agent's booking has been confirmed upstream for the first time.
 	First bool
-	// Leftover, with ChangeUpstreamFailed: a time that the appointment no longer has was not cancelled upstream.
+	// Leftover, with ChangeUpstreamFailed: a time that the appointment no longer occupies could not be cancelled
+	// upstream.
 	Leftover bool
-	Follow   []Promise // additional operations that not every such change has
+	Follow   []Promise // operations in addition to those that every such change requires
 	Calls    []Promise // the operations that Record wrote to the outbox; to be enqueued after the commit
 }
 
@@ -52,26 +53,27 @@ const (
 	ChangeUpstreamDone   = "upstream.completed"
 	ChangeUpstreamFailed = "upstream.failed"
 	ChangeUpstreamReview = "upstream.needs_review"
-	// while an agent's caller was waiting: the appointment is cancelled and was never confirmed
+	// refused while an agent's caller was waiting: the appointment is cancelled and was never confirmed
 	ChangeUpstreamRefused = "upstream.refused"
 )
 
-// Fence adds the steps of an agent's booking to a booking. Its row reserves the time before anything is written
-// upstream.
+// Fence adds an agent's steps to a booking: the row reserves the time before anything is written upstream.
 type Fence interface {
 	// Mark prepares the change before its transaction.
 	Mark(c *Change)
-	// Burn marks the token the agent booked with as used, within the transaction. It returns store.ErrDuplicate if the
-	// token has been used before.
+	// Burn marks the token that the agent booked with as used, within the transaction. It returns store.ErrDuplicate if
+	// the token has been used before.
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Drop undoes Mark if the booking was not written.
 	Drop()
-	// Takes claims the upstream write from a committed change and returns the other operations.
+	// Takes removes the upstream write from a committed change, for the agent's request to attempt itself, and returns
+	// the other operations.
 	Takes(c *Change) []Promise
 }
 
-// Told reports whether a change is announced by email and webhook, and as which kind. An agent's booking is announced
-// once the practice-management system has it: before that, it has not been confirmed to anyone.
+// Told reports whether a change is announced by email and webhook, and as which kind of change. An agent's booking is
+// announced only after the practice-management system has accepted it, because it has not been confirmed to anyone
+// before that.
 func (c *Change) Told() (kind string, ok bool) {
 	switch {
 	case c.Silent || c.Fence:

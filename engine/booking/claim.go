@@ -14,25 +14,25 @@ import (
 )
 
 // Lifetimes of a booking's hold. A pin lasts longer than any successful write. The grace period is how long a client's
-// hold still lives if its booking was not written, so that the page can retry.
+// hold remains live after its booking was not written, so that the page can retry.
 const (
 	BookingTTL   = 30 * time.Second
 	BookingPin   = 30 * time.Second
 	bookingGrace = 15 * time.Second
 )
 
-// wanted is the time that a booking or a move requests: the time of a hold, or a start time with or without a
+// wanted is the time that a booking or a move asks for: the time of a hold, or a start time with or without a
 // specialist.
 type wanted struct {
 	Type         *store.AppointmentType
-	HoldID       string    // empty means none, or one that has expired
-	SlotStart    time.Time // zero means that of the hold
-	SpecialistID string    // empty means that of the hold, or any
+	HoldID       string    // empty if no hold is named or the named hold has expired
+	SlotStart    time.Time // zero means the start of the hold
+	SpecialistID string    // empty means the hold's specialist, or any
 	Owner        holds.Owner
 	Once         *record.Once
 	Rules        Rules
 	Displace     bool
-	Overbook     bool // outside the guarantee: no hold is named or claimed
+	Overbook     bool // outside the guarantee: no hold is used
 	IsRequested  bool // the hold belongs to a request, which stays open if it is not booked
 
 	lost []holds.Span // seats that the database refused
@@ -42,12 +42,12 @@ type wanted struct {
 // span.
 type secured struct {
 	holds.Hold
-	isNamed     bool // the client or the request had the hold before, and keeps it if nothing is written
+	isNamed     bool // the client or the request had the hold before, and keeps it if the write fails
 	isRequested bool
 }
 
-// secure pins the hold that w names. Otherwise it claims a hold on one of the specialists who can take the start, and
-// pins that. Overbooking does not take a hold.
+// secure pins the hold that w names. Otherwise, it claims a hold for one of the specialists who can take the start, and
+// pins it. Overbooking takes no hold.
 //
 // Errors: *ValidationError, *NotBookableError, and those of pinHold and ClaimPinned.
 func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
@@ -123,8 +123,8 @@ func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.
 	return holds.Hold{}, fmt.Errorf("%w: a new hold disappeared before it was pinned", holds.ErrUnavailable)
 }
 
-// Claim holds one of several offers for one start time: the offer that is assigned and, if that claim fails, the next
-// one. A client that already holds this slot gets the same hold again. c contains the owner, the lifetimes and the
+// Claim holds one of several offers for one start time. It tries the assigned offer first and, if that claim fails, the
+// next one. A client that already holds this slot gets the same hold again. c contains the owner, the lifetimes and the
 // quota.
 //
 // Errors: *holds.HeldError for the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
@@ -147,7 +147,7 @@ func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (ho
 				held = refused
 			}
 			left = slices.Delete(left, i, i+1)
-		case errors.Is(err, holds.ErrTaken): // another node has booked it, and the change has not arrived yet
+		case errors.Is(err, holds.ErrTaken): // another node booked it, and the change has not arrived here yet
 			bk.Doubt(&c.Span)
 			left = slices.Delete(left, i, i+1)
 		case err != nil:
@@ -196,8 +196,8 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	return ""
 }
 
-// pinNamed is pinHold for a booking or a move. If the schedule no longer contains the time of a live hold, it ends
-// the hold.
+// pinNamed calls pinHold for a booking or a move. If the schedule no longer contains the time of a live hold, it
+// releases the hold.
 func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 	h, err := bk.pinHold(ctx, w)
 	if err != nil || h.ID == "" {
@@ -224,8 +224,8 @@ func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
 	return h, nil
 }
 
-// pinHold pins the hold that w names. w gets the hold's start time and specialist. If the hold has expired, w no longer
-// names it, and the result has no id.
+// pinHold pins the hold that w names, and sets w's start time and specialist to the hold's. If the hold has expired,
+// pinHold clears the hold's id in w and returns a result without an id.
 //
 // Errors: holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown, and no start is named), *ValidationError.
 func (bk *Booking) pinHold(ctx context.Context, w *wanted) (secured, error) {
@@ -278,9 +278,10 @@ func (w *wanted) takeOver(held holds.Span) error {
 	return m.Err()
 }
 
-// settle ends the hold of a booking or a move according to its outcome. After a conflict, it releases the hold, because
-// its time is already booked. If nothing was written, it releases a hold that was claimed for the write, and returns a
-// named hold to its client or its request. The client's hold also ends if the client is not allowed to book this time.
+// settle ends the hold of a booking or a move according to the outcome of the write. After a conflict, it releases the
+// hold, because its time is already booked. If nothing was written, it releases a hold that was claimed for the write,
+// and returns a named hold to its client or its request. It also releases the client's hold if the client is not
+// allowed to book this time.
 func (bk *Booking) settle(ctx context.Context, h secured, a *store.Appointment, err error) {
 	switch {
 	case h.ID == "":

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskAppointmentHasNoClient: the appointment has neither a made-up client nor the desk browser's client. It is
-// still recognised as the booking made with the desk's hold.
+// TestDeskAppointmentHasNoClient: the appointment has neither a made-up client nor the desk browser's client. The
+// server still recognizes it as the booking made with the desk's hold.
 func TestDeskAppointmentHasNoClient(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

@@ -23,11 +23,11 @@ import (
 // another backend takes less time.
 const confirmWait = time.Second
 
-// confirms are the bookings in the feed for which this node is waiting for an EventConfirm.
+// confirms tracks the bookings in the feed whose EventConfirm has not yet arrived at this node.
 type confirms struct {
 	mu      sync.Mutex
 	waiting map[string]expected // by appointment id
-	woken   chan struct{}       // buffered for one
+	woken   chan struct{}       // buffered for one signal
 	seen    *timed.Map[confirmKey, struct{}]
 }
 
@@ -88,8 +88,8 @@ func (bk *Booking) Confirmed(s *holds.Span) {
 	}
 }
 
-// overdue removes and returns the bookings whose event did not arrive in time. wait is the time until the next one is
-// due, or negative if there is none.
+// overdue removes and returns the bookings whose event did not arrive in time. wait is the time until the next booking
+// is due, or negative if there is none.
 func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

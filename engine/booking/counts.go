@@ -75,25 +75,25 @@ func isFor(reason availability.Reason) func(error) bool {
 // Sources are the sources of bookings, in the order of the metrics.
 var Sources = []store.Source{store.SourceWeb, store.SourceAgent, store.SourceStaff, store.SourceAPI}
 
-// counts are the outcomes of requests since this process started. Each process has its own.
+// counts holds the outcome totals of requests since this process started. Each process has its own.
 type counts struct {
 	held      atomic.Uint64
 	moved     atomic.Uint64
-	booked    [4]atomic.Uint64 // by Sources
+	booked    [4]atomic.Uint64 // indexed like Sources
 	conflicts atomic.Uint64    // refusals by the database after all earlier checks passed
 	refused   [len(acts)][len(refusals)]atomic.Uint64
 }
 
-// Counts are the outcome totals since this process started.
+// Counts contains the outcome totals since this process started.
 type Counts struct {
 	Holds     uint64         // granted, including renewals by a repeated request
 	Moves     uint64         // appointments that were moved
-	Bookings  []uint64       // by Sources
+	Bookings  []uint64       // indexed like Sources
 	Conflicts uint64         // bookings and moves that only the database refused
 	Refused   []RefusalCount // for every act and reason
 }
 
-// RefusalCount is how often an act was refused for one reason. Act and Reason are names in the metrics.
+// RefusalCount is the number of times that an act was refused for one reason. Act and Reason are names in the metrics.
 type RefusalCount struct {
 	Act, Reason string
 	Count       uint64

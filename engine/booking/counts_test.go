@@ -11,7 +11,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// refusalsOf returns how often an act was refused for a reason.
+// refusalsOf returns how many times an act was refused for a reason.
 func refusalsOf(c booking.Counts, act booking.Act, reason string) uint64 {
 	i := slices.IndexFunc(c.Refused, func(r booking.RefusalCount) bool {
 		return r.Act == actNames[act] && r.Reason == reason
@@ -21,7 +21,7 @@ func refusalsOf(c booking.Counts, act booking.Act, reason string) uint64 {
 
 var actNames = map[booking.Act]string{booking.ActHold: "hold", booking.ActBook: "book", booking.ActMove: "move"}
 
-// TestCountsSeparateActsAndReasons: each act counts once, under the reason that its caller receives.
+// TestCountsSeparateActsAndReasons: each refused act is counted once, under the reason that its caller receives.
 func TestCountsSeparateActsAndReasons(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

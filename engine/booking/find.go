@@ -49,22 +49,22 @@ func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, special
 	return Timeslot{}, record.ErrNoSlots
 }
 
-// FindRequest is a caller's request on the telephone: "either of the two, Tuesdays or Thursdays, in the
-// morning".
+// FindRequest describes the times that a caller asks the desk for, such as "either of the two, Tuesdays or Thursdays,
+// in the morning".
 type FindRequest struct {
 	AppointmentTypeID string
-	SpecialistIDs     []string        // any of them; none: all
+	SpecialistIDs     []string        // any of these; empty means all
 	From              store.Date      // local to the clinic; zero means today
-	Weekdays          []store.Weekday // none: any
-	Earliest          store.TimeOfDay // the time of day of the start, on the clinic's clock
-	Latest            store.TimeOfDay // the start is before it; zero: 24:00
+	Weekdays          []store.Weekday // empty means any
+	Earliest          store.TimeOfDay // the earliest time of day of the start, on the clinic's clock
+	Latest            store.TimeOfDay // the start must be before this; zero means 24:00
 	Client            holds.ClientID  // its own holds do not conflict
 	Count             int             // 1 to MaxFound
 }
 
-// FreeTimes lists the first start times with a free seat that no other client holds. It is meant for the desk, which is
-// allowed to book at shorter notice and further ahead than patients: up to half a year. For each start time, it names
-// the free specialists. Errors: *ValidationError, store.ErrNotFound.
+// FreeTimes lists the first start times with a free seat that no other client holds, with the free specialists for
+// each. It serves the desk, which can book at shorter notice and further ahead than patients: up to half a year.
+// Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")

@@ -12,7 +12,7 @@ import (
 	"holdfast/holds"
 )
 
-// forgetful is a live state that loses some holds as soon as they are created, as if it were abandoned at that moment.
+// forgetful is a live state that loses some holds as soon as they are created, as if it had failed over at that moment.
 type forgetful struct {
 	holds.Backend
 	left int
@@ -27,8 +27,8 @@ func (f *forgetful) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error
 	return h, err
 }
 
-// TestBookingOutlivesLostHold: a client that books or moves without a hold does not get an error about an expired hold
-// if a failed live state lost the booking's own hold.
+// TestBookingOutlivesLostHold: a client books or moves without naming a hold. If the live state fails and loses the
+// hold that the server claimed for this, the client does not get an error about an expired hold.
 func TestBookingOutlivesLostHold(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)

@@ -21,18 +21,18 @@ const MinHoldTTL = time.Second
 type HoldRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
-	SpecialistID      string // empty means assigned
+	SpecialistID      string // empty means that Hold assigns one
 	Place             string // one of the clinic's; empty means any
 	Client            holds.ClientID
-	TTL               time.Duration // 0 means the type's
-	Displace          bool          // staff: displaces another client's hold; its owner is notified
+	TTL               time.Duration // 0 means the type's hold TTL
+	Displace          bool          // staff: displace another client's hold and notify its owner
 	IgnoreHours       bool          // staff: also outside the opening times
 	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time counts as
 	// free, and the cooldown does not apply.
 	Moving *store.Appointment
-	// Limit returns the reason why the caller may not hold a span, for example because the caller's network already
-	// holds its share of the specialist's day, or nil if it may. If no specialist is named, specialists over the limit
-	// are skipped. If Limit is nil, there is no limit.
+	// Limit returns the reason why the caller may not hold a span, or nil if it may. An example of a reason: the
+	// caller's network already holds its share of the specialist's day. If no specialist is named, specialists over the
+	// limit are skipped. If Limit is nil, there is no limit.
 	Limit func(*holds.Span) error
 }
 
@@ -41,11 +41,11 @@ func (r *HoldRequest) moves() bool {
 	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
 }
 
-// Hold claims a slot for one client. If no specialist is named, it assigns one. If that claim fails, it assigns the
-// next one, until a claim succeeds or no specialist is left.
+// Hold claims a slot for one client. If no specialist is named, it assigns one. If a claim fails, it assigns the next
+// specialist, until a claim succeeds or no specialist is left.
 //
-// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
-// holds.ErrQuota, *CooldownError.
+// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
+// *CooldownError.
 func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	h, err := bk.hold(ctx, r)
 	if bk.CountRefusal(ActHold, err); err == nil {
@@ -97,8 +97,8 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	return h, err
 }
 
-// withinLimit returns the offers that the caller may hold. A slot that the client already holds is not counted a second
-// time. If no offer is left, the error is the first offer's limit.
+// withinLimit returns the offers that the caller may hold. It does not count a slot that the client already holds a
+// second time. If no offer is left, it returns the error that Limit returned for the first one.
 func (bk *Booking) withinLimit(ctx context.Context, r *HoldRequest, offers []Offer) ([]Offer, error) {
 	if r.Limit == nil {
 		return offers, nil
@@ -136,8 +136,8 @@ func (r *HoldRequest) validate() error {
 	return m.Err()
 }
 
-// ExtendHold is a heartbeat: the hold will expire ttl from now (0 means the type's TTL), but never after its maximum
-// life. With restart, the maximum life starts over, at most holds.MaxRestarts times.
+// ExtendHold is the heartbeat of a hold. It sets the hold to expire ttl from now (0 means the type's TTL), but never
+// after its maximum life. With restart, the maximum life starts over, at most holds.MaxRestarts times.
 //
 // Errors: holds.ErrNotFound (expired or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
 func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration,
@@ -185,7 +185,7 @@ func (bk *Booking) ReclaimHold(ctx context.Context, h *holds.Hold) error {
 }
 
 // HoldEnd returns when a hold expires and reports whether it is live. If the live state is unreachable, it returns an
-// instant one second from now.
+// instant one second from now, and true.
 func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
 	h, err := bk.holds.Hold(ctx, id)
 	if err != nil && !errors.Is(err, holds.ErrNotFound) {
@@ -199,8 +199,8 @@ func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.
 	return bk.holds.List(ctx, specialistIDs...)
 }
 
-// recentHold is the slot of a hold, remembered after the hold has expired: a patient whose hold has just expired
-// can still book with it if the time is free.
+// recentHold is the slot of a hold, stored beyond the hold's expiry: a patient whose hold has just expired can still
+// book with it if the time is free.
 type recentHold struct {
 	appointmentTypeID, specialistID string
 	slotStart                       time.Time
@@ -211,14 +211,14 @@ func (x *recentHold) span() holds.Span {
 	return holds.Span{AppointmentTypeID: x.appointmentTypeID, SpecialistID: x.specialistID, SlotStart: x.slotStart}
 }
 
-// KnowHold remembers the slot of a hold beyond its expiry. Any node may have granted the hold.
+// KnowHold stores the slot of a hold beyond the hold's expiry. Any node may have granted the hold.
 func (bk *Booking) KnowHold(id string, s *holds.Span, owner holds.Owner) {
 	bk.recent.Put(id, recentHold{s.AppointmentTypeID, s.SpecialistID, s.SlotStart, owner}, time.Now())
 }
 
 const (
 	recentHoldTime = 15 * time.Minute
-	maxRecentHolds = 1 << 15 // one half of the memory
+	maxRecentHolds = 1 << 15 // in each of the two halves of the timed.Map
 )
 
 // Booked returns a function that reports whether a hold's booking was written. The live state calls it for a pinned

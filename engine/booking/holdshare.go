@@ -46,8 +46,8 @@ type Room struct {
 	Seats  int
 }
 
-// RoomAround returns how many appointments of the hold's type fit, for its specialist, into the hold's day and into its
-// week (starting on Monday).
+// RoomAround returns how many appointments of the hold's type fit into its specialist's opening hours on the hold's day
+// and in its week (starting on Monday).
 func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	s := bk.clinic.Current()
 	t, c := s.Types[h.AppointmentTypeID], s.Calendars[h.SpecialistID]
@@ -71,7 +71,7 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
 }
 
-// roomOf counts the seats in a range of days. If slots overlap, it counts only one of them.
+// roomOf counts the seats in a range of days. Of slots that overlap, it counts only one.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from),

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// Hooks are functions of higher-level packages that are called when an appointment changes. All of them are required.
+// Hooks are functions of higher-level packages, called when an appointment changes. All of them are required.
 type Hooks struct {
 	// MarkUpstream sets the upstream state of after if the change must be sent to the practice-management system.
 	// before is nil for a new appointment.
@@ -17,9 +17,9 @@ type Hooks struct {
 	// transaction.
 	Operations func(c *Change) []Promise
 	// Withdraw removes, within a transaction, the operations required by the change that was made to an appointment at
-	// an instant. It returns false if one of them has already been sent. With unsent, it also returns false if no
-	// operation remains that writes the appointment, as it was before that change, to the practice-management system.
-	// If it returns false, the caller must roll the transaction back.
+	// the given instant. It returns false if one of them has already been sent. With unsent, it also returns false if
+	// the outbox contains no other operation that writes the appointment to the practice-management system as it was
+	// before that change. If Withdraw returns false, the caller must roll the transaction back.
 	Withdraw func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, unsent bool) (bool, error)
 	// Enqueue passes committed operations to the queue. It does not block.
 	Enqueue func(calls ...Promise)

@@ -14,7 +14,7 @@ import (
 const MaxInTheWay = 500
 
 // InTheWay lists the confirmed appointments that overlap the blocks and have not ended, by start. more reports whether
-// there are more than it lists.
+// there are more of them than InTheWay lists.
 func (bk *Booking) InTheWay(ctx context.Context,
 	blocks []store.Block) (list []store.Appointment, more bool, err error) {
 	// One query per specialist covers all blocks, from the first start to the last end.

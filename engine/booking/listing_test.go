@@ -44,8 +44,8 @@ func BenchmarkTimeslots(b *testing.B) {
 	}
 }
 
-// TestPooledHoldBuildsNoLists: every booking invalidates its type's lists. A hold with any specialist does not compute
-// a new list for each of many specialists.
+// TestPooledHoldBuildsNoLists: every booking invalidates its type's lists. A hold without a named specialist does not
+// compute a new list for each of many specialists.
 func TestPooledHoldBuildsNoLists(t *testing.T) {
 	e, _ := enginetest.BookedClinic(t, 100, 1)
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(8 * time.Hour)

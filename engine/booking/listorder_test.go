@@ -29,8 +29,8 @@ func (b *confirmingBackend) List(ctx context.Context, ids ...string) ([]holds.Ho
 	return b.Backend.List(ctx, ids...)
 }
 
-// TestListReadsHoldsBeforeBookings books a held slot just before a listing reads the holds. If the bookings were read
-// first, the slot would appear in neither and be listed as free.
+// TestListReadsHoldsBeforeBookings books a held slot just before a listing reads the holds. If the listing read the
+// bookings first, it would find neither the hold nor the booking, and would list the slot as free.
 func TestListReadsHoldsBeforeBookings(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

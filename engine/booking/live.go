@@ -111,8 +111,8 @@ func (bk *Booking) Live() holds.Backend { return bk.holds }
 
 // liveDay contains the holds and selections of one day, for the specialists in one listing. It is immutable.
 type liveDay struct {
-	changes uint64    // the count before it was read
-	until   time.Time // when the first of them expires
+	changes uint64    // the value of countedHolds.changes before the read
+	until   time.Time // when the first of its entries expires, or maxLiveAge after the read
 	held    []holds.Hold
 	looking []holds.Selection // of the listing's type, by start
 }
@@ -131,7 +131,7 @@ type liveDays struct {
 
 const (
 	maxLiveDays = 256
-	maxLiveAge  = time.Second // the longest time for which a poll can miss a change
+	maxLiveAge  = time.Second // the longest time that a poll can miss a change
 )
 
 func (l *liveDays) get(key liveKey, changes uint64, now time.Time) *liveDay {
@@ -191,7 +191,7 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 	return d, nil
 }
 
-// lapses moves until forward to the expiry of a hold or a selection if that is earlier, on now's monotonic clock.
+// lapses sets until to the expiry of a hold or a selection if that expiry is earlier, on now's monotonic clock.
 func (d *liveDay) lapses(at, now time.Time) {
 	if until := now.Add(at.Sub(now)); until.Before(d.until) {
 		d.until = until
@@ -203,7 +203,7 @@ type pulse struct {
 	mu    sync.Mutex
 	at    time.Time
 	err   error
-	first chan struct{} // closed after the first answer
+	first chan struct{} // closed after the first result
 }
 
 const (
@@ -211,7 +211,7 @@ const (
 	pulseTime  = 250 * time.Millisecond
 )
 
-// HoldStats returns counts of the live state, for operators.
+// HoldStats returns statistics about the live state, for operators.
 func (bk *Booking) HoldStats(ctx context.Context) (holds.Stats, error) { return bk.holds.Stats(ctx) }
 
 // HoldServer returns the status of the server that stores the live state. It returns holds.ErrUnavailable if there is

@@ -14,14 +14,14 @@ import (
 // OnlineChange is a booking, a move or a cancellation made by a patient, an agent, another program or the server, not
 // by staff.
 type OnlineChange struct {
-	ID          string // of the audit entry; of the appointment if Kind is ChangeCreated
+	ID          string // id of the audit entry, or of the appointment if Kind is ChangeCreated
 	Kind        string // ChangeCreated, ChangeRescheduled or ChangeCancelled
 	At          time.Time
 	Appointment store.Appointment // in its current state
-	From        Gap               // of a move or a cancellation: the time that became free
+	From        Gap               // the time that a move or a cancellation freed
 }
 
-// Gap is the specialist's time that became free.
+// Gap is a time of a specialist that became free.
 type Gap struct {
 	SpecialistID       string
 	SlotStart, SlotEnd time.Time
@@ -68,7 +68,7 @@ func (bk *Booking) changedOnline(
 	}
 	for _, e := range entries {
 		var before appointmentAudit
-		// An erasure deletes the old state. There is nothing that the desk can do about such an entry.
+		// An erasure deletes the old state. The desk cannot act on such an entry.
 		if strings.HasPrefix(e.Actor, "user:") || e.Before == nil || json.Unmarshal(e.Before, &before) != nil {
 			continue
 		}

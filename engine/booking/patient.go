@@ -15,7 +15,7 @@ import (
 // PatientRequest is a request to change the patient data of an appointment.
 type PatientRequest struct {
 	ID      string
-	Version int64                // the version the caller has seen; 0 = any
+	Version int64                // the version that the caller has read; 0 means any
 	Edit    func(*store.Patient) // applies the changes
 	// answers to the type's questions, by question id; an empty answer removes the stored one, and a missing one leaves
 	// it unchanged

@@ -19,7 +19,7 @@ const maxHoldExtension = 8 * 24 * time.Hour
 // is not a client, until the request is confirmed, is declined or expires. Waiting-list offers are held in the same
 // way.
 
-// RequestedSlot is the slot of a request.
+// RequestedSlot is the slot that a request asks for.
 type RequestedSlot struct {
 	AppointmentTypeID string
 	SpecialistID      string // empty means any
@@ -28,9 +28,9 @@ type RequestedSlot struct {
 	Length            time.Duration // 0 means the current length of the type
 }
 
-// HoldForRequest holds a slot until an instant for the owner of a request. If that owner already holds the slot,
-// HoldForRequest returns that hold, and extends it if until is later. It does not check the minimum notice or the
-// booking horizon, because the request was made in time.
+// HoldForRequest holds a slot for the owner of a request until an instant. If that owner already holds the slot,
+// HoldForRequest returns that hold, extended if until is later. It does not check the minimum notice or the booking
+// horizon, because the request was made in time.
 //
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
 func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner,

@@ -16,12 +16,12 @@ import (
 // RescheduleRequest is a request to move an appointment to another time.
 type RescheduleRequest struct {
 	ID           string
-	Version      int64     // the version the caller has seen; 0 = any
+	Version      int64     // the version that the caller has read; 0 means any
 	SlotStart    time.Time // the new start
 	SpecialistID string    // empty means the same specialist if free at that time, otherwise assigned
-	HoldID       string    // a hold of Client on the new time, if there is one
+	HoldID       string    // a hold that Client has on the new time, if any
 	Client       holds.ClientID
-	Owner        holds.Owner // the owner of HoldID if there is no Client: the client that booked, with the manage link
+	Owner        holds.Owner // owns HoldID if Client is empty: the client that booked, with the manage link
 	Actor        record.Actor
 	CutOff       bool // the patient moves: the clinic's cut-off for changes applies
 	IgnoreHours  bool // staff: outside opening times, notice and horizon
@@ -33,8 +33,8 @@ type RescheduleRequest struct {
 	// type does not change.
 	AppointmentTypeID string
 	Once              *record.Once
-	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. If
-	// Admit is nil, there is no check.
+	// Admit runs in the transaction that moves the appointment, and receives its current row. An error refuses the
+	// move. If Admit is nil, there is no check.
 	Admit func(context.Context, store.Tx, *store.Appointment) error
 }
 
@@ -100,9 +100,10 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 				}
 			}
 			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
-				return false, nil // it already has this time; nothing is written and no notification is sent
+				return false, nil // it already has this time; write nothing and send no notification
 			}
-			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, "" // a move of one appointment leaves its visit
+			// moving a single appointment takes it out of its visit
+			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, ""
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
 			a.Resources = h.Resources.List()
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
@@ -155,7 +156,7 @@ func (bk *Booking) secureMove(ctx context.Context, r *RescheduleRequest, a *stor
 	if err := m.Err(); err != nil {
 		return secured{}, err
 	}
-	if w.SpecialistID == "" { // the same specialist first, if it is free
+	if w.SpecialistID == "" { // try the same specialist first
 		same := w
 		same.SpecialistID = a.SpecialistID
 		if h, err := bk.secure(ctx, &same); err == nil || !isNotFree(err) {

@@ -30,7 +30,7 @@ func TestReschedule(t *testing.T) {
 			SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
-	// To a time that overlaps its old one, and then to its own time.
+	// Move it to a time that overlaps its old one, and then to the time that it already has.
 	for n, to := range []time.Time{c.Start.Add(30 * time.Minute), c.Start.Add(30 * time.Minute)} {
 		moved, err := move(to, "ada")
 		if err != nil || !moved.SlotStart.Equal(to) {
@@ -40,7 +40,7 @@ func TestReschedule(t *testing.T) {
 			t.Errorf("after %d moves to one time, the version is %d, want 2: repeats change nothing", n+1, moved.Version)
 		}
 	}
-	// With a hold on the new time that is used only for the move.
+	// Move it with a hold on the new time that is used only for the move.
 	standing, err := c.Booking.Appointment(ctx, a.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -67,12 +67,12 @@ func TestReschedule(t *testing.T) {
 	if after, _ := c.Booking.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
 		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
 	}
-	// To another specialist, if the request names none and the appointment's own specialist is not free.
+	// Move it to another specialist, if the request names none and the appointment's own specialist is not free.
 	moved, err := move(other.SlotStart, "")
 	if err != nil || moved.SpecialistID != "bea" {
 		t.Errorf("to another specialist: %v, with %s, want bea", err, moved.SpecialistID)
 	}
-	// The old time is free again, and old manage links have stopped working.
+	// The old time is free again, and the old manage links have stopped working.
 	book(3, c.Start.Add(30*time.Minute), "ada")
 	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("the earlier manage link: got %v, want ErrUnauthorized", err)
@@ -85,7 +85,7 @@ func TestReschedule(t *testing.T) {
 	}
 }
 
-// meddling is a store that runs the function first just before its next write.
+// meddling is a store that calls its function first just before its next write.
 type meddling struct {
 	store.Store
 	first func()

@@ -106,7 +106,7 @@ func TestHoldTakesRoom(t *testing.T) {
 	if _, err := c.Hold(2, "laser", c.Start, "ben"); !errors.As(err, &inTheWay) {
 		t.Errorf("with ben: got %v, want a HeldError", err)
 	}
-	// The laser needs half an hour after the appointment.
+	// The laser stays busy for half an hour after the appointment.
 	if _, err := c.Hold(2, "laser", c.Start.Add(time.Hour), "ben"); !errors.As(err, &inTheWay) {
 		t.Errorf("an hour later: got %v, want a HeldError", err)
 	}
@@ -138,7 +138,7 @@ func TestRescheduleMovesRoom(t *testing.T) {
 	if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("undo with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
-	// To a type that needs no resources, and back.
+	// Change to a type that needs no resources, and back.
 	plain, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
 	if err != nil || len(plain.Resources) != 0 {
 		t.Errorf("another type: got %q, %v; want no room", plain.Resources, err)
@@ -225,8 +225,8 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 }
 
 // TestRoomIsNeverDoubleBooked: twelve concurrent workers hold, book, move and cancel appointments that share two rooms
-// and a laser. In the end, no two appointments use the same one at the same time, and the state in memory matches the
-// database.
+// and a laser. Afterwards, no two appointments use the same resource at the same time, and the state in memory matches
+// the database.
 func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -360,7 +360,7 @@ func TestHoldFollowsScheduleChanges(t *testing.T) {
 		change     func(*enginetest.TestClinic) error
 		want       availability.Reason
 		specialist string
-		rooms      []string // of the second hold
+		rooms      []string // the rooms of the second hold
 	}{
 		{"a block of the room", "peel", func(c *enginetest.TestClinic) error {
 			_, err := c.Clinic.CreateBlock(c.T.Context(), enginetest.Jo, store.Block{SpecialistID: "room-1",

@@ -20,10 +20,10 @@ const LockTTL = 600 * time.Second
 type SelectRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
-	SpecialistID      string // empty means assigned
+	SpecialistID      string // empty means that Select assigns one
 	Client            holds.ClientID
 	Lock              bool                    // also take a hold
-	Limit             func(*holds.Span) error // for that hold, as HoldRequest.Limit
+	Limit             func(*holds.Span) error // limits that hold; see HoldRequest.Limit
 }
 
 // Selected is the result of Select.
@@ -73,8 +73,8 @@ func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error
 	return Selected{Selection: selection, Hold: &h}, nil
 }
 
-// Deselect ends the client's selection of a slot, and the client's hold on it. It is idempotent and reports whether
-// either existed. Errors: *ValidationError.
+// Deselect ends the client's selection of a slot and releases the client's hold on it. It is idempotent and reports
+// whether either existed. Errors: *ValidationError.
 func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID,
 		Client: r.Client}
@@ -142,7 +142,7 @@ type PollRequest struct {
 	// creates it again. Zero means no selection.
 	Selected time.Time
 
-	anyType bool // this is one of several types of a poll: list the free starts too
+	anyType bool // this is one of several types in a poll: list the free starts too
 }
 
 // Poll is the state of one local day, for pages that cannot receive a live stream. Start times are in order, and each
@@ -150,7 +150,7 @@ type PollRequest struct {
 // selection and holds.
 type Poll struct {
 	Zone       *time.Location // the zone of the day: the specialist's if one was named, otherwise the clinic's
-	Generation uint64         // of the slots
+	Generation uint64         // generation of the slots
 	Looking    []time.Time    // starts that at least one client has selected
 	Booked     []time.Time    // starts without a free seat; shared, must not be changed
 	Locked     []time.Time    // starts with free seats that are all held
@@ -175,8 +175,8 @@ func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Lo
 	return s.Calendars[specialistID].Zone(), nil
 }
 
-// Poll is served from memory: the slot cache and the live state. It renews the client's own selection. Errors:
-// store.ErrNotFound, *ValidationError.
+// Poll returns the state of one local day from memory: from the slot cache and the live state. It renews the client's
+// own selection. Errors: store.ErrNotFound, *ValidationError.
 func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if r.AppointmentTypeID != "" {
 		return bk.pollType(ctx, r)
@@ -226,8 +226,8 @@ func without(all, leave []time.Time) []time.Time {
 	})
 }
 
-// add merges the poll of another type into p. The merged generation is the highest, so it changes when any of them
-// does.
+// add merges the poll of another type into p. The merged generation is the highest of all types' generations, so it
+// changes when any of them does.
 func (p *Poll) add(other *Poll) {
 	p.Generation = max(p.Generation, other.Generation)
 	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked),
@@ -242,7 +242,7 @@ func unite(a, b []time.Time) []time.Time {
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-// pollTries is how often a poll is read in total if bookings are written during the reads.
+// pollTries is the maximum number of times that a poll is read if bookings are written during the reads.
 const pollTries = 3
 
 // pollType polls one type. It reads the list before the live state, because the list names the specialists to read. A

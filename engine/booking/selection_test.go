@@ -28,7 +28,7 @@ func look(c *enginetest.TestClinic, n int, start time.Time, specialist string, l
 	return s
 }
 
-// listHook is a live state that runs the function once, if set, before its next List.
+// listHook is a live state that calls its function, if set, once, before its next List.
 type listHook struct {
 	holds.Backend
 	once func()
@@ -85,7 +85,7 @@ func looking(n int, start time.Time, specialist string, lock bool) booking.Selec
 		Client: enginetest.Client(n), Lock: lock}
 }
 
-// poll polls the day on which the clinic starts, as client n.
+// poll polls the day of c.Start, as client n.
 func poll(c *enginetest.TestClinic, n int, appointmentType, specialist string, selected time.Time) booking.Poll {
 	c.T.Helper()
 	p, err := c.Booking.Poll(c.T.Context(), booking.PollRequest{
@@ -269,8 +269,8 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	wantStarts(t, "a full group", poll(c, 9, "class", "bea", time.Time{}).Locked, at(120), at(300))
 }
 
-// TestPollIsConsistent: polls share one reading of the live state. Each change to the live state shows in the very next
-// poll.
+// TestPollIsConsistent: polls share one reading of the live state, and each change to the live state appears in the
+// very next poll.
 func TestPollIsConsistent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -353,7 +353,7 @@ func TestPollDaysAreLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	midnight := availability.StartOfDay(time.UTC, store.DateOf(c.Start))
-	late := midnight.Add(23 * time.Hour) // 04:30 of the day after, in Kolkata
+	late := midnight.Add(23 * time.Hour) // 04:30 the next day in Kolkata
 	look(c, 1, late, "ada", false)
 	ada := poll(c, 2, "checkup", "ada", time.Time{})
 	if ada.Zone.String() != "Asia/Kolkata" {

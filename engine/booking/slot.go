@@ -32,13 +32,14 @@ type TimeslotsRequest struct {
 	// type is deleted in between. If Schedule is nil, the current state applies.
 	Schedule *clinic.Schedule
 
-	// MayHold reports whether the caller may hold a span. It may not if, for example, its network already holds its
-	// share of the specialist's day. Times that it may not hold are left out. If MayHold is nil, the caller may hold
-	// all times.
+	// MayHold reports whether the caller may hold a span. For example, it may not if its network already holds its
+	// share of the specialist's day. The listing leaves out times that the caller may not hold. If MayHold is nil, the
+	// caller may hold all times.
 	MayHold func(*holds.Span) bool
 }
 
-// Timeslots is the response. Dates are local to Timezone: the specialist's if one was named, otherwise the clinic's.
+// Timeslots is the response to a TimeslotsRequest. Dates are local to Timezone: the specialist's if one was named,
+// otherwise the clinic's.
 type Timeslots struct {
 	AppointmentTypeID string
 	Timezone          string
@@ -57,8 +58,8 @@ type Timeslot struct {
 }
 
 // SlotList is a computed list to which holds, the minimum notice and the booking horizon have not been applied. It is
-// immutable, except for the part that is computed once on first use. Until the list changes, all listings share the
-// same *SlotList, so callers can cache what they derive from it.
+// immutable, except for a part that is computed on first use. Until the list changes, all listings share the same
+// *SlotList, so callers can cache the data that they derive from it.
 type SlotList struct {
 	*availability.Rooms
 	t           *store.AppointmentType
@@ -75,7 +76,7 @@ type SlotList struct {
 // cost returns approximately how many bytes the list occupies, including its encoded slots, which package web caches
 // for as long as the list exists.
 func (l *SlotList) cost() int64 {
-	const slot, room = 140, 4 + 24 // including the JSON of a slot, and of an id in it
+	const slot, room = 140, 4 + 24 // including the JSON of a slot and of an id in it
 	return 256 + int64(l.Len())*slot + int64(l.Seats())*room + int64(len(l.specialists))*16
 }
 
@@ -96,8 +97,8 @@ func (l *SlotList) Timeslot(place int) Timeslot {
 	return slot
 }
 
-// Listing is the response to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds
-// affect.
+// Listing is the response to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds or a
+// limit on the caller affect.
 type Listing struct {
 	AppointmentTypeID string
 	Timezone          string
@@ -120,8 +121,9 @@ func (s *touchedSlot) isHidden() bool {
 	return len(s.SpecialistIDs) == 0 && s.Held == 0 && !s.OwnHold
 }
 
-// Each calls its functions for all slots in the listing, by start: same for each run of slots that are unchanged from
-// List, at the indexes first to end-1, and changed for each slot that a hold or a limit on the caller affects.
+// Each calls its functions for all slots in the listing, by start. It calls same for each run of slots that are
+// unchanged from List, at the indexes from first up to but not including end. It calls changed for each slot that a
+// hold or a limit on the caller affects.
 func (l *Listing) Each(same func(first, end int), changed func(*Timeslot)) {
 	next := l.first
 	for i := range l.touched {
@@ -159,7 +161,7 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 	return Timeslots{l.AppointmentTypeID, l.Timezone, l.From, l.To, l.Generation, l.Slots()}, nil
 }
 
-// List is Timeslots for a caller that encodes the slots itself. Errors: *ValidationError, store.ErrNotFound.
+// List is like Timeslots, for callers that encode the slots themselves. Errors: *ValidationError, store.ErrNotFound.
 func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
 	s := r.Schedule
 	if s == nil {
@@ -298,7 +300,7 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, owner holds.Owner,
 	return touched
 }
 
-// withRooms returns a slot with only the seats for which holds leave enough rooms.
+// withRooms returns a copy of a slot with only the seats for which the holds leave enough rooms.
 func (l *SlotList) withRooms(left touchedSlot, place int, held []holds.Hold, owner holds.Owner) touchedSlot {
 	start := l.Start(place)
 	if left.place < 0 {
@@ -316,7 +318,7 @@ func (l *SlotList) withRooms(left touchedSlot, place int, held []holds.Hold, own
 	return left
 }
 
-// bySpecialist returns the holds for each specialist in the list.
+// bySpecialist groups the holds by specialist, in the order of the list's specialists.
 func (l *SlotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
 	here := make([][]holds.Hold, len(l.specialists))
 	for _, h := range held {

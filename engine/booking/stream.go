@@ -8,11 +8,11 @@ import (
 	"holdfast/holds"
 )
 
-// Watch returns a watch for all later live state events. A stream calls Watch first and StreamStart second, so that it
-// does not miss any events in between.
+// Watch returns a watch for all later events of the live state. A stream must call Watch before StreamStart, so that it
+// misses no event in between.
 func (bk *Booking) Watch(ctx context.Context) (holds.Watch, error) { return bk.holds.Watch(ctx) }
 
-// Epoch returns the name of the current run of event numbers.
+// Epoch returns the name of the current sequence of event numbers.
 func (bk *Booking) Epoch() string { return bk.holds.Epoch() }
 
 // AnnounceStream notifies the other nodes that a client has opened a live stream on this node.
@@ -22,7 +22,7 @@ func (bk *Booking) AnnounceStream(ctx context.Context, owner holds.Owner, connec
 
 // StreamStart is the initial state of a new stream of times.
 type StreamStart struct {
-	Generation uint64 // of the slots, read before the rest
+	Generation uint64 // generation of the slots, read before the other fields
 	Holds      []holds.Hold
 	Looking    []holds.Selection // of future slots
 }

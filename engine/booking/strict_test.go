@@ -19,7 +19,7 @@ import (
 	"holdfast/store"
 )
 
-// slotCall is one call about one slot of one specialist.
+// slotCall is one call to change a slot of one specialist.
 type slotCall struct {
 	do     string // hold, release, book or cancel
 	client int
@@ -31,8 +31,8 @@ type slotState struct {
 	holder int // 0: none
 }
 
-// strictSlot models the results that sequential calls on a slot can have: true for done, false for refused. Holds do
-// not expire during a history.
+// strictSlot models the results that sequential calls on a slot can have: true means done, false means refused. Holds
+// do not expire during a history.
 var strictSlot = porcupine.Model{
 	Init: func() any { return slotState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -54,7 +54,7 @@ var strictSlot = porcupine.Model{
 				s.holder = 0
 			}
 			return true, s
-		default: // cancel, of a booking by the same caller
+		default: // cancel: of a booking by the same caller
 			return s.booked, slotState{}
 		}
 	},
@@ -68,7 +68,7 @@ var (
 )
 
 // TestSlotHistoriesAreLinearizable: the results of concurrent holds and bookings of one slot match some sequential
-// order of the calls. In particular, no hold is granted on time that was booked before the call.
+// order of the calls. In particular, no hold is granted on a time that was booked before the call.
 func TestSlotHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const clients, calls = 4, 5

@@ -27,7 +27,7 @@ import (
 const (
 	// UndoTime is how long a change can be undone.
 	UndoTime = 10 * time.Second
-	// undoSlack is how long after UndoTime the request may still arrive.
+	// undoSlack is how long after UndoTime an undo request may still arrive.
 	undoSlack = 2 * time.Second
 	// undoDelay is how long the outbound operations of an undoable change wait. This is longer than the undo period,
 	// even if the clocks of two nodes differ by a second.
@@ -41,13 +41,13 @@ var ErrUndoLate = errors.New("too late to undo the change")
 // UndoRequest is a request to undo the last change to an appointment.
 type UndoRequest struct {
 	ID      string
-	Version int64 // the version the caller has seen; 0 = any
+	Version int64 // the version that the caller has read; 0 means any
 	Actor   record.Actor
 	Once    *record.Once
 }
 
-// Undo reverts the last change to an appointment if it is a cancellation or a move that the same actor made as
-// undoable. It claims the old time like any other.
+// Undo reverts the last change to an appointment if it is an undoable cancellation or move by the same actor. It claims
+// the old time in the same way as any other time.
 //
 // Errors: ErrUndoLate, store.ErrNotFound, store.ErrVersion, store.ErrSlotTaken, *holds.HeldError, *NotBookableError.
 func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, error) {
@@ -73,7 +73,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	// The write succeeds only for the version that was read, so the checked data cannot have changed.
+	// The write succeeds only for the version that was read, so the data that was checked cannot have changed.
 	c := Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once}
 	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, c,
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
@@ -98,7 +98,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 }
 
 // ApplyUndo restores an appointment's earlier state, within a transaction, at a time that the caller has claimed for
-// it. It withdraws the change's notifications. It returns ErrUndoLate if one of them has already been sent.
+// it. It withdraws the notifications of the change, and returns ErrUndoLate if one of them has already been sent.
 func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointment, before *store.UndoState,
 	span holds.Span, resources []string, now time.Time) error {
 	if now.After(before.ExpiresAt) {
@@ -111,7 +111,7 @@ func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointm
 	if !ok {
 		return ErrUndoLate
 	}
-	a.ManageEpoch = before.ManageEpoch // the link of a new time was never sent
+	a.ManageEpoch = before.ManageEpoch // no link with the new time's epoch has been sent
 	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", before.VisitID
 	a.Overbook, a.OverbookReason, a.UpstreamState = before.Overbook, before.OverbookReason, before.UpstreamState
 	a.AppointmentTypeID, a.SpecialistID, a.Seat, a.Resources = span.AppointmentTypeID, span.SpecialistID, span.Seat,
@@ -142,8 +142,8 @@ func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {
 	return times
 }
 
-// claimAgain reclaims the time that the appointment had, for this owner. If the length of the type has changed since the
-// booking, it reclaims the previous length.
+// claimAgain claims the appointment's previous time for this owner. If the length of the type has changed since the
+// booking, it claims the previous length.
 func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before *store.UndoState,
 	owner holds.Owner) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()

@@ -18,8 +18,8 @@ import (
 	"holdfast/store"
 )
 
-// TestUndoRestoresEverything: the appointment is as before, the link in the patient's email opens it, and no
-// notification has been sent.
+// TestUndoRestoresEverything: the appointment is the same as before the change, the link in the patient's email opens
+// it, and no notification has been sent.
 func TestUndoRestoresEverything(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *enginetest.TestClinic, a *store.Appointment) store.Appointment{
@@ -73,7 +73,7 @@ func TestUndoRestoresEverything(t *testing.T) {
 }
 
 // TestUndoRules: an undo works only for a limited time, only for the actor's own change, and only if the old time is
-// still free. If it is refused, the patient is notified of the change.
+// still free. If the undo is refused, the patient is notified of the change.
 func TestUndoRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestUndoRefusesChangeInSameInstant(t *testing.T) {
 	})
 }
 
-// TestUndoStatesAreDeleted: the sweep deletes a state a few minutes after its change, and an erasure deletes it
+// TestUndoStatesAreDeleted: the sweep deletes an undo state a few minutes after its change, and an erasure deletes it
 // immediately.
 func TestUndoStatesAreDeleted(t *testing.T) {
 	t.Parallel()
@@ -343,8 +343,8 @@ func TestDeskShowsArrivalTime(t *testing.T) {
 	})
 }
 
-// TestUndoRestoresLength: an appointment that was booked before its type got another length has its own length again
-// after an undo.
+// TestUndoRestoresLength: an appointment is booked, and then its type gets another length. After an undo, the
+// appointment has its own length again.
 func TestUndoRestoresLength(t *testing.T) {
 	t.Parallel()
 	for _, minutes := range []int{20, 45} {

@@ -12,9 +12,10 @@ import (
 	"holdfast/store"
 )
 
-// write calls r.Permit, then commits the appointment of a request and everything that belongs to it. One transaction
-// checks the cooldown and the limits, and writes the row, its audit entry, its outbox rows and the saved response.
-// After the commit, write passes the outbound operations to the queue. When overbooking, h contains only a span.
+// write calls r.Permit, and then commits the appointment of a request and everything that belongs to it. One
+// transaction checks the cooldown and the limits, and writes the row, its audit entry, its outbox rows and the saved
+// response. After the commit, write passes the outbound operations to the queue. For an overbooking, h contains only a
+// span.
 func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Request,
 	h holds.Hold) (store.Appointment, error) {
 	if r.Permit != nil {
@@ -101,8 +102,8 @@ func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appo
 	}
 }
 
-// Record writes everything that commits together with a change: its audit entry, the state that an undo restores, its
-// outbox rows, and the saved response.
+// Record writes everything that is committed together with a change: its audit entry, the state that an undo restores,
+// its outbox rows, and the saved response.
 func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	var before any
 	if c.Before != nil {
