@@ -10,12 +10,12 @@ import (
 )
 
 // Assign picks one of the specialists who are free at a start time. Only those with the highest priority are
-// considered. They are sorted by id, byte by byte, and Assign picks number
+// considered. Assign sorts them by id, byte by byte, and picks number
 //
 //	fnv1a32(appointmentTypeID + ":" + start) mod n
 //
-// of the n that remain. start is written as RFC 3339 in UTC, in whole seconds, with "Z". For example, the text for a
-// check-up is "checkup:2026-11-23T09:00:00Z".
+// of the n specialists. start is written as RFC 3339 in UTC, in whole seconds, with "Z". For example, the hashed string
+// for a check-up is "checkup:2026-11-23T09:00:00Z".
 //
 // The result depends only on the arguments. So every node of a cluster picks the same specialist, and the nodes do not
 // need a shared counter. The hash spreads a day's start times evenly across specialists of equal priority. The test
@@ -41,7 +41,8 @@ func Assign(appointmentTypeID string, start time.Time, candidates []store.Assign
 	return ids[assignHash(appointmentTypeID, start)%uint32(len(ids))], true
 }
 
-// assignHash returns the 32-bit FNV-1a hash (Fowler, Noll, Vo) of the text for a type and a start time.
+// assignHash returns the 32-bit FNV-1a hash (Fowler, Noll, Vo) of the string that Assign hashes for a type and a start
+// time.
 func assignHash(appointmentTypeID string, start time.Time) uint32 {
 	h := fnv.New32a()
 	io.WriteString(h, appointmentTypeID+":"+start.UTC().Format(time.RFC3339))

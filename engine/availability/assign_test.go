@@ -31,9 +31,9 @@ func TestAssignVectors(t *testing.T) {
 				SpecialistID string
 				Priority     int
 			}
-			Hashed string // the text that is hashed
+			Hashed string // the string that is hashed
 			FNV1a  string // eight hexadecimal digits
-			Want   string // empty: no specialist
+			Want   string // empty means no specialist
 		}
 	}
 	if err := json.Unmarshal(raw, &vectors); err != nil {

@@ -19,12 +19,12 @@ import (
 type Reason string
 
 const (
-	ReasonInactive Reason = "inactive" // the type or the specialist is deactivated
-	ReasonTooSoon  Reason = "too_soon" // before now + the minimum notice; the past is too soon
-	ReasonTooFar   Reason = "too_far"  // after now + the horizon
-	// the specialist's local date is closed by an override, or a block conflicts
+	ReasonInactive Reason = "inactive" // the type or the specialist is inactive
+	ReasonTooSoon  Reason = "too_soon" // before now plus the minimum notice; this includes past times
+	ReasonTooFar   Reason = "too_far"  // after now plus the horizon
+	// an override closes the specialist's local date, or a block conflicts
 	ReasonOverrideClosed Reason = "override_closed"
-	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit completely into one window of opening time
+	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit entirely into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment conflicts, or every seat is booked
 	// other clients hold every free seat, or every free room in a group
@@ -37,8 +37,8 @@ var closeness = [...]Reason{
 	ReasonTaken, ReasonHeld,
 }
 
-// IsCloser reports whether r is closer to bookable than other, which makes it the better reason to report for several
-// specialists together. Every other reason is closer than the empty one.
+// IsCloser reports whether r is closer to bookable than other. If several specialists cannot be booked, the closest
+// reason is the one to report. Every other reason is closer than the empty one.
 func (r Reason) IsCloser(other Reason) bool {
 	return slices.Index(closeness[:], r) > slices.Index(closeness[:], other)
 }
@@ -48,28 +48,28 @@ type NotBookableError struct{ Reason Reason }
 
 func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
 
-// Calendar contains everything about one specialist that determines the slots, except appointments: zone, weekly
-// hours, overrides, blocks and the active flag. It never changes, so it is safe for concurrent use.
+// Calendar contains everything about one specialist that determines the slots, except appointments: zone, weekly hours,
+// overrides, blocks and the active flag. It never changes, so it is safe for concurrent use.
 //
 // # The rules
 //
 // Each local date in the specialist's zone has opening windows. An override for the date replaces the weekly hours for
-// that weekday. Windows are wall-clock times. A wall time that does not exist moves forward by the gap. If a wall time
-// occurs twice, the first occurrence counts. 24:00 is the end of the date. Slots start at the beginning of a window and
-// at every step of absolute time after it. A slot must fit entirely into its window, but its buffers can extend beyond
-// it. If windows overlap, each has its own start times, and equal start times count once. A slot cannot start if the
-// slot or its buffers would overlap a block.
+// that weekday. Windows are in wall-clock time. A wall time that does not exist moves forward by the gap. If a wall
+// time occurs twice, the first occurrence counts. 24:00 is the end of the date. Slots start at the beginning of a
+// window and at every step of absolute time after it. A slot must fit entirely into its window, but its buffers can
+// extend beyond it. If windows overlap, each has its own start times, and equal start times count once. A slot cannot
+// start if the slot or its buffers would overlap a block.
 type Calendar struct {
 	specialistID string
 	active       bool
 	zone         *time.Location
-	weekly       [7][]window // by time.Weekday
+	weekly       [7][]window // indexed by time.Weekday
 	overrides    map[int64][]window
 	blocked      []blockedTime // in order, with gaps between them
 }
 
-// NewCalendar prepares one specialist's calendar. The order of hours, overrides and blocks does not matter. It
-// returns an error for an unknown zone and for hours that are not within one day.
+// NewCalendar prepares one specialist's calendar. The order of hours, overrides and blocks does not matter. It returns
+// an error for an unknown zone and for hours that do not lie within one day.
 func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override,
 	blocks []store.Block) (*Calendar, error) {
 	c := &Calendar{
@@ -126,7 +126,7 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 }
 
 // Around returns the time range whose confirmed appointments determine which slots of t with from ≤ start < to are
-// free, and whether a slot at from is. Pass it to store.Reader.Taken.
+// free, and whether a slot that starts at from is free. Pass it to store.Reader.Taken.
 func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
 	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
 }
@@ -139,8 +139,8 @@ func BookableRange(t *store.AppointmentType, now time.Time) (earliest, latest ti
 	return now.Add(Minutes(t.MinNoticeMinutes)), now.AddDate(0, 0, t.HorizonDays)
 }
 
-// WithinNotice returns ReasonTooSoon or ReasonTooFar if the minimum notice or the booking horizon rules out a start
-// time, and an empty reason if both allow it.
+// WithinNotice returns ReasonTooSoon if the minimum notice rules out a start time, ReasonTooFar if the booking horizon
+// does, and an empty reason if both allow it.
 func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 	earliest, latest := BookableRange(t, now)
 	switch {
@@ -155,7 +155,7 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 // FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: the unbooked seats of a group
 // session, otherwise seat 0. It returns nil if there are none. If the capacity was reduced after a booking, an
 // appointment on a seat above the new capacity still takes up one of the seats. Overbooked appointments occupy time
-// like any other. Appointments of other specialists are skipped; the order does not matter.
+// like any other. FreeSeats skips appointments of other specialists. The order of taken does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
 	var above []int
@@ -202,14 +202,14 @@ func TakenSpan(a *store.Taken) holds.Span {
 
 // Rules disable some of the limits on a slot. The zero value applies the rules for patients.
 type Rules struct {
-	IgnoreHours  bool // for staff: ignores opening times, overrides, blocks, notice and horizon
-	IgnoreNotice bool // ignores notice and horizon: the slot was requested in time, or the desk books
-	IgnorePast   bool // with IgnoreNotice: a start before now is allowed too
-	IgnoreGrid   bool // the slot has to fit into a window, but can start between the slots of the listing
+	IgnoreHours  bool // for staff: ignore opening times, overrides, blocks, notice and horizon
+	IgnoreNotice bool // ignore notice and horizon: the slot was requested in time, or the desk is booking
+	IgnorePast   bool // with IgnoreNotice: also allow a start before now
+	IgnoreGrid   bool // the slot must fit into a window, but can start between the listed slots
 }
 
 // Bookable returns the reason why a patient cannot book a slot of t at start, or an empty reason if the patient can. It
-// is Seats with the zero Rules.
+// applies Seats with the zero Rules.
 func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time) Reason {
 	_, reason := c.Seats(t, start, taken, now, Rules{})
 	return reason
@@ -218,8 +218,7 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 // Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the same
 // rules as Starts and Open. So with the zero Rules, every start time that they list within BookableRange has a seat,
 // and every other start time is refused. taken contains confirmed appointments around start (see Around); those of
-// other specialists are skipped. If several reasons apply, Seats returns the first of them in the order in which the
-// reasons are declared.
+// other specialists are skipped. If several reasons apply, Seats returns the one that is declared first.
 func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time,
 	rules Rules) ([]int, Reason) {
 	if reason := c.refuses(t, start, now, rules); reason != "" {
@@ -254,8 +253,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	return reason
 }
 
-// Covers reports whether the calendar is open and has no block for a slot of t at start. That instant does not have to
-// be one of the listed start times. With ignoreHours, the calendar only has to be active.
+// Covers reports whether the calendar is open and has no block for a slot of t at start, which does not have to be one
+// of the listed start times. With ignoreHours, the calendar only has to be active.
 func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
 	if !c.active || ignoreHours {
 		return c.active
@@ -264,8 +263,8 @@ func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours
 	return reason == "" || reason == ReasonNotASlotStart
 }
 
-// startsAt returns why no slot of t starts at an instant, considering only hours and blocks. The result is empty if one
-// does.
+// startsAt returns why no slot of t starts at an instant, considering only hours and blocks. It returns an empty reason
+// if a slot does start then.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	if c.isBlocked(t, start) {
 		return ReasonOverrideClosed
@@ -302,8 +301,8 @@ func (c *Calendar) windowsOf(day int64) []window {
 	return c.weekly[weekdayOf(day)]
 }
 
-// lengths returns the duration and step of a type in seconds. A type without a step offers consecutive
-// slots.
+// lengths returns the duration and the step of a type in seconds. If a type has no step, its slots follow each other
+// without gaps.
 func lengths(t *store.AppointmentType) (duration, step int64) {
 	duration, step = int64(t.DurationMinutes)*60, int64(t.SlotStepMinutes)*60
 	if step <= 0 {
@@ -352,8 +351,8 @@ func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 // merged.
 type blockedTime struct{ start, end int64 }
 
-// makeBlocked returns the time covered by all blocks, in order. Blocks that overlap or touch are merged into one, which
-// excludes the same start times.
+// makeBlocked returns the time covered by all blocks, in order. It merges blocks that overlap or touch, which excludes
+// the same start times as the separate blocks.
 func makeBlocked(blocks []store.Block) []blockedTime {
 	all := make([]blockedTime, 0, len(blocks))
 	for i := range blocks {
@@ -395,14 +394,14 @@ func (c *Calendar) isBlocked(t *store.AppointmentType, start time.Time) bool {
 
 // Wall times, days and instants in this file are plain numbers, because a month of twenty specialists contains
 // thousands of them. A wall time is in seconds as if the zone were UTC, a day is in days since 1970-01-01, and an
-// instant in Unix seconds.
+// instant is in Unix seconds.
 
 const daySeconds = 24 * 60 * 60
 
 // window is a store.Window in wall-clock seconds after midnight.
 type window struct{ start, end int64 }
 
-// stretch is a window on one date as a pair of instants, [start, end).
+// stretch is a window on one date, as two instants [start, end).
 type stretch struct{ start, end int64 }
 
 // makeWindows converts windows to wall-clock seconds, in order and without duplicates.
@@ -456,9 +455,8 @@ func DayOf(d store.Date) int64 {
 // weekdayOf returns the weekday of a day number. 1970-01-01 was a Thursday.
 func weekdayOf(day int64) int { return int(((day+4)%7 + 7) % 7) }
 
-// zoneCursor converts wall times to instants. It remembers the last period with one UTC offset, so a run of dates
-// costs one look-up per clock change. A zoneCursor with only loc set is ready to use. It is not safe for
-// concurrent use.
+// zoneCursor converts wall times to instants. It stores the last period with one UTC offset, so a run of dates costs
+// one look-up per clock change. A zoneCursor with only loc set is ready to use. It is not safe for concurrent use.
 type zoneCursor struct {
 	loc    *time.Location
 	offset int64
@@ -466,16 +464,16 @@ type zoneCursor struct {
 	lo, hi int64
 }
 
-// The minimum and maximum instants, far enough from the limits of int64 that an offset can be added.
+// The minimum and maximum instants. They are far enough from the limits of int64 that an offset can be added.
 const (
 	alpha = math.MinInt64 / 4
 	omega = math.MaxInt64 / 4
 )
 
-// instant returns the instant of a wall time. A wall time that does not exist (the clocks went forward over it) is
-// read with the offset before the change, which moves it forward by the length of the gap. If a wall time occurs
-// twice, the first occurrence counts. Both rules are those of RFC 5545, section 3.3.5. time.Date guarantees neither:
-// it moves 02:30 forward in Berlin but back in New York.
+// instant returns the instant of a wall time. A wall time that does not exist (the clocks skipped it when they went
+// forward) is read with the offset before the change, which moves it forward by the length of the gap. If a wall time
+// occurs twice, the first occurrence counts. Both rules are those of RFC 5545, section 3.3.5. time.Date guarantees
+// neither: it moves 02:30 forward in Berlin but back in New York.
 func (z *zoneCursor) instant(wall int64) int64 {
 	at, shifted := z.resolve(wall)
 	return at + shifted
@@ -489,7 +487,7 @@ func (z *zoneCursor) firstAt(wall int64) int64 {
 }
 
 // resolve returns the first instant at which the wall clock shows this time or a later one. If this time does not
-// exist, shift is how far past that instant the method instant moves it.
+// exist, shift is the number of seconds by which instant moves it past that instant.
 func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	if z.lo <= wall && wall < z.hi {
 		return wall - z.offset, 0
@@ -508,7 +506,7 @@ func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	return wall - offset, 0
 }
 
-// remember stores a period for the wall times that occur only in it, or occur in it first.
+// remember stores a period for the wall times that occur only in it, or that occur in it first.
 func (z *zoneCursor) remember(start, end, offset int64) {
 	z.offset, z.lo, z.hi = offset, start+offset, end+offset
 	if start > alpha {

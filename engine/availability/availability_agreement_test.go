@@ -14,8 +14,8 @@ import (
 // Listing, holding and booking must agree for any schedule: a listed start time is bookable, an unlisted one is refused
 // with a reason, and both follow the guarantee's predicate.
 
-// agreementZones covers every kind of clock change that occurs in practice, and no change at all. The date is that of a
-// clock change, if there is one.
+// agreementZones covers every kind of clock change that occurs in practice, and zones without one. The date is that of
+// a clock change, if the zone has any.
 var agreementZones = []struct {
 	name string
 	date store.Date
@@ -94,7 +94,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 			check(time.UnixMilli(start + 1))
 		}
 
-		// A listing in two parts equals the full listing, wherever it is split.
+		// A listing that is split into two parts equals the full listing, wherever it is split.
 		cut := from.Add(time.Duration(rapid.Int64Range(0, int64(to.Sub(from))).Draw(t, "cut")))
 		if len(starts) > 0 && rapid.Bool().Draw(t, "cut at a start") {
 			cut = time.UnixMilli(rapid.SampledFrom(starts).Draw(t,
@@ -122,7 +122,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 	})
 }
 
-// beyond counts the booked seats of a session that exceed a capacity reduced later.
+// beyond counts the booked seats of a session that exceed its capacity, which was reduced later.
 func beyond(t *store.AppointmentType, start time.Time, taken []store.Taken) int {
 	seats := map[int]bool{}
 	for _, a := range taken {
@@ -212,9 +212,9 @@ func drawAppointmentType(t *rapid.T) *store.AppointmentType {
 	}
 }
 
-// drawTaken draws appointments of the listed type and other types, including overbooked ones that overlap others, in
-// the order of store.Taken. Many start exactly at, and share, a slot's start time, so that sessions fill up and
-// conflict.
+// drawTaken draws appointments of the listed type and of other types, including overbooked ones that overlap others, in
+// the order of store.Taken. Many of them start exactly at the start time of a slot, several at the same one, so that
+// sessions fill up and conflict.
 func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time, starts []int64) []store.Taken {
 	span := int(to.Sub(from) / time.Minute)
 	appointment := rapid.Custom(func(t *rapid.T) store.Taken {

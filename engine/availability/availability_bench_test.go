@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkPool measures the design target of at most 2 ms: thirty days, pooled over twenty specialists with full
+// BenchmarkPool measures the design target of at most 2 ms for thirty days, pooled over twenty specialists with full
 // calendars (sixteen slots on each of thirty days, nine in ten of them booked), without a cache.
 func BenchmarkPool(b *testing.B) {
 	for _, booked := range []int{0, 90, 100} {
@@ -33,7 +33,7 @@ func BenchmarkBookable(b *testing.B) {
 	}
 }
 
-// BenchmarkNewCalendar measures the per-specialist cost of a schedule change, most of which is loading the zone.
+// BenchmarkNewCalendar measures the cost of a schedule change per specialist, most of which is loading the zone.
 func BenchmarkNewCalendar(b *testing.B) {
 	hours := everyDay(9*60, 17*60)
 	b.ReportAllocs()
@@ -52,7 +52,7 @@ func fullCalendars(tb testing.TB, specialists, days,
 	tb.Helper()
 	kind := &store.AppointmentType{ID: "checkup", DurationMinutes: 30, SlotStepMinutes: 30, BufferAfterMinutes: 0,
 		Capacity: 1, HorizonDays: 365, Active: true}
-	from := store.Date{Year: 2026, Month: 10, Day: 10} // the range contains a change of the clocks
+	from := store.Date{Year: 2026, Month: 10, Day: 10} // the range contains a clock change
 	var (
 		calendars []*Calendar
 		taken     []store.Taken

@@ -28,10 +28,10 @@ type availabilityCase struct {
 	Type               appointmentTypeData
 	Taken              []takenData
 	Now                string     // default 2026-11-01T00:00Z
-	From, To           store.Date // local dates, To excluded
+	From, To           store.Date // local dates, From inclusive, To exclusive
 	// "09:00 09:30/2 +01:00": start times with free seats (one if not given), then their offset
 	Want     map[store.Date]string
-	Seats    map[string][]int  // start → the free seats
+	Seats    map[string][]int  // start → its free seats
 	Bookable []string          // listed starts, in another notation
 	Refused  map[string]Reason // start → the reason why it is not listed
 }
@@ -54,7 +54,7 @@ type appointmentTypeData struct {
 	DurationMinutes, SlotStepMinutes        int
 	BufferBeforeMinutes, BufferAfterMinutes int
 	MinNoticeMinutes, Capacity              int
-	HorizonDays                             *int // default: no limit that matters
+	HorizonDays                             *int // default: far enough to have no effect
 	Inactive                                bool
 }
 

@@ -52,7 +52,7 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 		}
 	}
 
-	// Open all day, or open for three parts of the day whose limits fall in gaps and folds.
+	// The specialist is open all day, or for three parts of the day whose limits fall in gaps and folds.
 	weekly := func(windows ...store.Window) (hours []store.WeeklyWindow) {
 		for day := range store.Weekday(7) {
 			for _, w := range windows {
@@ -94,12 +94,12 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 	}
 }
 
-// wallReading is the reading of the wall clock around one date: the first instant of each minute, and how far minutes
-// that do not exist are shifted.
+// wallReading is a minute-by-minute reading of the wall clock around one date. It contains the first instant of each
+// minute, and how far minutes that do not exist are shifted.
 type wallReading struct {
 	first      [24 * 60]time.Time
-	shift      [24 * 60]time.Duration // for a minute that does not exist: how far past first the rule moves it
-	begin, end time.Time              // of the date: the first instants that show it, or the next date, or a later one
+	shift      [24 * 60]time.Duration // for a minute that does not exist: how far the rule moves it past first
+	begin, end time.Time              // the first instants that show the date, and the next date or a later one
 }
 
 func (w *wallReading) instant(m store.TimeOfDay) time.Time { return w.first[m].Add(w.shift[m]) }
@@ -186,8 +186,7 @@ func zoneNames(t testing.TB) []string {
 	return names
 }
 
-// A zone name that a clinic sends is either refused, or is a zone in the database whose days can be
-// listed.
+// LoadZone either refuses a zone name that a clinic sends, or returns a zone in the database whose days can be listed.
 func FuzzLoadZone(f *testing.F) {
 	names := zoneNames(f)
 	for _, s := range []string{"Europe/Berlin", "", "Local", "localtime", "right/UTC", "../UTC", "Europe//Berlin",
@@ -202,7 +201,7 @@ func FuzzLoadZone(f *testing.F) {
 		if !slices.Contains(names, name) {
 			t.Fatalf("%q was loaded, but is not a zone of the database", name)
 		}
-		at %= 8_000_000_000 // a few years before 1720 and after 2220
+		at %= 8_000_000_000 // limit the instant to the years 1716 to 2223
 		date := store.DateOf(time.Unix(at, 0).In(zone))
 		begin, end := StartOfDay(zone, date), StartOfDay(zone, date.AddDays(1))
 		if end.Before(begin) || begin.After(time.Unix(at, 0).Add(24*time.Hour)) {

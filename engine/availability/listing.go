@@ -61,7 +61,7 @@ func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.T
 	return c.withoutBlocked(dst, all, t)
 }
 
-// withoutBlocked removes the start times that a block excludes, beginning at an index. The start times are in order.
+// withoutBlocked removes the start times that a block excludes, from an index on. The start times are in order.
 func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.AppointmentType) []int64 {
 	if len(c.blocked) == 0 {
 		return starts
@@ -95,7 +95,7 @@ func ceilSeconds(t time.Time) int64 {
 // Open appends, in order, every slot start with from ≤ start < to at which the guarantee leaves a seat free. The caller
 // applies the minimum notice and the booking horizon, so the result can be cached. Open appends nothing for an inactive
 // type or specialist. taken contains the confirmed appointments in at least the range that Around returns, ordered by
-// slot start, then seat, as store.Reader.Taken returns them for one specialist. Those of other specialists are skipped.
+// slot start, then seat, as store.Reader.Taken returns them for one specialist. Open skips those of other specialists.
 //
 // It agrees with FreeSeats at every start time, but makes only one pass over both lists.
 func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
@@ -107,7 +107,7 @@ func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.T
 // 4 bytes per slot.
 type Rooms struct {
 	starts []int64 // Unix milliseconds, ascending
-	ends   []int32 // where the entries of each slot end in room
+	ends   []int32 // where the entries of each slot end in the field room
 	room   []Room
 }
 
@@ -120,7 +120,7 @@ type Room struct {
 // Len returns the number of slots.
 func (r *Rooms) Len() int { return len(r.starts) }
 
-// Seats returns the total number of entries that Free returns for all slots.
+// Seats returns the total number of entries that Free returns over all slots.
 func (r *Rooms) Seats() int { return len(r.room) }
 
 // Start returns the start of a slot, in UTC.
@@ -136,8 +136,8 @@ func (r *Rooms) Free(i int) []Room {
 	return r.room[begin:r.ends[i]:r.ends[i]]
 }
 
-// Search returns the index of the first slot that starts at or after an instant, and whether it
-// starts exactly then.
+// Search returns the index of the first slot that starts at or after an instant, and reports whether it starts exactly
+// then.
 func (r *Rooms) Search(at time.Time) (int, bool) {
 	return slices.BinarySearchFunc(r.starts, at, func(start int64, at time.Time) int {
 		return time.UnixMilli(start).Compare(at)
@@ -151,7 +151,7 @@ func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Ti
 	var (
 		s     sweep
 		all   []Opening
-		ends  = make([]int, len(calendars)) // where the openings of each calendar end in all
+		ends  = make([]int, len(calendars)) // where the openings of each calendar end in the variable all
 		heads = make([]int, len(calendars))
 		runs  = bySpecialist(taken)
 	)

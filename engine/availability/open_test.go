@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOpenTimeCountsHoursWithoutBlocks: overlapping hours count once, blocks and days off count as closed, and a
-// partial day counts in part.
+// TestOpenTimeCountsHoursWithoutBlocks: overlapping hours count once, blocks and days off do not count, and a partial
+// day counts in part.
 func TestOpenTimeCountsHoursWithoutBlocks(t *testing.T) {
 	monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	window := func(start, end int) store.Window {

@@ -32,8 +32,8 @@ type Needs struct {
 	placeAt PlaceAt
 }
 
-// PlaceAt returns the place where a specialist works or a resource is at an instant. The result is empty if there is no
-// particular place. PlaceAt is nil in a clinic without places.
+// PlaceAt returns the place where a specialist works, or where a resource is, at an instant. The result is empty if
+// there is no particular place. PlaceAt is nil in a clinic without places.
 type PlaceAt func(id string, at time.Time) string
 
 type resource struct {
@@ -62,8 +62,8 @@ func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []s
 }
 
 // Free lists, for each group, the resources that an appointment with a specialist can take at a start time, ignoring
-// holds. It returns nil if there are no needs. A resource at a different place from the specialist is not free for that
-// specialist. With ignoreHours it ignores whether the resources are open.
+// holds. It returns nil if there are no needs. A resource at a different place from the specialist's is not free for
+// that specialist. With ignoreHours, Free also lists resources that are closed then.
 func (n *Needs) Free(start time.Time, specialistID string, ignoreHours bool) [][]string {
 	if n == nil {
 		return nil
@@ -79,7 +79,7 @@ func (n *Needs) place(id string, start time.Time) string {
 	return n.placeAt(id, start)
 }
 
-// freeAt is Free for a given place, or for any place if it is empty.
+// freeAt is like Free, for a given place. An empty place means any place.
 func (n *Needs) freeAt(start time.Time, place string, ignoreHours bool) [][]string {
 	free := make([][]string, len(n.groups))
 	for i, group := range n.groups {
@@ -117,14 +117,14 @@ func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.
 	return SpanOf(t, resourceID, start)
 }
 
-// Most returns the maximum number of appointments with these specialists for which there are enough resources at a
-// start time, ignoring holds.
+// Most returns the maximum number of appointments with these specialists that the resources allow at a start time,
+// ignoring holds.
 func (n *Needs) Most(start time.Time, specialists []string) int {
 	return n.Left(start, specialists, nil, holds.Owner{})
 }
 
-// Left is Most minus the resources that other clients hold. The requesting client's own holds on this slot do not
-// count.
+// Left is like Most, but leaves out resources that other clients hold. The requesting client's own holds on this slot
+// do not count.
 func (n *Needs) Left(start time.Time, specialists []string, held []holds.Hold, asking holds.Owner) int {
 	if n == nil {
 		return math.MaxInt
@@ -152,7 +152,7 @@ func (n *Needs) Left(start time.Time, specialists []string, held []holds.Hold, a
 // resource that is not tied to a place serves one specialist at any place. A resource at a place serves only the
 // specialists there and those who are not tied to a place.
 func (n *Needs) served(group []string, at map[string]int, start time.Time, held []holds.Hold, asking holds.Owner) int {
-	there := make(map[string]int) // the unheld resources of each place
+	there := make(map[string]int) // the number of unheld resources at each place
 	for _, id := range group {
 		if !n.isHeld(id, start, held, asking) {
 			there[n.place(id, start)]++
@@ -174,7 +174,7 @@ func (n *Needs) served(group []string, at map[string]int, start time.Time, held 
 	return served + shared + min(at[""], spare+there[""]-shared)
 }
 
-// LeftOf is Left for the given free resources of each group, as returned by Free.
+// LeftOf is like Left, for the given free resources of each group, as returned by Free.
 func (n *Needs) LeftOf(groups [][]string, start time.Time, held []holds.Hold, asking holds.Owner) int {
 	left := math.MaxInt
 	for _, group := range groups {
@@ -213,8 +213,8 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	return false
 }
 
-// Within returns only the rooms whose start times meet the needs, ignoring holds. specialists are the specialists in
-// rooms.
+// Within returns only the rooms at whose start times the needs are met, ignoring holds. specialists are the specialists
+// that the indexes in rooms refer to.
 func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 	if n == nil {
 		return rooms
@@ -233,7 +233,7 @@ func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 	})
 }
 
-// Have reports whether an appointment can take all of its hold's resources, ignoring other holds.
+// Have reports whether an appointment can take all resources of its hold, ignoring their hours and other holds.
 func (n *Needs) Have(h *holds.Hold) bool {
 	if n == nil {
 		return true

@@ -8,13 +8,13 @@ import (
 	"holdfast/engine/words"
 )
 
-// AgentTexts are the clinic's own texts for voice and chat agents. Each is one line of plain text. An empty text means
-// the default.
+// AgentTexts contains the clinic's own wording for voice and chat agents. Each field is one line of plain text. An
+// empty field means the default.
 type AgentTexts struct {
 	Language   string `json:"language,omitempty"`   // the tag of a registered language; default: the clinic's
 	Place      string `json:"place,omitempty"`      // in spoken form; default: the clinic's name
 	Address    string `json:"address,omitempty"`    // in spoken form; default: the clinic's address
-	Directions string `json:"directions,omitempty"` // how to find the place
+	Directions string `json:"directions,omitempty"` // how to find the clinic
 	Guardian   string `json:"guardian,omitempty"`   // the sentence about the adult who comes with a minor
 	Closing    string `json:"closing,omitempty"`    // a sentence at the end of a confirmation, such as what to bring
 }

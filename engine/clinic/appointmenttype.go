@@ -14,7 +14,7 @@ import (
 const MaxHorizonDays = 3 * 366
 
 // MaxHoldTTL is the longest TTL of a hold. The hold times of an appointment type are defaults: a request can ask for
-// another TTL up to MaxHoldTTL, but never past the type's MaxHoldSeconds.
+// another TTL up to MaxHoldTTL, but the hold never outlasts the type's MaxHoldSeconds.
 const MaxHoldTTL = 600 * time.Second
 
 // DefaultAppointmentType returns the default values for all fields of a new type.
@@ -99,7 +99,7 @@ func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, ac
 	return t, err
 }
 
-// typeIn returns an appointment type of a stored schedule, or nil.
+// typeIn returns an appointment type of a stored schedule, or nil if it is not there.
 func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 	for i := range s.AppointmentTypes {
 		if s.AppointmentTypes[i].ID == id {
@@ -109,8 +109,8 @@ func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 	return nil
 }
 
-// positions are the positions of types and specialists in the lists on the pages. Existing entries keep their
-// positions, and types keep the colours that depend on them. New entries are added at the end.
+// positions stores where types and specialists appear in the lists on the pages. Existing entries keep their positions,
+// so that types keep the colours that depend on them. New entries are added at the end.
 type positions struct {
 	types, specialists       map[string]int
 	nextType, nextSpecialist int
@@ -226,7 +226,7 @@ type AppointmentTypeEntry struct {
 	store.TypePage
 }
 
-// AssignmentEntry links an appointment type with a specialist.
+// AssignmentEntry assigns a specialist to an appointment type.
 type AssignmentEntry struct {
 	SpecialistID string `json:"specialistId"`
 	Priority     int    `json:"priority"`

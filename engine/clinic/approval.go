@@ -8,15 +8,16 @@ import (
 	"holdfast/store"
 )
 
-// How many hours a request holds its time while it waits for the desk's approval: the default, and the maximum for a
-// type.
+// The number of hours for which a request holds its time while it waits for the desk's approval: the default, and the
+// maximum for a type.
 const (
 	DefaultApprovalHours = 48
 	MaxApprovalHours     = 7 * 24
 )
 
-// AskedUntil returns until when a request for a slot of a type holds its time. If the type needs approval, that is as
-// long as the desk has to approve it, but never past the start of the slot. For all other types, the settings decide.
+// AskedUntil returns the instant until which a request for a slot of a type holds its time. If the type needs approval,
+// the desk has the type's approval period to decide, but only until the start of the slot. For all other types, the
+// settings decide.
 func (s *Settings) AskedUntil(t *store.AppointmentType, start, now time.Time) time.Time {
 	if !t.Page.Approval {
 		return now.Add(s.PublicBookings.Keeps())
@@ -28,7 +29,7 @@ func (s *Settings) AskedUntil(t *store.AppointmentType, start, now time.Time) ti
 	return until
 }
 
-// VideoLink returns the video link of a remote appointment, or an empty string.
+// VideoLink returns the video link of a remote appointment, or an empty string if there is none.
 func (s *Schedule) VideoLink(a *store.Appointment) string {
 	t := s.TypeOf(a.AppointmentTypeID)
 	if t == nil || !t.Page.Remote {

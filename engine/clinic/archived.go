@@ -9,10 +9,10 @@ import (
 	"holdfast/store"
 )
 
-// Archived types and specialists have no slots any more, but they are still needed for their appointments: emails,
-// files and pages show their names.
+// Archived types and specialists no longer have slots, but their appointments still need them: emails, files and pages
+// show their names.
 
-// TypeOf returns a type, archived or not, or nil.
+// TypeOf returns a type, whether archived or not, or nil if it is unknown.
 func (s *Schedule) TypeOf(id string) *store.AppointmentType {
 	if t := s.Types[id]; t != nil {
 		return t

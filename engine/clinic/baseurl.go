@@ -16,12 +16,12 @@ import (
 // written without a request, and any client could choose the address in its request. So an email uses the address of
 // this machine if the server listens only on that, and otherwise contains no link.
 
-// URLSource says where the pages' address comes from.
+// URLSource identifies the source of the pages' address.
 type URLSource string
 
 // The sources, in order of precedence.
 const (
-	URLFromStart    URLSource = "start"    // set at the start of the server
+	URLFromStart    URLSource = "start"    // set when the server starts
 	URLFromSettings URLSource = "settings" // set by the owner
 	URLGuessed      URLSource = "guess"    // not set
 )
@@ -54,7 +54,8 @@ func ParseBaseURL(s string) (string, error) {
 // other address is set.
 func (cl *Clinic) GuessBaseURL(origin string) { cl.guessedURL.Store(&origin) }
 
-// BaseURL returns the address of the pages, without a trailing slash, and its source. It is empty if no address is set.
+// BaseURL returns the address of the pages, without a trailing slash, and its source. The address is empty if none is
+// set.
 func (cl *Clinic) BaseURL() (string, URLSource) {
 	if cl.givenURL != "" {
 		return cl.givenURL, URLFromStart
@@ -77,7 +78,7 @@ func (cl *Clinic) LinkURL() string {
 	return ""
 }
 
-// ChooseBaseURL stores the address of the pages in c's settings. An empty address changes nothing. Errors:
+// ChooseBaseURL stores the address of the pages in c's settings. If the address is empty, it changes nothing. Errors:
 // *record.ValidationError.
 func ChooseBaseURL(c *store.Clinic, baseURL string) error {
 	origin, err := ParseBaseURL(baseURL)

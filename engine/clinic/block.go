@@ -13,7 +13,7 @@ import (
 // maxBlock is the longest duration of a block. For a longer absence, use overrides or deactivate the specialist.
 const maxBlock = 366 * 24 * time.Hour
 
-// BlockEntry is one block in a File. Its id makes the import idempotent.
+// BlockEntry is one block in a File. Its id lets the same file be imported repeatedly without creating the block again.
 type BlockEntry struct {
 	ID     string    `json:"id"`
 	Start  time.Time `json:"start"`
@@ -37,15 +37,15 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 	return s.Blocks[specialistID], nil
 }
 
-// HasBlock reports whether a specialist has the block with an id. It returns false for a block that ended more than
+// HasBlock reports whether a specialist has the block with this id. It returns false for a block that ended more than
 // store.BlockMemory ago.
 func (s *Schedule) HasBlock(specialistID, id string) bool {
 	return slices.ContainsFunc(s.Blocks[specialistID], func(b store.Block) bool { return b.ID == id })
 }
 
-// CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
-// blocks in that time do not change. The next listing reflects the block. Instants are truncated to the second. A block
-// without an id gets one. Errors: store.ErrNotFound, *ValidationError.
+// CreateBlock blocks a period of a specialist's time, so that it cannot be booked. Existing appointments and other
+// blocks in that period do not change. The next listing reflects the block. Instants are truncated to the second. A
+// block without an id gets one. Errors: store.ErrNotFound, *ValidationError.
 func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block,
 	once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {

@@ -13,22 +13,22 @@ import (
 	"holdfast/store"
 )
 
-// MaxBlocks is the maximum number of blocks that one form creates: specialists times days.
+// MaxBlocks is the maximum number of blocks that one form creates: the number of specialists times the number of days.
 const MaxBlocks = 2000
 
-// maxRepeat is how long after its first day a block can be repeated, in days.
+// maxRepeat is the maximum number of days after its first day that a block can be repeated.
 const maxRepeat = 2 * 366
 
 // BlockForm describes blocks that are created together: for one, several or all specialists, once, on several days, or
 // every few weeks. Dates and times are in the clinic's local time, regardless of a specialist's zone.
 type BlockForm struct {
-	SpecialistIDs []string // none: all specialists who are active now; specialists added later are not blocked
+	SpecialistIDs []string // empty means all specialists who are active now; specialists added later are not blocked
 	Spans         []BlockSpan
 	EveryWeeks    int // with Until: repeat each span after this many weeks, 1 to 52
 	Until         store.Date
 }
 
-// BlockSpan is one stretch of time: whole days, or from a time on the first day to a time on the last day.
+// BlockSpan is one period: whole days, or from a time on the first day to a time on the last day.
 type BlockSpan struct {
 	Title      string
 	From, To   store.Date // both included
@@ -159,7 +159,7 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 }
 
 // DeleteBlockSet removes all blocks that one form created. reaches reports whether the caller is allowed to change a
-// specialist's calendar. If it returns false for one of the specialists, DeleteBlockSet removes nothing and returns
+// specialist's calendar. If it returns false for any specialist concerned, DeleteBlockSet removes nothing and returns
 // record.ErrForbidden. Errors: store.ErrNotFound.
 func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string,
 	reaches func(specialistID string) bool) error {

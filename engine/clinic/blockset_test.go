@@ -20,7 +20,8 @@ import (
 // Wednesday afternoon for two specialists, in the clinic's local time.
 func TestBlocksOfOneForm(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
+	// the clock starts on 1 January 2000; in Berlin, clocks go forward on 26 March
+	synctest.Test(t, func(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 2})
 		f := enginetest.ClinicFile(map[string]int{"ada": 1, "ben": 2})
 		f.Clinic.Timezone = "Europe/Berlin"
@@ -66,7 +67,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if !slices.Equal(starts, []string{"2000-03-08T12:00:00Z", "2000-03-22T12:00:00Z", "2000-04-05T11:00:00Z"}) {
 			t.Errorf("every second Wednesday at 13:00: %v", starts)
 		}
-		// One block is deleted alone, the others together. The blocks of the week remain.
+		// One block is deleted on its own, and the other two together. The block for the week remains.
 		if err := c.Clinic.DeleteBlock(t.Context(), "user:jo", made[1].ID); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if got := c.Clinic.Current().Blocks["ada"]; len(got) != 1 || got[0].Reason != "Easter" {
 			t.Errorf("remaining blocks: %v", got)
 		}
-		// A clinic file contains the block sets.
+		// A clinic file contains the ids of the block sets.
 		file := c.Clinic.Export()
 		if _, err := c.Clinic.Import(t.Context(), "system", file); err != nil || c.Clinic.Current().Blocks["ben"][0].SetID == "" {
 			t.Errorf("second import: %v", err)

@@ -12,25 +12,25 @@ import (
 // It is safe for concurrent use.
 //
 // The choice is stored in the clinic's settings, which every node reads from the store's feed. The secret is sealed
-// with the keys in secret.key for one use, that is, for the fields that say where the secret is sent. If one of them
-// changes, the secret must be entered again, so a caller cannot have it sent to their own server. The secret never
-// appears in a response, an audit entry or a file.
+// with the keys in secret.key for one use, that is, for the fields that determine where the secret is sent. If one of
+// these fields changes, the secret must be entered again, so a caller cannot have it sent to their own server. The
+// secret never appears in a response, an audit entry or a file.
 type Choice[T any] struct {
 	clinic *Clinic
 	keys   *token.Keys
 
-	changed  record.Action // the audit action of a change by an owner
-	resealed record.Action // the same secret, sealed with a newer key
+	changed  record.Action // the audit action for a change by an owner
+	resealed record.Action // the audit action for resealing the same secret with a newer key
 	field    func(*Settings) **T
 	sealed   func(*T) *string
-	use      func(*T) string // the purpose for which the secret is sealed
+	use      func(*T) string // the purpose that the secret is sealed for
 	audited  func(*T) any    // the choice in the audit log, which shows only whether there is a secret
 }
 
 // ChoiceSetup describes the stored choice.
 type ChoiceSetup[T any] struct {
 	Chosen     *T   // without its secret; nil means no choice
-	IsSet      bool // it has a secret
+	IsSet      bool // the choice has a secret
 	IsReadable bool // this server has the key to the secret, or no secret is needed
 }
 
@@ -60,13 +60,13 @@ func (c *Choice[T]) Secret(stored *T) (secret string, isReadable bool) {
 	return c.keys.Current().Open(*c.sealed(stored), c.use(stored))
 }
 
-// HasUse reports whether the stored choice has the same use as another one.
+// HasUse reports whether the stored choice has the same use as other, so that its secret can be used for other.
 func (c *Choice[T]) HasUse(stored, other *T) bool {
 	return stored != nil && c.use(stored) == c.use(other)
 }
 
 // SecretFor returns the secret for a choice that replaces before: the one that was entered, or else the stored one if
-// it has the same use. If there is neither, it adds a mistake for the field, with the text missing.
+// it has the same use. If there is neither, it adds a mistake to the field, with missing as its message.
 func (c *Choice[T]) SecretFor(m *record.Mistakes, after, before *T, field, typed, missing string) string {
 	switch {
 	case typed != "":
@@ -98,8 +98,8 @@ func (c *Choice[T]) Remove(ctx context.Context, actor record.Actor) error {
 	return c.change(ctx, actor, c.changed, func(*T) (*T, error) { return nil, nil })
 }
 
-// Seal reseals the secret with the current signing key. Call it before that key is replaced, so that no secret is left
-// sealed with a key that is dropped. Every node has the current key.
+// Seal reseals the secret with the current signing key, which every node has. Call it before that key is replaced, so
+// that no secret remains sealed with a key that is later dropped.
 func (c *Choice[T]) Seal(ctx context.Context) error {
 	if stored := c.Stored(); stored == nil || *c.sealed(stored) == "" {
 		return nil
@@ -109,7 +109,7 @@ func (c *Choice[T]) Seal(ctx context.Context) error {
 			return before, nil
 		}
 		secret, isReadable := c.Secret(before)
-		if !isReadable { // unchanged: an owner has to enter it again
+		if !isReadable { // leave it unchanged: an owner must enter it again
 			return before, nil
 		}
 		after := *before
@@ -118,7 +118,8 @@ func (c *Choice[T]) Seal(ctx context.Context) error {
 	})
 }
 
-// change calls edit with the stored choice and stores the result. Nil means no choice. Errors: those of edit.
+// change calls edit with the stored choice and stores the result. In both cases, nil means no choice. Errors: those of
+// edit.
 func (c *Choice[T]) change(ctx context.Context, actor record.Actor, action record.Action,
 	edit func(before *T) (*T, error)) error {
 	audited := func(x *T) any {

@@ -1,4 +1,4 @@
-// Package clinic manages the schedule, on which everything else depends: the clinic and its settings, specialists,
+// Package clinic manages the schedule that everything else depends on: the clinic and its settings, specialists,
 // appointment types, weekly hours, overrides and blocks. It also imports and exports all of them as a clinic file.
 //
 // # The snapshot in memory
@@ -9,9 +9,9 @@
 //
 // # Generations
 //
-// Each appointment type has a generation. It identifies the state of everything from which the type's slots are
-// computed. The generation changes after that state changes, and readers read the generation before the state. So a
-// list computed from an older state is never found under the newer generation.
+// Each appointment type has a generation. It identifies the state of everything that the type's slots are computed
+// from. The generation changes after that state changes, and readers read the generation before the state. So a list
+// computed from an older state is never found under the newer generation.
 //
 // # Changes
 //
@@ -53,14 +53,14 @@ type Hooks struct {
 	SpecialistChanged func(context.Context, store.Specialist)
 }
 
-// Options configure a Clinic.
+// Options are the parameters of New.
 type Options struct {
 	Store   store.Store
 	Logger  *slog.Logger
 	Events  record.Publisher
 	BaseURL string // the address of the pages; see ParseBaseURL. If empty, the settings decide
 	Hooks   Hooks
-	Words   *words.Catalog // the texts for people; nil means those of the program
+	Words   *words.Catalog // the user-facing texts; nil means the built-in texts
 }
 
 // New returns a Clinic without a schedule. Call ReadSchedule before its other methods. New fails if BaseURL is not
@@ -101,7 +101,7 @@ func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// UpdateSettings is EditSettings for an edit that cannot fail. Errors: *ValidationError.
+// UpdateSettings is like EditSettings, for an edit that cannot fail. Errors: *ValidationError.
 func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit func(*Settings)) (Settings, error) {
 	return cl.EditSettings(ctx, actor, func(s *Settings) error { edit(s); return nil })
 }

@@ -19,8 +19,9 @@ type File struct {
 	AppointmentTypes []AppointmentTypeEntry `json:"appointmentTypes"`
 }
 
-// notInFile is the error message for a File with webhooks or a booking rule. Those contain secrets, so Export leaves
-// them out. Import preserves the clinic's own and refuses a file that contains any, because it would have to drop them.
+// notInFile is the error message for a File with webhooks or a booking rule. Both contain secrets, so Export leaves
+// them out. Import preserves the clinic's own webhooks and rule, and refuses a file that contains any, because it would
+// have to drop them.
 const notInFile = "is not part of a clinic file, because it contains a secret; set it in the settings"
 
 // FileClinic is the clinic itself in a File.
@@ -59,7 +60,7 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 			return err
 		}
 		c.specialists = rows.specialists
-		for i := range rows.specialists { // a file does not contain feeds and does not change them
+		for i := range rows.specialists { // a file has no calendar feeds, so importing it leaves them unchanged
 			rows.specialists[i].Page.Feed = store.CalendarFeed{}
 			if before := specialistIn(s, rows.specialists[i].ID); before != nil {
 				rows.specialists[i].Page.Feed = before.Page.Feed
@@ -78,7 +79,7 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 	return n, nil
 }
 
-// importRows is a checked File as rows of the store.
+// importRows contains the contents of a checked File as rows of the store.
 type importRows struct {
 	clinic      *store.Clinic
 	specialists []store.Specialist
@@ -86,11 +87,11 @@ type importRows struct {
 	overrides   []store.Override
 	blocks      []store.Block
 	places      []Place         // the places that the clinic has after the import
-	blockIDs    map[string]bool // to find ids that are in the file twice
+	blockIDs    map[string]bool // detects ids that occur twice in the file
 	types       []store.AppointmentType
 }
 
-// rows checks the file against the stored schedule into which it will be imported. It may be called more than once.
+// rows checks the file against the stored schedule that it will be imported into. It may be called more than once.
 func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	var m record.Mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool), places: placesOf(s)}
@@ -174,15 +175,15 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 		}
 		checkSettings(m, c.Settings, &before)
 		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers always marshals
-		// rows might check the same file again, and must not find the clinic's own values in it then.
+		// If rows checks the same file again, it must not find the clinic's own values in it.
 		c.Settings.Webhooks, c.Settings.BookingRule = nil, BookingRule{}
 	}
 	CheckClinic(m, "clinic.", "clinic.", &row)
 	return row
 }
 
-// movedBlocks returns the ids of the blocks that the import gives to another specialist. They are deleted first, so
-// that the slots of the previous specialist are computed again.
+// movedBlocks returns the ids of the blocks that the import assigns to a different specialist. They are deleted first,
+// so that the slots of the previous specialist are computed again.
 func (r *importRows) movedBlocks(s *store.Schedule) (ids []string) {
 	owner := make(map[string]string, len(r.blocks))
 	for i := range r.blocks {
@@ -237,7 +238,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 	return nil
 }
 
-// Export returns the clinic as a File. Import of that file results in the same clinic.
+// Export returns the clinic as a File. Importing that file results in the same clinic.
 func (cl *Clinic) Export() File {
 	s := cl.Current()
 	settings := cl.Settings()

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestImportKeepsPlacesAndGroupsInUse: a clinic file cannot remove a place or a group that the clinic still uses after
-// the import.
+// TestImportKeepsPlacesAndGroupsInUse: importing a clinic file cannot remove a place or a group that is still in use
+// after the import.
 func TestImportKeepsPlacesAndGroupsInUse(t *testing.T) {
 	t.Parallel()
 	places := []clinic.Place{{ID: "north", Name: "North"}, {ID: "south", Name: "South"}}
@@ -84,13 +84,14 @@ func TestImportKeepsPlacesAndGroupsInUse(t *testing.T) {
 	}
 }
 
-// TestImportMovesBlock: a file gives a block to another specialist. The time of the first one is listed again.
+// TestImportMovesBlock: a file assigns a block to a different specialist. The listing then shows the time of the first
+// specialist again.
 func TestImportMovesBlock(t *testing.T) {
 	t.Parallel()
 	who := map[string]int{"ada": 2, "ben": 1}
 	c := enginetest.NewClinic(t, who)
 	ctx := t.Context()
-	// Each of the two has a type of their own, so that a change to one does not renew the list of the other.
+	// Each of the two specialists has their own type, so that a change to one does not renew the other's list.
 	for id, typeID := range map[string]string{"ada": "checkup", "ben": "surgery"} {
 		if _, err := c.Clinic.UpdateAppointmentType(ctx, enginetest.Jo, typeID, func(x *store.AppointmentType) {
 			x.Specialists = []store.Assignment{{SpecialistID: id}}

@@ -8,7 +8,7 @@ func Clock(t time.Time) string {
 	_, offset := t.Zone()
 	for _, away := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
 		_, other := t.Add(away).Zone()
-		// has the same wall-clock time if the other offset applies at that instant
+		// If the other offset applies at this instant, the wall clock shows the same time twice.
 		again := t.Add(time.Duration(offset-other) * time.Second)
 		if _, then := again.Zone(); other != offset && then == other {
 			return t.Format("15:04 MST")

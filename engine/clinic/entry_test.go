@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// Clinic files and the audit log use the API's field names, not Go's.
+// TestEveryEntryNamesItsFields: clinic files and the audit log use the field names of the API, not those of Go.
 func TestEveryEntryNamesItsFields(t *testing.T) {
 	seen := make(map[reflect.Type]bool)
 	var look func(reflect.Type)
@@ -24,7 +24,7 @@ func TestEveryEntryNamesItsFields(t *testing.T) {
 			seen[of] = true
 			for i := range of.NumField() {
 				f := of.Field(i)
-				if f.Anonymous { // its fields are in its place
+				if f.Anonymous { // its fields appear in place of the embedded struct
 					look(f.Type)
 					continue
 				}

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // ImportPlan describes what importing a File would change.
 type ImportPlan struct {
-	Clinic           string        `json:"clinic,omitempty"` // new, changed or same; if empty, the file has no clinic
+	Clinic           string        `json:"clinic,omitempty"` // new, changed or same; empty if the file has no clinic
 	Specialists      []ImportEntry `json:"specialists"`
 	AppointmentTypes []ImportEntry `json:"appointmentTypes"`
 }

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// A booking's intake is the data that it has in addition to the name: consent to the clinic's text, and answers to the
-// type's questions.
+// A booking's intake is the data that it contains in addition to the name: consent to the clinic's text, and answers to
+// the type's questions.
 
 const (
 	maxConsent = 2000
@@ -34,7 +34,7 @@ type Said struct {
 }
 
 // CheckIntake checks the intake of a booking for a type and returns the part to store. If online is set, the patient
-// must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
+// must provide everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
 // Every answer must fit its question, even if it comes from the desk.
 func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool,
 	now time.Time) store.Intake {
@@ -69,8 +69,8 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 	return kept
 }
 
-// ChangeAnswers returns an appointment's answers after some of them have changed. kept are the stored answers and said
-// are the new ones, by question id. An empty answer removes the stored one. Answers to questions that said does not
+// ChangeAnswers returns an appointment's answers after some of them have changed. kept contains the stored answers, and
+// said the new ones by question id. An empty answer removes the stored one. Answers to questions that said does not
 // name do not change, even if the type no longer has those questions. An unchanged answer keeps its question's wording
 // from the time of the booking.
 func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer,
@@ -133,8 +133,8 @@ func checkAnswer(m *record.Mistakes, q *store.Question, value string) string {
 	return value
 }
 
-// optionOf returns the option that an answer means, in whichever language it was chosen. It returns an empty string if
-// the answer is not one of the options.
+// optionOf returns the option that an answer refers to, in whichever language it was chosen. It returns an empty string
+// if the answer is not one of the options.
 func optionOf(q *store.Question, value string) string {
 	if slices.Contains(q.Options, value) {
 		return value

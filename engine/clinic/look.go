@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/record"
 )
 
-// hues are the named accents, with their colours in the light theme. The other colours of each are in
+// hues are the named accents, with their colours in the light theme. The other colours of each accent are in
 // web/ui/holdfast.css. The first accent is the default.
 var hues = []struct{ name, colour string }{
 	{"kelp", "#0A655A"}, {"ocean", "#1F56A6"}, {"plum", "#7A3F93"}, {"amber", "#8A4608"}, {"rose", "#98304F"},
@@ -63,8 +63,7 @@ func checkLook(m *record.Mistakes, s *Settings) {
 	}
 }
 
-// OwnAccent returns the accent if it is a colour such as #3a4f9a. If the result is empty, the accent is one of the
-// hues.
+// OwnAccent returns the accent if it is a colour code such as #3a4f9a, or an empty string if it is one of the hues.
 func (s *Settings) OwnAccent() string {
 	if _, isColour := contrastOnWhite(s.Accent); isColour {
 		return s.Accent
@@ -107,8 +106,8 @@ func isLogo(url string) bool {
 	return false
 }
 
-// isDrawing reports whether a text is an SVG without scripts, foreign markup or entities. The pages show it as an
-// image, in which browsers do not run anything. This check protects people who open the image by itself.
+// isDrawing reports whether a string is an SVG without scripts, foreign markup or entities. The pages show it as an
+// image, in which browsers do not run anything. This check protects people who open the image on its own.
 func isDrawing(text string) bool {
 	parts, depth, elements := xml.NewDecoder(strings.NewReader(text)), 0, 0
 	for {

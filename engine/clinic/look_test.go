@@ -18,7 +18,7 @@ func TestSettingsCheckAccentAndLogo(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		accent, logo string
-		wrong        string // the field that is refused; empty: none
+		wrong        string // the field with the error; empty means none
 	}{
 		{"a hue", "plum", "", ""},
 		{"a dark colour", "#3a4f9a", "", ""},
@@ -59,7 +59,7 @@ func TestColourIsThatOfThePages(t *testing.T) {
 	}
 	want := map[string]string{}
 	for _, rule := range regexp.MustCompile(`(?s):root(?:\[data-accent=(\w+)\])? \{[^}]*?--accent: (#\w+);`).
-		FindAllSubmatch(css, len(hues)) { // the light theme comes first
+		FindAllSubmatch(css, len(hues)) { // the rules of the light theme come first
 		want[string(rule[1])] = string(rule[2])
 	}
 	for i, hue := range hues {

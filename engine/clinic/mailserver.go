@@ -24,7 +24,8 @@ func (cl *Clinic) MailServer(keys *token.Keys) *Choice[notice.Server] {
 	}
 }
 
-// mailAudit is a mail server in the audit log. It shows whether there is a password, but never the password itself.
+// mailAudit describes a mail server in the audit log. It shows whether there is a password, but never the password
+// itself.
 type mailAudit struct {
 	Host        string            `json:"host"`
 	Port        int               `json:"port"`

@@ -17,7 +17,7 @@ type MailText struct {
 	Text    string `json:"text,omitempty"` // the first paragraphs; the details, the link and the end do not change
 }
 
-// MailTexts are the clinic's own texts, by notice (named as in the delivery log) and by language.
+// MailTexts contains the clinic's own texts, by notice (named as in the delivery log) and by language.
 type MailTexts map[string]map[string]MailText
 
 // mailNotices are the patient emails whose text a clinic can change.
@@ -25,8 +25,8 @@ var mailNotices = []string{"confirmation", "reschedule", "cancellation", "remind
 	"request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer",
 	"waitlist_withdrawn"}
 
-// mailPlaceholders are the placeholders for appointment data in a MailText. They never stand for text that patients
-// entered.
+// mailPlaceholders are the placeholders for appointment data in a MailText. They are never replaced with text that
+// patients entered.
 var mailPlaceholders = []string{"what", "when", "day", "who", "where", "clinic", "phone"}
 
 const (

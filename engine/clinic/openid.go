@@ -24,7 +24,7 @@ func (cl *Clinic) OpenID(keys *token.Keys) *Choice[openid.Provider] {
 	}
 }
 
-// openIDAudit is an identity provider in the audit log. It shows whether there is a secret, but never the secret
+// openIDAudit describes an identity provider in the audit log. It shows whether there is a secret, but never the secret
 // itself.
 type openIDAudit struct {
 	openid.Provider

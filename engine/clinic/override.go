@@ -39,7 +39,7 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
-// DeleteOverride restores the weekly hours of a date. Errors: store.ErrNotFound.
+// DeleteOverride removes an override, so that the weekly hours apply to its date again. Errors: store.ErrNotFound.
 func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionOverrideDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {

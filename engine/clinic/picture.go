@@ -13,8 +13,8 @@ import (
 // MaxPicture is the maximum size of a specialist's picture, in bytes. Pages show it as a thumbnail.
 const MaxPicture = 150 << 10
 
-// pictureType determines a picture's media type from its first bytes. If the result is empty, pages cannot show the
-// picture.
+// pictureType determines a picture's media type from its first bytes. It returns an empty string if the pages cannot
+// show the picture.
 func pictureType(content []byte) string {
 	switch {
 	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):

@@ -24,7 +24,7 @@ type Place struct {
 	Address string            `json:"address,omitempty"`
 }
 
-// Place returns one of the clinic's places, or nil.
+// Place returns one of the clinic's places, or nil if the id is unknown.
 func (s *Schedule) Place(id string) *Place {
 	i := slices.IndexFunc(s.Settings.Places, func(p Place) bool { return p.ID == id })
 	if id == "" || i < 0 {
@@ -95,7 +95,7 @@ func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 }
 
 // Where returns the location of an appointment in a language: the name and address of its place, or the clinic's
-// address. It is empty for a remote appointment.
+// address. It returns an empty string for a remote appointment.
 func (s *Schedule) Where(a *store.Appointment, language string) string {
 	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
 		return ""
@@ -107,7 +107,7 @@ func (s *Schedule) Where(a *store.Appointment, language string) string {
 	return strings.TrimSuffix(cmp.Or(p.Names[language], p.Name)+", "+cmp.Or(p.Address, s.Clinic.Address), ", ")
 }
 
-// checkPlaces trims and checks the settings' places.
+// checkPlaces trims and checks the places in the settings.
 func checkPlaces(m *record.Mistakes, places []Place) {
 	if len(places) > maxPlaces {
 		m.Add("places", "at most %d locations", maxPlaces)
@@ -138,8 +138,8 @@ func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	}
 }
 
-// usedPlaces returns the places that the hours name. The value is the id of the first specialist with hours there,
-// looking at weekly hours before overrides.
+// usedPlaces returns the places that the hours name. The value for each place is the id of the first specialist with
+// hours there. Weekly hours are searched before overrides.
 func usedPlaces(s *store.Schedule) map[string]string {
 	used := make(map[string]string)
 	note := func(place, specialistID string) {

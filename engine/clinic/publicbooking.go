@@ -7,9 +7,9 @@ import (
 	"holdfast/engine/record"
 )
 
-// PublicBookings limits how many appointments people without a sign-in or an API key can book per hour. A number of 0
-// means its default. A booking over the limits becomes a request. With Confirm, every public booking becomes one. A
-// request becomes an appointment when the patient confirms it from the email, or when the desk confirms it.
+// PublicBookings limits how many appointments people without a sign-in or an API key can book per hour. A value of 0
+// means the default. A booking over the limits becomes a request. With Confirm, every public booking becomes a request.
+// A request becomes an appointment when the patient confirms it from the email, or when the desk confirms it.
 type PublicBookings struct {
 	Confirm        bool `json:"confirm,omitempty"`
 	PerNetwork     int  `json:"perNetwork,omitempty"`     // from one IPv4 address or IPv6 /64; default 10

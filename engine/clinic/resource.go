@@ -41,7 +41,7 @@ func checkKind(m *record.Mistakes, at string, p, before *store.Specialist) {
 		m.Add(at+"kind", "cannot be changed: archive this specialist and add a new one")
 	}
 	if p.Kind == store.ResourceKind {
-		p.MaxSessions = 0 // a room takes no sessions
+		p.MaxSessions = 0 // a room has no sessions
 	}
 }
 
@@ -54,7 +54,7 @@ func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 	return all
 }
 
-// checkNeeds checks the resources that a type needs, and checks that none of its specialists is a resource.
+// checkNeeds checks the resources that a type needs, and that none of the type's specialists is a resource.
 func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds map[string]store.SpecialistKind) {
 	for i, a := range t.Specialists {
 		if kinds[a.SpecialistID] == store.ResourceKind {
@@ -86,7 +86,7 @@ func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds m
 	}
 }
 
-// refuseNeeded returns an error if a type needs the resource, because without it that type could no longer be booked.
+// refuseNeeded returns an error if a type needs the resource, because that type could not be booked without it.
 func refuseNeeded(s *store.Schedule, id string) error {
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]

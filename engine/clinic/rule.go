@@ -10,14 +10,15 @@ import (
 	"holdfast/engine/record"
 )
 
-// BookingRule names one of the clinic's programs, which the server calls before it writes a booking: see package rule.
+// BookingRule names one of the clinic's programs, which the server calls before it writes a booking (see package rule).
 // The zero value means no program.
 type BookingRule struct {
 	URL string `json:"url,omitempty"` // https, or http within this network; empty means no rule
-	// "whsec_…", signs the call; if empty, the existing secret is kept or a new one is created
-	Secret        string    `json:"secret,omitempty"`
-	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
-	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow
+	// "whsec_…", signs the call; if empty, the rule keeps its secret or gets a new one
+	Secret        string `json:"secret,omitempty"`
+	TimeoutMillis int    `json:"timeoutMillis,omitempty"` // 200 to 2000; 0 means 1000
+	// applies if there is no correct answer in time; default: allow
+	OnFailure RuleFails `json:"onFailure,omitempty"`
 	// the call contains the patient's name, email, phone and birth date
 	SendPatient bool `json:"sendPatient,omitempty"`
 }
@@ -37,7 +38,7 @@ const (
 	defaultRuleMillis = 1000
 )
 
-// Timeout returns how long the program may take.
+// Timeout returns how long the program may take to answer.
 func (r *BookingRule) Timeout() time.Duration {
 	if r.TimeoutMillis == 0 {
 		return defaultRuleMillis * time.Millisecond
@@ -81,8 +82,9 @@ func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	}
 }
 
-// isConfidential reports whether a call to an address stays private in transit: either it is encrypted, or the address
-// is an IP address of this machine or in a private network. A call can contain a patient's data.
+// isConfidential reports whether a call to an address stays private in transit. This is the case if the call is
+// encrypted, or if the address is an IP address of this machine or of a private network. A call can contain a patient's
+// data.
 func isConfidential(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.ContainsAny(address, " \r\n\t") {

@@ -20,7 +20,7 @@ import (
 type Schedule struct {
 	store.Schedule
 	Settings       Settings
-	Zone           *time.Location // the clinic's
+	Zone           *time.Location // the clinic's own time zone
 	Types          map[string]*store.AppointmentType
 	SpecialistByID map[string]*store.Specialist
 	Calendars      map[string]*availability.Calendar
@@ -28,8 +28,8 @@ type Schedule struct {
 	NeededBy       map[string][]string // appointment type ids by resource id
 }
 
-// HasInactive reports whether one of these resources is deactivated or missing, so that holds on it can no longer be
-// booked.
+// HasInactive reports whether one of these resources is deactivated or missing, so that holds that include it can no
+// longer be booked.
 func (s *Schedule) HasInactive(resources []string) bool {
 	return slices.ContainsFunc(resources, func(id string) bool {
 		p := s.SpecialistByID[id]
@@ -39,7 +39,7 @@ func (s *Schedule) HasInactive(resources []string) bool {
 
 // scheduleCache holds the current schedule and the generation of each appointment type.
 //
-// A generation identifies the state of everything from which a type's slots are computed. The feed changes it after
+// A generation identifies the state of everything that a type's slots are computed from. The feed changes it after
 // every change to that state (follow.go). Readers read the generation before the state, so a list computed from an
 // older state is never found under the newer generation.
 type scheduleCache struct {
@@ -48,7 +48,7 @@ type scheduleCache struct {
 	change  sync.Mutex    // one change at a time, so that SpecialistChanged is called in the order of the commits
 
 	mu          sync.RWMutex
-	generations map[string]uint64 // by appointment type; a type that is missing has the generation base
+	generations map[string]uint64 // by appointment type; a type that is missing here has the generation in base
 	base        uint64
 }
 
@@ -77,7 +77,7 @@ func (cl *Clinic) Specialist(id string) (store.Specialist, error) {
 	return store.Specialist{}, store.ErrNotFound
 }
 
-// Generation identifies the state from which this type's slots are computed.
+// Generation returns the number that identifies the state that this type's slots are computed from.
 func (cl *Clinic) Generation(appointmentTypeID string) uint64 {
 	c := &cl.schedule
 	c.mu.RLock()
@@ -88,7 +88,7 @@ func (cl *Clinic) Generation(appointmentTypeID string) uint64 {
 	return c.base
 }
 
-// MoveGenerations gives these types a new generation and returns it. Without arguments it does so for all types.
+// MoveGenerations assigns a new generation to these types and returns it. Without arguments, it does so for all types.
 func (cl *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
 	c := &cl.schedule
 	c.mu.Lock()
@@ -121,8 +121,8 @@ func (cl *Clinic) ReadSchedule(ctx context.Context) error {
 	return nil
 }
 
-// Differences returns a message if the schedule in memory differs from the one in the database. A change committed
-// during the call can show up as a difference.
+// Differences returns a message if the schedule in memory differs from the one in the database. A change that is
+// committed during the call can appear as a difference.
 func (cl *Clinic) Differences(ctx context.Context) ([]string, error) {
 	read, err := cl.store.Schedule(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (cl *Clinic) Differences(ctx context.Context) ([]string, error) {
 	return []string{"memory: the schedule in memory differs from the one in the database"}, nil
 }
 
-// unsetZone is the time zone of a clinic that was never set up.
+// unsetZone is the time zone of a clinic that has not been set up yet.
 const unsetZone = "UTC"
 
 func newSchedule(read store.Schedule) (*Schedule, error) {
@@ -200,8 +200,8 @@ type ScheduleChange struct {
 	Subject, reason string
 	before, after   any // for the audit log, in the form of the API; nil if there is none; write may set them
 	once            *record.Once
-	result          any                // the answer that once remembers
-	specialists     []store.Specialist // those that changeStored announces after the commit
+	result          any                // the response that once stores
+	specialists     []store.Specialist // the specialists that changeStored announces after the commit
 }
 
 // ChangeSchedule commits one change to the schedule. The feed makes it visible before Write returns, so the next
@@ -224,8 +224,8 @@ func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write f
 	})
 }
 
-// changeStored is ChangeSchedule for a change that depends on the stored schedule, which is passed to write. In this
-// process, only one such change runs at a time. After the commit, and before the next change begins, changeStored
+// changeStored is like ChangeSchedule, for a change that depends on the stored schedule, which it passes to write. In
+// this process, only one such change runs at a time. After the commit, and before the next change begins, changeStored
 // announces the changed specialists.
 func (cl *Clinic) changeStored(ctx context.Context, c *ScheduleChange,
 	write func(store.Tx, *store.Schedule) error) error {
@@ -270,7 +270,7 @@ func OfSchedule(c store.Change) bool {
 func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	before := cl.Current()
 	if err := cl.ReadSchedule(ctx); err != nil {
-		// The next change will retry. Until then, this node decides based on the previous schedule, and the database
+		// The node retries on the next change. Until then, it decides based on the previous schedule, and the database
 		// makes the final decision.
 		cl.log.Error("failed to load the changed schedule", "error", err)
 		return
@@ -297,7 +297,8 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	for _, id := range union(specialists, nil) {
 		cl.events.Publish(ctx, holds.Event{
 			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
-			AppointmentTypeIDs: union(before.TypesOf(id), after.TypesOf(id)), // includes a type that was just removed
+			// includes a type that the specialist or resource was just removed from
+			AppointmentTypeIDs: union(before.TypesOf(id), after.TypesOf(id)),
 		})
 	}
 }

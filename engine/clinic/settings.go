@@ -15,11 +15,11 @@ import (
 	"holdfast/store"
 )
 
-// SetupReminderHours is how many hours before the start patients get a reminder in a newly set-up clinic.
+// SetupReminderHours is how many hours before the start a newly set-up clinic sends patients a reminder.
 const SetupReminderHours = 24
 
-// RemindFromSetup turns reminders on in the settings of a clinic that is being set up, unless they already have a
-// value.
+// RemindFromSetup turns on reminders in the settings of a clinic that is being set up, unless the reminder time already
+// has a value.
 func RemindFromSetup(c *store.Clinic) error {
 	settings, err := readSettings(c.Settings)
 	if err != nil || settings.ReminderHours != 0 {
@@ -30,15 +30,16 @@ func RemindFromSetup(c *store.Clinic) error {
 	return err
 }
 
-// Settings are the choices made by a clinic's owner. The zero value is a clinic for which nothing has been chosen.
+// Settings are the choices made by a clinic's owner. The zero value is for a clinic whose owner has not chosen
+// anything.
 type Settings struct {
 	// the address of the pages, such as https://book.example.org
 	BaseURL string `json:"baseUrl,omitempty"`
 	// patient fields required in addition to the name: email, phone, contact, birthDate
 	RequiredFields []string `json:"requiredFields,omitempty"`
-	// patients can change and cancel online until this long before the start
+	// patients can change and cancel online until this many hours before the start
 	ChangeCutoffHours int    `json:"changeCutoffHours,omitempty"`
-	Accent            string `json:"accent,omitempty"` // one of the page's tested hues, or a colour such as #3a4f9a
+	Accent            string `json:"accent,omitempty"` // one of the tested hues, or a colour such as #3a4f9a
 	Logo              string `json:"logo,omitempty"`   // a PNG or an SVG as a data: URL, at most 100 KB
 	// sites that may frame the booking page; if empty, embedding is off
 	EmbedOrigins []string `json:"embedOrigins,omitempty"`
@@ -46,13 +47,13 @@ type Settings struct {
 	CORSOrigins []string `json:"corsOrigins,omitempty"`
 	// specialists who are online must send heartbeats; default true
 	RequirePing *bool `json:"requirePing,omitempty"`
-	// the maximum age of a heartbeat; 0 means the value given when the server was started
+	// the maximum age of a heartbeat, in seconds; 0 means the value given when the server was started
 	StaleAfterSeconds int `json:"staleAfterSeconds,omitempty"`
-	// an accepted session expires this long after the last activity; 0 means DefaultSessionIdle
+	// an accepted session expires this many minutes after the last activity; 0 means DefaultSessionIdle
 	SessionIdleMinutes int `json:"sessionIdleMinutes,omitempty"`
 	// patients can request a session on the booking page while a specialist is available
 	OnDemand bool `json:"onDemand,omitempty"`
-	// patients get an email reminder this long before the start; 0 means never
+	// patients get an email reminder this many hours before the start; 0 means never
 	ReminderHours int `json:"reminderHours,omitempty"`
 
 	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // limits of public bookings
@@ -63,15 +64,15 @@ type Settings struct {
 	Consent    Consent `json:"consent,omitzero"`
 
 	Places     []Place     `json:"places,omitempty"`     // the clinic's locations; hours refer to them
-	TypeGroups []TypeGroup `json:"typeGroups,omitempty"` // headings of the booking page, in their order
-	MailTexts  MailTexts   `json:"mailTexts,omitempty"`  // the clinic's own texts in emails to patients
+	TypeGroups []TypeGroup `json:"typeGroups,omitempty"` // the headings on the booking page, in display order
+	MailTexts  MailTexts   `json:"mailTexts,omitempty"`  // the clinic's own texts for emails to patients
 	SMS        SMS         `json:"sms,omitzero"`         // text messages to patients
 
 	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // texts for voice and chat agents
 
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
 
-	BookingRule BookingRule `json:"bookingRule,omitzero"` // a program that is asked before each booking
+	BookingRule BookingRule `json:"bookingRule,omitzero"` // the program that the server calls before each booking
 
 	// Mail is the mail server that the owner has chosen, or nil if there is none. Only a Choice changes it. It does not
 	// appear in any API response, clinic file or audit entry.
@@ -81,7 +82,7 @@ type Settings struct {
 	// Mail, it does not appear in any API response, clinic file or audit entry.
 	Gateway *notice.Gateway `json:"-"`
 
-	// OpenID is the identity provider with which staff can sign in, or nil if there is none. Only a Choice changes it.
+	// OpenID is the identity provider that staff can sign in with, or nil if there is none. Only a Choice changes it.
 	// Like Mail, it does not appear in any API response, clinic file or audit entry.
 	OpenID *openid.Provider `json:"-"`
 }
@@ -123,7 +124,7 @@ func (s Settings) stored() (json.RawMessage, error) {
 	return json.Marshal(storedSettings{s, s.Mail, s.Gateway, s.OpenID})
 }
 
-// checkSettings completes and checks settings that replace those in before.
+// checkSettings completes and checks the settings that will replace before.
 func checkSettings(m *record.Mistakes, s, before *Settings) {
 	s.Mail, s.Gateway, s.OpenID = before.Mail, before.Gateway, before.OpenID
 	var err error
@@ -166,7 +167,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	checkOrigins(m, "corsOrigins", s.CORSOrigins)
 }
 
-// maxOrigins limits the list of origins, because it is searched for each response.
+// maxOrigins limits the list of origins, because the server searches it for each response.
 const maxOrigins = 50
 
 func checkOrigins(m *record.Mistakes, field string, origins []string) {

@@ -17,16 +17,16 @@ import (
 type SMS struct {
 	// country code for numbers without one, without the plus, such as 49; if empty, such numbers get no text messages
 	CountryCode   string   `json:"countryCode,omitempty"`
-	ReminderHours []int    `json:"reminderHours,omitempty"` // before the start; default 48 and 2
-	NoReminders   bool     `json:"noReminders,omitempty"`   // no reminder is sent
+	ReminderHours []int    `json:"reminderHours,omitempty"` // hours before the start; default 48 and 2
+	NoReminders   bool     `json:"noReminders,omitempty"`   // send no reminders
 	Texts         SMSTexts `json:"texts,omitempty"`         // the clinic's own texts
 }
 
-// SMSTexts are the clinic's own texts for text messages, by notice (named as in the delivery log) and by language. The
-// server appends the link.
+// SMSTexts contains the clinic's own wording for text messages, by notice (named as in the delivery log) and by
+// language. The server appends the link.
 type SMSTexts map[string]map[string]string
 
-// Reminders returns how many hours before the start patients get a reminder.
+// Reminders returns how many hours before the start patients get their reminders.
 func (s SMS) Reminders() []int {
 	switch {
 	case s.NoReminders:
@@ -37,7 +37,7 @@ func (s SMS) Reminders() []int {
 	return s.ReminderHours
 }
 
-// smsNotices are the text messages whose text a clinic can choose.
+// smsNotices are the text messages whose wording a clinic can change.
 var smsNotices = []string{
 	"confirmation", "reschedule", "cancellation", "reminder", "must_move", "waitlist_offer", "proposal",
 }
@@ -51,7 +51,7 @@ const (
 	maxReminders = 3
 )
 
-// CheckSMSText trims and checks the clinic's text for one text message in one language. It prefixes field names with
+// CheckSMSText trims and checks the clinic's wording of one text message in one language. It prefixes field names with
 // at.
 func CheckSMSText(m *record.Mistakes, at, notice, language string, text *string) {
 	*text = strings.TrimSpace(*text)
@@ -120,8 +120,8 @@ func (cl *Clinic) SMSGateway(keys *token.Keys) *Choice[notice.Gateway] {
 	}
 }
 
-// gatewayAudit is an SMS gateway in the audit log. Its URL and its headers can contain a secret that an owner typed
-// there instead of a placeholder, so the entry contains only the host.
+// gatewayAudit describes an SMS gateway in the audit log. The URL and the headers can contain a secret that an owner
+// typed there instead of a placeholder, so the entry contains only the host.
 type gatewayAudit struct {
 	Method    string `json:"method"`
 	Host      string `json:"host"`
@@ -130,8 +130,8 @@ type gatewayAudit struct {
 	SecretSet bool   `json:"secretSet"`
 }
 
-// TextNumber returns the number to which a patient's text messages are sent, in E.164 format, or "" if the patient did
-// not agree to text messages or has no usable number.
+// TextNumber returns the phone number for a patient's text messages, in E.164 format. It returns "" if the patient has
+// not agreed to text messages or has no usable number.
 func (s *Settings) TextNumber(p *store.Patient, intake *store.Intake) string {
 	if !intake.SMS {
 		return ""

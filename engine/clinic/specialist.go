@@ -14,7 +14,7 @@ import (
 )
 
 // CreateSpecialist adds a specialist. If the id is empty, the specialist gets a new one. If the zone is empty, it is
-// set to the clinic's. Errors: *ValidationError.
+// set to the clinic's zone. Errors: *ValidationError.
 func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor,
 	p store.Specialist) (store.Specialist, error) {
 	if p.ID == "" {
@@ -45,8 +45,8 @@ func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id s
 		})
 }
 
-// ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments do not
-// change. Errors: store.ErrNotFound; *ValidationError if a type needs the specialist as a resource.
+// ArchiveSpecialist removes a specialist from every listing and signs out the specialist's user accounts. The
+// appointments do not change. Errors: store.ErrNotFound; *ValidationError if a type needs the specialist as a resource.
 func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistArchived, Subject: "specialist:" + id}
 	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
@@ -100,7 +100,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action 
 	return p, err
 }
 
-// specialistIn returns a specialist of a stored schedule, or nil.
+// specialistIn returns a specialist of a stored schedule, or nil if it is not there.
 func specialistIn(s *store.Schedule, id string) *store.Specialist {
 	for i := range s.Specialists {
 		if s.Specialists[i].ID == id {
@@ -268,7 +268,7 @@ type SpecialistEntry struct {
 	Timezone    string              `json:"timezone,omitempty"` // default: the clinic's
 	Active      bool                `json:"active"`             // default: true
 	Email       string              `json:"email,omitempty"`
-	MaxSessions int                 `json:"maxSessions"` // default: 1; 0 takes no on-demand sessions
+	MaxSessions int                 `json:"maxSessions"` // default: 1; 0 means no on-demand sessions
 	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
 	WeeklyHours []HoursEntry        `json:"weeklyHours,omitzero"`
 	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
@@ -334,12 +334,12 @@ func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone
 	}
 }
 
-// specialistEntry converts a specialist, without hours, overrides and blocks, to the form in a File and in the audit
+// specialistEntry converts a specialist, without hours, overrides and blocks, to its form in a File and in the audit
 // log.
 func specialistEntry(p *store.Specialist) SpecialistEntry {
 	entry := SpecialistEntry{ID: p.ID, Kind: string(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active,
 		Email: p.Email, MaxSessions: p.MaxSessions, SpecialistPage: p.Page}
-	entry.Feed = store.CalendarFeed{} // it belongs to this server and is confidential
+	entry.Feed = store.CalendarFeed{} // the feed belongs to this server and is confidential
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
 		entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}
 	}

@@ -6,8 +6,8 @@ import (
 	"holdfast/holds"
 )
 
-// Concerns lists the appointment types whose streams receive an event: all types of the event's specialist, because a
-// hold for one type also makes slots of the other types unavailable.
+// Concerns lists the appointment types whose streams receive an event: those that the event names or, if it names none,
+// all types of its specialist. A hold for one type also makes slots of the other types unavailable.
 func (cl *Clinic) Concerns(ev *holds.Event) []string {
 	if ev.AppointmentTypeIDs != nil {
 		return ev.AppointmentTypeIDs

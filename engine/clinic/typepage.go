@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// The texts and questions of a type on the booking page (store.TypePage).
+// This file checks the texts and questions of a type on the booking page (store.TypePage).
 
 const (
 	maxTypeGroups = 50
@@ -19,8 +19,8 @@ const (
 	maxLanguages  = 20
 )
 
-// TypeGroup is a heading on the booking page with the types below it. A type refers to it by its id. The order of the
-// headings is that of the settings.
+// TypeGroup is a heading on the booking page with the types below it. A type refers to it by its id. The headings
+// appear in the order of the settings.
 type TypeGroup struct {
 	ID    string            `json:"id"`
 	Name  string            `json:"name"`
@@ -184,7 +184,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 	return list
 }
 
-// checkLanguages refuses tags that are not valid as a text's language.
+// checkLanguages refuses tags that are not valid language tags for a text.
 func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	if len(tags) > maxLanguages {
 		m.Add(field, "at most %d languages", maxLanguages)
@@ -196,7 +196,7 @@ func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	}
 }
 
-// checkLink refuses a link that is not an http or https page address.
+// checkLink refuses a link that is not the http or https address of a page.
 func checkLink(m *record.Mistakes, field, link string) {
 	_, after, found := strings.Cut(link, "://")
 	if !strings.HasPrefix(link, "https://") && !strings.HasPrefix(link, "http://") || !found || after == "" ||
@@ -236,7 +236,7 @@ func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
 	}
 }
 
-// checkNames checks a one-line text in several languages. most is its maximum length, in characters.
+// checkNames checks the versions of a one-line text in several languages. most is its maximum length, in characters.
 func checkNames(m *record.Mistakes, field string, names map[string]string, most int) {
 	checkLanguages(m, field, slices.Collect(maps.Keys(names)))
 	for language, name := range names {
@@ -274,7 +274,7 @@ func groupsOf(s *store.Schedule) []TypeGroup {
 	return settings.TypeGroups
 }
 
-// checkUse refuses settings that lack a group or a place that the schedule uses.
+// checkUse refuses settings without a group or a place that the schedule uses.
 func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
 	for i := range schedule.AppointmentTypes {
 		t := &schedule.AppointmentTypes[i]

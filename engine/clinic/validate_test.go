@@ -16,7 +16,7 @@ func TestEmailAddressesAreValidated(t *testing.T) {
 		"name@example.org?cc=all@example.com": false, "name?subject=x@example.org": false,
 		"a%0d%0aBcc:b@example.org": false, "a%3Fcc=b@example.org": false, "name@example.org&body=x": false,
 		"name#x@example.org": false, "a@b@example.org": false, "a@example.org,b@example.org": false,
-		// invisible characters, or no address at all
+		// invisible characters, or not an address at all
 		"na\u202eme@example.org": false, "na\u200bme@example.org": false, "name@exa\u00admple.org": false,
 		"name @example.org": false, "name\n@example.org": false, "na\xffme@example.org": false, "@example.org": false,
 		"name@": false, "name": false, "name@example..org": false, "name@.example.org": false,
@@ -35,7 +35,7 @@ func TestEmailAddressesAreValidated(t *testing.T) {
 	}
 }
 
-// TestEmbedOriginsAreExact covers corsOrigins too: both lists take the same origins.
+// TestEmbedOriginsAreExact also covers corsOrigins: both lists accept the same origins.
 func TestEmbedOriginsAreExact(t *testing.T) {
 	for origin, want := range map[string]bool{
 		"https://www.example.org": true, "http://localhost:3000": true, "https://xn--mnchen-3ya.example": true,

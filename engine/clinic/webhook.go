@@ -19,7 +19,7 @@ type WebhookEndpoint struct {
 	URL string `json:"url"`
 	// "whsec_…"; if empty, an existing webhook keeps its secret and a new webhook gets one
 	Secret string   `json:"secret"`
-	Events []string `json:"events,omitempty"` // none: all of them
+	Events []string `json:"events,omitempty"` // empty means all of them
 	Active bool     `json:"active"`           // default true
 
 	// Rotate requests a new secret. This field is never stored.
@@ -29,8 +29,8 @@ type WebhookEndpoint struct {
 	// settings.
 	Previous      string    `json:"previousSecret,omitempty"`
 	PreviousUntil time.Time `json:"previousSecretUntil,omitzero"`
-	// DisabledAt is when the server set Active to false because the receiver responded with 410. It is zero while
-	// Active is true. A change to the settings cannot set it.
+	// DisabledAt is when the server set Active to false because the receiver responded with status 410. It is zero
+	// while Active is true. A change to the settings cannot set it.
 	DisabledAt time.Time `json:"disabledAt,omitzero"`
 }
 
@@ -67,9 +67,9 @@ func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 // errKeepSettings aborts a settings change if there is nothing to change.
 var errKeepSettings = errors.New("clinic: nothing to change")
 
-// DisableWebhook sets the webhook with this id to inactive if it is active and still has this address. It calls notify
-// in the same transaction. It reports whether it disabled the webhook. If there are concurrent calls, only the first
-// one does.
+// DisableWebhook deactivates the webhook with this id if it is active and still has this address. It calls notify in
+// the same transaction. It reports whether it deactivated the webhook. Of several concurrent calls, only the first one
+// does so.
 func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string,
 	notify func(tx store.Tx, at time.Time) error) (bool, error) {
 	c := ScheduleChange{Actor: "system", Action: record.ActionSettingsChanged, Subject: "clinic", reason: reason}
