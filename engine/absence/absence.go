@@ -27,10 +27,10 @@ import (
 	"holdfast/store"
 )
 
-// Absences plans and records absences. It is safe for concurrent use.
+// Absences plans, records and undoes absences. It is safe for concurrent use.
 type Absences struct{ Options }
 
-// Options configure Absences. All fields are required.
+// Options are the parameters of New. All fields are required.
 type Options struct {
 	Store    store.Store
 	Logger   *slog.Logger
@@ -40,17 +40,17 @@ type Options struct {
 	Waitlist *waitlist.Waitlist
 }
 
-// New returns Absences.
+// New returns an Absences.
 func New(o Options) *Absences { return &Absences{o} }
 
-// Away is the time during which a specialist is absent.
+// Away is the period during which a specialist is absent.
 type Away struct {
 	SpecialistID string
 	Start, End   time.Time
-	Reason       string // for the staff, never for patients
+	Reason       string // for the staff only; patients never see it
 }
 
-// block returns the block for an absence, truncated like any other block.
+// block returns the block for an absence. Its instants are truncated like those of any other block.
 func (a *Away) block() store.Block {
 	return store.Block{
 		SpecialistID: a.SpecialistID, Start: a.Start.UTC().Truncate(time.Second),

@@ -22,8 +22,8 @@ import (
 
 const jo = "user:jo"
 
-// sickDay opens a clinic in which ada has 16 appointments from noon on, and ben is busy from the start of the fifth to
-// the end of the sixteenth. The last two patients have only a phone number.
+// sickDay opens a clinic where ada has 16 appointments from noon on, and where ben is busy from the start of the fifth
+// to the end of the sixteenth. The last two patients have only a phone number.
 func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []store.Appointment, away absence.Away) {
 	t.Helper()
 	c, folder = enginetest.NoticeClinic(t)
@@ -51,7 +51,7 @@ func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []st
 			}
 		}
 	}
-	time.Sleep(time.Minute) // the emails about the bookings
+	time.Sleep(time.Minute) // the server sends the emails about the bookings
 	return c, folder, booked, absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour),
 		End: c.Start.Add(10 * time.Hour), Reason: "flu"}
 }
@@ -88,7 +88,7 @@ func create(c *enginetest.TestClinic, away absence.Away, choices []absence.Choic
 	return made
 }
 
-// wantStates compares how many displaced appointments are in each state.
+// wantStates compares the number of displaced appointments in each state with the expected number.
 func wantStates(c *enginetest.TestClinic, what, id string, want map[absence.State]int) {
 	c.T.Helper()
 	x, err := c.Absence.Status(context.Background(), id)
@@ -233,7 +233,7 @@ func TestUndoRevertsAbsence(t *testing.T) {
 		ctx := context.Background()
 		before := emails(c, folder)
 		choices := planned(c, away)
-		choices[10].Start, choices[10].SpecialistID = time.Time{}, "" // asked to choose a time
+		choices[10].Start, choices[10].SpecialistID = time.Time{}, "" // the patient will be asked to choose a time
 		id := create(c, away, choices).Block.ID
 		time.Sleep(5 * time.Second)
 		if _, err := c.Absence.Undo(ctx, id, "user:ann", nil); !errors.Is(err, booking.ErrUndoLate) {
@@ -293,7 +293,7 @@ func TestTakenTimeFailsAlone(t *testing.T) {
 	})
 }
 
-// TestErasedPatientLeavesAbsence: erasing a person removes the record of the question sent to them and releases the
+// TestErasedPatientLeavesAbsence: erasing a person deletes the record of the proposal sent to them and releases the
 // time held for them.
 func TestErasedPatientLeavesAbsence(t *testing.T) {
 	t.Parallel()
@@ -318,8 +318,8 @@ func TestErasedPatientLeavesAbsence(t *testing.T) {
 	})
 }
 
-// TestPlanKeepsBuffersOutOfAbsence: a block also excludes the times whose buffers it overlaps, so a surgery cannot
-// start when the absence ends. Its buffer before is 15 minutes.
+// TestPlanKeepsBuffersOutOfAbsence: a block also excludes the times whose buffers it overlaps. A surgery cannot start
+// when the absence ends, because its buffer begins 15 minutes earlier.
 func TestPlanKeepsBuffersOutOfAbsence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

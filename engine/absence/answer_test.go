@@ -21,10 +21,9 @@ import (
 	"holdfast/store"
 )
 
-// These tests ask one patient of ada, who is ill, and follow the answer.
+// These tests ask one patient of ada, who is ill, to accept another time, and follow the answer.
 
-// asked opens a clinic in which only ada works and has one patient. That patient is asked to accept a time on a later
-// day.
+// asked opens a clinic where only ada works and has one patient. That patient is asked to accept a time on a later day.
 func asked(t *testing.T, patient store.Patient, texts bool, around func(store.Store) store.Store,
 	change ...func(*engine.Options)) (c *enginetest.TestClinic, folder string, a store.Appointment, absenceID string) {
 	t.Helper()
@@ -38,7 +37,7 @@ func asked(t *testing.T, patient store.Patient, texts bool, around func(store.St
 	r := enginetest.BookingOf(1, "checkup")
 	r.SlotStart, r.Patient, r.Said.SMS = c.Start, patient, texts
 	a = c.MustBook(r)
-	time.Sleep(time.Minute) // the messages about the booking
+	time.Sleep(time.Minute) // the server sends the messages about the booking
 	away := absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour), End: c.Start.Add(10 * time.Hour)}
 	choices := planned(c, away)
 	if len(choices) != 1 || choices[0].By != store.DisplacedAsk || choices[0].Start.IsZero() {
@@ -53,9 +52,9 @@ func asked(t *testing.T, patient store.Patient, texts bool, around func(store.St
 
 func plain(db store.Store) store.Store { return db }
 
-// TestProposalReachesPatientBySMS: a patient who has no email address but agreed to text messages is asked by text
-// message once the absence can no longer be undone. The link in the message opens the appointment, and accepting sends
-// another text message with the new time.
+// TestProposalReachesPatientBySMS: a patient who has no email address but has agreed to text messages is asked by text
+// message once the absence can no longer be undone. The link in the message opens the appointment. When the patient
+// accepts, the server sends another text message with the new time.
 func TestProposalReachesPatientBySMS(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -139,8 +138,8 @@ func TestProposalReachesPatientBySMS(t *testing.T) {
 }
 
 // TestProposalGoesToCurrentContact: a patient's contact details change after the absence was recorded and before the
-// patient is asked. The email and the text message go to the new contact. None is sent once the agreement has been
-// withdrawn.
+// patient is asked. The email and the text message go to the new contact. The server sends no text message if the
+// patient has withdrawn their agreement to it.
 func TestProposalGoesToCurrentContact(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -185,7 +184,7 @@ func TestProposalGoesToCurrentContact(t *testing.T) {
 }
 
 // TestAcceptanceOrExpiryWins: a patient accepts a proposal at the very moment it expires. Whichever of the two reaches
-// the database first wins. The other changes nothing, and the response to the patient states the outcome.
+// the database first wins. The other one changes nothing, and the response to the patient states the outcome.
 func TestAcceptanceOrExpiryWins(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -269,7 +268,7 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 	}
 }
 
-// TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder for it, unless the
+// TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder of it, unless the
 // specialist comes back.
 func TestNoReminderOfDisplacedTime(t *testing.T) {
 	t.Parallel()
@@ -298,13 +297,14 @@ func TestNoReminderOfDisplacedTime(t *testing.T) {
 	}
 }
 
-// TestUndoneChangeKeepsProposal: the desk cancels or moves an appointment whose patient is asked, and undoes that. The
-// proposal stays open, and the patient is asked, also if the question was due while the change could be undone.
+// TestUndoneChangeKeepsProposal: the desk cancels or moves an appointment whose patient is asked, and undoes that
+// change. The proposal stays open, and the patient is still asked, even if the message was due while the change could
+// be undone.
 func TestUndoneChangeKeepsProposal(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
 		change func(*enginetest.TestClinic, store.Appointment)
-		after  time.Duration // since the absence was recorded
+		after  time.Duration // time since the absence was recorded
 	}{
 		"cancelled before the question": {func(c *enginetest.TestClinic, a store.Appointment) { c.DeskCancels(a.ID) },
 			7 * time.Second},
@@ -338,13 +338,13 @@ func TestUndoneChangeKeepsProposal(t *testing.T) {
 	}
 }
 
-// TestProposalEndsWithAbsence: after the absence was undone or its block deleted, the page of the appointment shows no
-// proposal, because the appointment takes place as booked. The proposed time is free again.
+// TestProposalEndsWithAbsence: after the absence has been undone or its block deleted, the page of the appointment
+// shows no proposal, because the appointment takes place as booked. The proposed time is free again.
 func TestProposalEndsWithAbsence(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
 		end     func(*enginetest.TestClinic, string) error
-		after   time.Duration // since the absence was recorded
+		after   time.Duration // time since the absence was recorded
 		isAsked bool
 	}{
 		"undone": {func(c *enginetest.TestClinic, id string) error {
@@ -408,7 +408,7 @@ func TestChangedTypeEndsProposal(t *testing.T) {
 	})
 }
 
-// TestAbsenceLeavesOtherTimes: an absence does not change an appointment that has moved to a time outside it.
+// TestAbsenceLeavesOtherTimes: an absence does not affect an appointment that has moved to a time outside it.
 func TestAbsenceLeavesOtherTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -430,9 +430,9 @@ func TestAbsenceLeavesOtherTimes(t *testing.T) {
 	})
 }
 
-// TestUndoneAbsenceKeepsEarlierProposal: the desk records a second absence over the first, for an appointment whose
-// patient has already been asked. If the desk undoes the second absence, the patient can still accept the first proposal.
-// Otherwise the first proposal ends.
+// TestUndoneAbsenceKeepsEarlierProposal: an absence displaces an appointment, and its patient has been asked. The desk
+// then records a second absence that overlaps the first. If the desk undoes the second absence, the patient can still
+// accept the first proposal. Otherwise, the first proposal ends.
 func TestUndoneAbsenceKeepsEarlierProposal(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// DefaultHold is how long a proposed time is held, and MaxHold is the longest time for which it can be held.
+	// DefaultHold is how long a proposed time is held by default, and MaxHold is the longest time that it can be held.
 	DefaultHold = 24 * time.Hour
 	MaxHold     = 72 * time.Hour
-	// lead is the time between the end of a proposal and the start of the proposed appointment, and leastOpen the
-	// shortest time for which a proposal stays open.
+	// lead is the minimum time between the end of a proposal and the start of the proposed appointment. leastOpen is
+	// the shortest time that a proposal stays open.
 	lead      = 10 * time.Minute
 	leastOpen = 5 * time.Minute
 )
@@ -26,22 +26,22 @@ const (
 // Choice is the desk's decision about one appointment.
 type Choice struct {
 	AppointmentID string
-	Version       int64 // the version that the desk has seen; 0 = any
+	Version       int64 // the version that the desk has read; 0 means any
 	By            store.DisplacedBy
 	SpecialistID  string
-	Start         time.Time // the new time; zero means none, if the patient is only asked or called
+	Start         time.Time // the new time; zero if the patient is asked or called without a proposed time
 }
 
-// Request asks to record an absence.
+// Request is a request to record an absence.
 type Request struct {
 	Away
 	Choices []Choice
 	Hold    time.Duration // how long proposed times are held; 0 means DefaultHold
 	Actor   record.Actor
-	Once    *record.Once // its result is a Created
+	Once    *record.Once // the result that it stores is a Created
 }
 
-// Created is a recorded absence.
+// Created is the result of recording an absence.
 type Created struct {
 	Block   store.Block
 	Results []Result // in the order of the choices
@@ -67,9 +67,9 @@ type absenceAudit struct {
 }
 
 // Create blocks the time of an absence and then carries out each choice on its own: it moves the appointment, asks its
-// patient, or records it. If one of the new times has been taken since the plan was made, only that choice fails.
-// Messages are sent only once the absence can no longer be undone. A repeated request with the same idempotency key
-// continues where the earlier one stopped.
+// patient, or puts it on the call list. If one of the new times has been taken since the plan was made, only that
+// choice fails. Messages are sent only once the absence can no longer be undone. A repeated request with the same
+// idempotency key continues where the earlier one stopped.
 //
 // Errors: *ValidationError, and the errors of clinic.CreateBlock.
 func (ab *Absences) Create(ctx context.Context, r Request) (Created, error) {
@@ -163,7 +163,7 @@ func (ab *Absences) apply(ctx context.Context, r *Request, absenceID string, c *
 	case a.Status != store.Confirmed:
 		return record.ErrNotConfirmed
 	case a.SpecialistID != r.SpecialistID, !a.SlotStart.Before(r.End), !r.Start.Before(a.SlotEnd):
-		return store.ErrVersion // moved since the plan
+		return store.ErrVersion // the appointment has been moved since the plan was made
 	}
 	if c.By == store.DisplacedMove {
 		_, err := ab.Booking.Reschedule(ctx, booking.RescheduleRequest{
@@ -189,14 +189,14 @@ func (ab *Absences) apply(ctx context.Context, r *Request, absenceID string, c *
 	return ab.Waitlist.Displace(ctx, d)
 }
 
-// Undone is an absence that was undone.
+// Undone is the result of undoing an absence.
 type Undone struct {
 	Kept []string // ids of moved appointments that keep their new times, because their old times are taken
 }
 
-// Undo reverts an absence that the same member of staff has just recorded: it withdraws the proposals and their
-// emails, moves the moved appointments back, and deletes the block. If the old time of an appointment is taken, that
-// appointment stays where it is.
+// Undo reverts an absence that the same member of staff has just recorded: it withdraws the proposals and their emails,
+// moves the moved appointments back, and deletes the block. If the old time of an appointment is taken, that
+// appointment keeps its new time.
 //
 // Errors: booking.ErrUndoLate, store.ErrNotFound.
 func (ab *Absences) Undo(ctx context.Context, id string, actor record.Actor, once *record.Once) (Undone, error) {
@@ -222,7 +222,7 @@ func (ab *Absences) Undo(ctx context.Context, id string, actor record.Actor, onc
 			return Undone{}, err
 		}
 		if e.Displaced.From(&a) {
-			continue // its move was undone before, on its own or by an earlier attempt
+			continue // its move has already been undone, on its own or by an earlier attempt
 		}
 		if _, err := ab.Booking.UndoState(ctx, &a, actor); err != nil {
 			return Undone{}, err

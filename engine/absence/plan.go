@@ -20,10 +20,10 @@ const (
 	planDays = 42
 	// maxTimes is the number of new times that Plan lists per appointment.
 	maxTimes = 8
-	// soon is how close an appointment must be for its patient to be called instead of emailed.
+	// soon is how close to its start an appointment must be for its patient to be called instead of emailed.
 	soon = 2 * time.Hour
-	// nearby is the largest difference in minutes from the booked time for which the desk can move an appointment
-	// without asking: it hardly changes the patient's day.
+	// nearby is the largest difference in minutes from the booked time at which the desk can move an appointment
+	// without asking: such a move hardly changes the patient's day.
 	nearby = 60
 )
 
@@ -37,8 +37,8 @@ type Time struct {
 // Row is an appointment that the absence displaces.
 type Row struct {
 	Appointment store.Appointment
-	Times       []Time            // the best time first; if empty, there is no free time
-	By          store.DisplacedBy // the proposed treatment
+	Times       []Time            // the best time first; empty if there is no free time
+	By          store.DisplacedBy // how to handle the appointment unless the desk decides otherwise
 }
 
 // Plan lists the appointments that an absence displaces, by start, with proposed new times. No two rows have the same
@@ -76,7 +76,7 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 	return rows, more, nil
 }
 
-// displaced lists the appointments in a block that have not started.
+// displaced lists the appointments in a block that have not started yet.
 func (ab *Absences) displaced(ctx context.Context, b store.Block) ([]store.Appointment, bool, error) {
 	list, more, err := ab.Booking.InTheWay(ctx, []store.Block{b})
 	return slices.DeleteFunc(list, func(a store.Appointment) bool {
@@ -92,7 +92,7 @@ func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string,
 		AppointmentTypeID: appointmentTypeID, From: day, To: day.AddDays(planDays), Desk: true,
 	})
 	if errors.Is(err, record.ErrNoAppointmentType) {
-		return nil, nil // archived after the appointment was booked
+		return nil, nil // the type was archived after the appointment was booked
 	}
 	return list.Slots, err
 }
@@ -103,7 +103,7 @@ type plan struct {
 	away           Away
 	now            time.Time
 	sameSpecialist bool
-	taken          []holds.Span // by earlier rows
+	taken          []holds.Span // the times that earlier rows use
 }
 
 // times returns the best times for a displaced appointment.
@@ -142,7 +142,7 @@ func (p *plan) isAway(span *holds.Span) bool {
 		p.away.Start.Before(span.BusyEnd)
 }
 
-// isTaken reports whether an earlier row uses the time. A group session has as many uses as it has free seats.
+// isTaken reports whether earlier rows use up the time. A group session can be used as many times as it has free seats.
 func (p *plan) isTaken(span *holds.Span, t *store.AppointmentType, seats int) bool {
 	same := 0
 	for i := range p.taken {
@@ -188,7 +188,7 @@ func (p *plan) treatment(r *Row, mails bool) store.DisplacedBy {
 		x := &r.Times[0]
 		samePlace := x.Place == cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
 		if samePlace && x.Start.Equal(a.SlotStart) && a.VisitID == "" {
-			return store.DisplacedMove // the patient has nothing to do
+			return store.DisplacedMove // the patient does not have to do anything
 		}
 		near = samePlace && x.Start.Sub(a.SlotStart) <= nearby*time.Minute
 	}

@@ -15,14 +15,14 @@ import (
 type State string
 
 const (
-	StateMoved     State = "moved"     // the desk moved it
+	StateMoved     State = "moved"     // the desk moved the appointment
 	StateAsked     State = "asked"     // the patient has not answered yet
 	StateAccepted  State = "accepted"  // the patient accepted the proposed time
-	StateRebooked  State = "rebooked"  // it has another time, chosen by the patient or the desk
-	StateCancelled State = "cancelled" // by the patient or the desk
-	StateDeclined  State = "declined"  // the patient wants a call
+	StateRebooked  State = "rebooked"  // the appointment has another time, chosen by the patient or the desk
+	StateCancelled State = "cancelled" // the patient or the desk cancelled
+	StateDeclined  State = "declined"  // the patient wants to be called
 	StateExpired   State = "expired"   // the patient did not answer in time
-	StateCall      State = "call"      // the desk has to call
+	StateCall      State = "call"      // the desk must call the patient
 )
 
 // Answered reports whether an appointment in this state needs no further action.
@@ -30,7 +30,7 @@ func (s State) Answered() bool {
 	return slices.Contains([]State{StateMoved, StateAccepted, StateRebooked, StateCancelled}, s)
 }
 
-// ToCall reports whether the desk has to call the patient when the appointment is in this state.
+// ToCall reports whether the desk must call the patient of an appointment in this state.
 func (s State) ToCall() bool {
 	return slices.Contains([]State{StateDeclined, StateExpired, StateCall}, s)
 }
@@ -38,7 +38,7 @@ func (s State) ToCall() bool {
 // Answer is the current state of a displaced appointment.
 type Answer struct {
 	Appointment store.Appointment
-	Was         store.Displaced      // its booked time
+	Was         store.Displaced      // the time that was booked
 	Offer       *store.WaitlistOffer // the proposed time; nil means none
 	State       State
 }
@@ -46,13 +46,13 @@ type Answer struct {
 // Absence is a recorded absence.
 type Absence struct {
 	Block   store.Block
-	Answers []Answer // by booked time
+	Answers []Answer // sorted by booked time
 }
 
-// recent is how long an absence stays listed after its end.
+// recent is how long after its end an absence stays listed.
 const recent = 24 * time.Hour
 
-// List lists recorded absences by start, omitting those that ended more than a day ago.
+// List lists recorded absences by start. It omits those that ended more than a day ago.
 func (ab *Absences) List(ctx context.Context) ([]Absence, error) {
 	entries, err := ab.Waitlist.Displaced(ctx, "")
 	if err != nil {
@@ -66,7 +66,7 @@ func (ab *Absences) List(ctx context.Context) ([]Absence, error) {
 	for id, list := range by {
 		b, err := ab.blockOf(id)
 		if err != nil || time.Since(b.End) > recent {
-			continue // deleted or over
+			continue // the block was deleted, or the absence ended too long ago
 		}
 		absence, err := ab.absenceOf(ctx, b, list)
 		if err != nil {
@@ -80,7 +80,7 @@ func (ab *Absences) List(ctx context.Context) ([]Absence, error) {
 	return all, nil
 }
 
-// Status returns one absence. It returns store.ErrNotFound if the absence's block was deleted.
+// Status returns one absence. It returns store.ErrNotFound if the absence's block has been deleted.
 func (ab *Absences) Status(ctx context.Context, id string) (Absence, error) {
 	b, err := ab.blockOf(id)
 	if err != nil {
@@ -116,7 +116,7 @@ func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []wait
 		e := &entries[i]
 		a, err := ab.Store.Appointment(ctx, e.AppointmentID)
 		if errors.Is(err, store.ErrNotFound) {
-			continue // erased
+			continue // the appointment was erased
 		}
 		if err != nil {
 			return Absence{}, err

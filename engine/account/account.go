@@ -4,15 +4,16 @@
 // # Checks and transactions
 //
 // argon2id runs outside any transaction because it is deliberately slow. A transaction then acts on the result: it
-// reads the user again, compares it with the user whose password was checked, uses up the one-time code, and only then
-// creates the sign-in. So an account that was deactivated in the meantime cannot sign in, and a code works only once.
+// reads the user again, compares it with the user whose password was checked, marks the one-time code as used, and only
+// then creates the sign-in. So an account that was deactivated in the meantime cannot sign in, and a code works only
+// once.
 //
 // # Guessing
 //
-// An attempt is counted before the password is checked: per account and network (guess.go), across all nodes
-// (nodeguess.go), and separately for a browser that has signed in before (device.go). Failures are recorded in the
-// audit log (failed.go). Common passwords are refused (common.go). The store contains only hashes of sign-in cookies
-// and of API keys. The hashes of the bootstrap admin key and of the setup token are compared in constant time.
+// The server counts an attempt before it checks the password: per account and network (guess.go), across all nodes
+// (nodeguess.go), and separately for a browser that has signed in before (device.go). It records failures in the audit
+// log (failed.go) and refuses common passwords (common.go). The store contains only hashes of sign-in cookies and of
+// API keys. The hashes of the bootstrap admin key and of the setup token are compared in constant time.
 package account
 
 import (
@@ -31,7 +32,7 @@ import (
 
 // Account signs in people and authenticates programs. It is safe for concurrent use.
 type Account struct {
-	Identity *Identities // sign-in with an identity provider
+	Identity *Identities // sign-ins with an identity provider
 
 	store  store.Store
 	log    *slog.Logger
@@ -39,7 +40,7 @@ type Account struct {
 	keys   *token.Keys
 	hooks  Hooks
 
-	usedTickets *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as a ticket is valid
+	usedTickets *timed.Map[[12]byte, struct{}] // nonces of used stream tickets, stored for as long as a ticket is valid
 
 	knownKeys knownKeys
 	revoked   revoked
@@ -58,12 +59,13 @@ type Hooks struct {
 		at time.Time) (committed func(), err error)
 }
 
-// Options configure an Account.
+// Options are the parameters of New.
 type Options struct {
-	Store    store.Store
-	Logger   *slog.Logger
-	Clinic   *clinic.Clinic
-	Keys     *token.Keys    // seal the secret of the identity provider, and hash names for the sign-in limits
+	Store  store.Store
+	Logger *slog.Logger
+	Clinic *clinic.Clinic
+	// for sealing the secret of the identity provider, and for hashing names for the sign-in limits
+	Keys     *token.Keys
 	AdminKey string         // a key with every scope, of at least MinAdminKey characters; empty means none
 	OpenID   *openid.Client // nil means a client that trusts the machine's certificate authorities
 	Shared   bool           // other nodes use the same store
@@ -94,6 +96,6 @@ func New(o Options) (*Account, error) {
 	return ac, nil
 }
 
-// ForgetKeys empties the cache of API keys, so that the next use of each key reads it from the store. The follower
-// calls it after a key was revoked.
+// ForgetKeys empties the cache of API keys, so that each key is read from the store at its next use. The follower calls
+// it after a key has been revoked.
 func (ac *Account) ForgetKeys() { ac.knownKeys.forget() }

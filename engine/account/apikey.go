@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// apiKeyPrefix is the prefix of every key, so that scanners can recognise a leaked one.
+// apiKeyPrefix is the prefix of every key, so that scanners can recognize a leaked one.
 const apiKeyPrefix = "hfk_"
 
 // MinAdminKey is the minimum length of the bootstrap admin key, in characters.
@@ -77,7 +77,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 // APIKeys lists all keys, including revoked ones.
 func (ac *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return ac.store.APIKeys(ctx) }
 
-// RevokeAPIKey revokes a key. It is idempotent. It returns store.ErrNotFound if there is no such key.
+// RevokeAPIKey revokes a key. It is idempotent. It returns store.ErrNotFound if no such key exists.
 func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
@@ -91,11 +91,11 @@ func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id stri
 }
 
 // knownKeys caches valid keys for knownKeyTTL. Without the cache, a program that makes a thousand calls a second, such
-// as heartbeats, would read the database each time. If another process revokes a key, it keeps working for at most
-// knownKeyTTL.
+// as heartbeats, would cause a database read for each. If another process revokes a key, the key keeps working for at
+// most knownKeyTTL.
 type knownKeys struct {
 	mu    sync.Mutex
-	epoch uint64 // increases whenever forget empties the cache
+	epoch uint64 // increases each time forget empties the cache
 	known map[[32]byte]knownKey
 }
 
@@ -116,7 +116,7 @@ func (k *knownKeys) get(hash [32]byte, now time.Time) (p record.Principal, ok bo
 	return known.principal, ok && now.Before(known.until), k.epoch
 }
 
-// put caches a key unless forget has been called since get returned the epoch.
+// put caches a key unless forget has been called since get returned this epoch.
 func (k *knownKeys) put(hash [32]byte, p record.Principal, epoch uint64, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -135,7 +135,7 @@ func (k *knownKeys) forget() {
 	k.known, k.epoch = nil, k.epoch+1
 }
 
-// Authenticate returns the principal of a bearer key. It returns ErrUnauthorized if it is unknown or revoked.
+// Authenticate returns the principal of a bearer key. It returns ErrUnauthorized if the key is unknown or revoked.
 func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Principal, error) {
 	hash := sha256.Sum256([]byte(bearer))
 	if ac.adminKey != nil && subtle.ConstantTimeCompare(hash[:], ac.adminKey) == 1 {

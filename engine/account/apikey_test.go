@@ -12,7 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestRevokedKeyIsRefused: the server caches a valid key for one second, but never after its revocation.
+// TestRevokedKeyIsRefused: the server caches a valid key for one second, but a key that it revokes stops working
+// immediately.
 func TestRevokedKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

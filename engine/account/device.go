@@ -8,8 +8,8 @@ import (
 
 // A browser that has signed in stores a device token that outlives the sign-in. The token proves that the browser has
 // signed in to this account before. It grants no access, but failed sign-ins in other browsers do not count against a
-// browser that has one (OWASP Authentication Cheat Sheet, device cookies). It consists of a nonce and a MAC over the
-// nonce and the account, so the server stores nothing for it.
+// browser that has one (OWASP Authentication Cheat Sheet, device cookies). The token consists of a nonce and a MAC over
+// the nonce and the account, so the server does not have to store anything for it.
 
 // DeviceToken returns a device token for a browser that has just signed in to an account.
 func (ac *Account) DeviceToken(email string) string {

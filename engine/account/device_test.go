@@ -86,7 +86,7 @@ func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 		u := staff(c)
 		ctx := context.Background()
-		for range 12 { // five of them are checked
+		for range 12 { // the server checks only the first five of them
 			_, _, _ = c.Account.SignIn(ctx, wrongFrom("2001:db8:1:2::7"))
 		}
 		time.Sleep(time.Second)

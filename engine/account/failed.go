@@ -11,9 +11,9 @@ import (
 )
 
 // The audit log records failed sign-ins by account and network: the first in an hour, the tenth, the hundredth and so
-// on, each with the number of failures so far. It does not record the text of the account field, which might be a
-// password typed into the wrong field. If an attacker tries a very large number of accounts and networks, the log gets
-// maxFailedEntries entries an hour, and then one entry saying that the rest are omitted.
+// on, each with the number of failures up to then. It does not record the contents of the account field, which might be
+// a password typed into the wrong field. If an attacker tries a very large number of accounts and networks, the log
+// gets maxFailedEntries entries an hour, and then one entry saying that the rest are omitted.
 
 const maxFailedEntries = 200
 
@@ -21,7 +21,7 @@ const maxFailedEntries = 200
 type failedSignIns struct {
 	mu      sync.Mutex
 	hour    time.Time
-	counts  map[[2]string]int // by account and network
+	counts  map[[2]string]int // keyed by account and network
 	entries int
 }
 
@@ -41,7 +41,7 @@ func (f *failedSignIns) count(account, network string, now time.Time) (entry fai
 	}
 	key := [2]string{account, network}
 	if f.entries > maxFailedEntries && f.counts[key] == 0 {
-		return failedJSON{}, false // not counted at all, so that memory use is bounded
+		return failedJSON{}, false // not counted at all, so that memory use stays bounded
 	}
 	f.counts[key]++
 	n := f.counts[key]

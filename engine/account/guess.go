@@ -22,7 +22,8 @@ type guesses struct {
 	all map[guessKey]failures
 }
 
-// guessKey is the hash of what a count is for, so that long input takes no more memory than a hash.
+// guessKey is the hash of the account, network or device that a count is for, so that long input takes no more memory
+// than a hash.
 type guessKey [sha256.Size]byte
 
 type failures struct {
@@ -30,7 +31,7 @@ type failures struct {
 	last  time.Time
 }
 
-// counted is one count that an attempt adds to.
+// counted is one of the counts that an attempt adds to.
 type counted struct {
 	key   guessKey
 	free  int           // guesses without a wait
@@ -42,12 +43,13 @@ type counted struct {
 type guess []counted
 
 const (
-	freeByPair    = 5  // of an account from one network
-	freeByNetwork = 20 // the members of staff of a clinic share one address and sign in at the same hour
-	freeByAccount = 50 // from all networks together, against an attacker with many networks
+	freeByPair    = 5  // for an account from one network
+	freeByNetwork = 20 // a clinic's staff share one address and sign in at the same time of day
+	freeByAccount = 50 // for an account from all networks together, against an attacker with many networks
 	freeByDevice  = 10
 	maxBackoff    = 15 * time.Minute
-	// maxDeviceBackoff is short: this browser has signed in before, so it is slowed down but not locked out.
+	// maxDeviceBackoff is short because this browser has signed in before: failures slow it down but do not lock it
+	// out.
 	maxDeviceBackoff = 30 * time.Second
 	maxGuessKeys     = 20_000
 )
@@ -61,7 +63,7 @@ func keyOf(parts ...string) guessKey {
 	return guessKey(h.Sum(nil))
 }
 
-// guessOf returns the counts for an attempt by a browser without a device token.
+// guessOf returns the counts for an attempt from a browser without a device token.
 func guessOf(email, address string) guess {
 	network := networkOf(address)
 	return guess{
@@ -76,7 +78,8 @@ func byNetwork(network string) counted {
 	return counted{keyOf("network", network), freeByNetwork, maxBackoff, true}
 }
 
-// guessByDevice returns the count for an attempt by a browser that is signed in to the account or has signed in before.
+// guessByDevice returns the count for an attempt from a browser that is signed in to the account or has signed in to it
+// before.
 func guessByDevice(email, device string) guess {
 	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff, false}}
 }
@@ -116,7 +119,7 @@ func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 }
 
 // end corrects the counts after an attempt that begin counted. A correct attempt resets the counts of the account. An
-// attempt without a result, such as a password without the required code, is not counted.
+// attempt without a result, such as a correct password without the required code, is not counted.
 func (g *guesses) end(x guess, err error) {
 	if isWrong(err) {
 		return
@@ -147,8 +150,8 @@ func (g *guesses) since(now time.Time, key guessKey) failures {
 	return f
 }
 
-// makeRoom limits memory use. It removes the keys with the fewest failures first, oldest first among those. So an
-// attacker who fills the memory with other keys cannot evict the key of the account under attack.
+// makeRoom limits memory use. It removes the keys with the fewest failures first, and the oldest of those before the
+// others. So an attacker who fills the memory with other keys cannot evict the key of the account under attack.
 func (g *guesses) makeRoom() {
 	if g.all == nil {
 		g.all = make(map[guessKey]failures)

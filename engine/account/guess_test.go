@@ -18,7 +18,7 @@ func TestConcurrentGuessesAreCountedAlike(t *testing.T) {
 	now := time.Now()
 	for i := range 250 {
 		all.Go(func() {
-			// From everywhere, against one account.
+			// Attack one account from many networks.
 			x := guessOf("jo@clinic.example", netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}).String())
 			if g.begin(now, x).IsZero() {
 				made.Add(1)
@@ -86,8 +86,8 @@ func TestCorrectGuessIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestGuessesOutliveThoseOfOthers: a client that fills the memory with unknown accounts is still slowed down when it
-// guesses at the known account.
+// TestGuessesOutliveThoseOfOthers: an attacker who fills the memory with failures for unknown accounts is still slowed
+// down when guessing at the known account.
 func TestGuessesOutliveThoseOfOthers(t *testing.T) {
 	var g guesses
 	now := time.Now()

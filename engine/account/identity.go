@@ -19,14 +19,14 @@ var (
 	ErrOtherIdentity = errors.New("the user with this address has a different identity")
 )
 
-// Identity is a person as the clinic's identity provider identified them. All fields are verified.
+// Identity is a person as identified by the clinic's identity provider. All fields are verified.
 type Identity struct {
 	Issuer, Subject string
-	ClientID        string     // the client for which the issuer identified the person
-	Email           string     // verified, and in one of the clinic's domains; empty means not available
-	Name            string     // of a user to create; empty means the email address
+	ClientID        string     // the client that the issuer identified the person for
+	Email           string     // verified, and in one of the clinic's domains; empty if not available
+	Name            string     // the name for a new user; empty means the email address
 	NewRole         store.Role // the role of a new user; if empty, unknown people are refused
-	HasSecondFactor bool       // the provider checked a second factor, so this server does not
+	HasSecondFactor bool       // the provider has checked a second factor, so this server does not
 	Code            string     // a one-time code of this server
 	By              string     // the provider's name, for the audit log
 	Address         string     // the network address of the browser
@@ -38,7 +38,7 @@ type Identity struct {
 // another client identifies no user here.
 func (id *Identity) of() string { return id.Issuer + " " + url.QueryEscape(id.ClientID) + " " }
 
-// key returns the identity in the form in which it is stored.
+// key returns the stored form of the identity.
 func (id *Identity) key() string { return id.of() + id.Subject }
 
 // mayUsePassword reports whether this user can sign in with a password. Owners can always use a password, so that an
@@ -50,8 +50,8 @@ func (ac *Account) mayUsePassword(u *store.User) bool {
 }
 
 // BeginReturn counts a browser that returns from the identity provider as a failed guess from its network, under the
-// limit for failed passwords. The caller must call end with the outcome: the count remains only if the provider or the
-// clinic refused the sign-in. Errors: *BackoffError.
+// same limit as failed passwords. The caller must call end with the outcome: the count remains only if the provider or
+// the clinic refused the sign-in. Errors: *BackoffError.
 func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(refused bool), err error) {
 	now, g := record.Now(), guess{byNetwork(networkOf(address))}
 	if until, err := ac.beginGuess(ctx, now, g); err != nil {
@@ -83,7 +83,7 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 			return "", Staff{}, &BackoffError{until}
 		}
 	}
-	known := "" // the user's id, if there is a user
+	known := "" // the user's id, if there is such a user
 	committed := func() {}
 	secret, staff, err = ac.openSignIn(ctx, id.UserAgent, id.By, now, func(tx store.Tx) (store.User, error) {
 		before, u, err := ac.identified(ctx, tx, &id)
@@ -115,7 +115,7 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 }
 
 // identified finds the user who has an identity, links the identity to the user with its email address, or returns a
-// new user. before is the user as first read by the transaction; for a new user, its fields are zero. Errors:
+// new user. before is the user as the transaction first read it; for a new user, its fields are zero. Errors:
 // ErrStranger, ErrOtherIdentity.
 func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (before, u store.User, err error) {
 	u, err = tx.UserByIdentity(ctx, id.key())

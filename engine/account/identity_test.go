@@ -22,7 +22,7 @@ import (
 )
 
 // These tests sign in with an identity provider. They check which users are admitted and that forged input is rejected.
-// The provider is a real one that signs with real keys, over TLS.
+// The provider runs over TLS and signs with real keys.
 
 const returnURL = "https://book.example.org" + account.ReturnPath
 
@@ -83,8 +83,8 @@ func finish(c *enginetest.TestClinic, r account.Return) (account.Staff, error) {
 	return staff, err
 }
 
-// TestSignInWithIdentityProvider: the first sign-in finds the user by the address that the provider has verified. Later
-// sign-ins find the user by the provider's subject, whatever the address is.
+// TestSignInWithIdentityProvider: the first sign-in finds the user by the email address that the provider has verified.
+// Later sign-ins find the user by the provider's subject, whatever the email address is.
 func TestSignInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	c, p, olga := identityClinic(t)
@@ -106,7 +106,7 @@ func TestSignInWithIdentityProvider(t *testing.T) {
 	if !slices.Contains(seen, "user.linked Clinic account") || !slices.Contains(seen, "user.signed_in Clinic account") {
 		t.Errorf("the audit log contains %q", seen)
 	}
-	// The client follows a change of the provider's key.
+	// The client picks up the provider's new key.
 	p.Rotate(openidtest.NewRSAKey(t, "second"))
 	if _, err := finish(c, begin(c, p)); err != nil {
 		t.Errorf("after the provider changed its key: %v", err)
@@ -200,7 +200,8 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 				}
 			})
 			r := begin(c, p)
-			r.Address = netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}).String() // failures count by network
+			// use a new address each time, because failures count by network
+			r.Address = netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}).String()
 			if x.back != nil {
 				x.back(&r)
 			}
@@ -215,7 +216,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 	}
 }
 
-// aged returns the cookie with a start time that makes its sign-in too old.
+// aged returns the cookie with an earlier start time, so that its sign-in is too old.
 func aged(c *enginetest.TestClinic, cookie string) string {
 	text, _ := c.Booking.Keys().Open(cookie, "openid sign-in")
 	var begun map[string]any
@@ -227,7 +228,7 @@ func aged(c *enginetest.TestClinic, cookie string) string {
 
 const skewed = 10 * time.Minute
 
-// asSomebodyElse replaces the subject in a token by another person's.
+// asSomebodyElse replaces the subject in a token with another person's.
 func asSomebodyElse(token string) string {
 	parts := strings.Split(token, ".")
 	b, _ := base64.RawURLEncoding.DecodeString(parts[1])
@@ -242,7 +243,8 @@ func asSomebodyElse(token string) string {
 // account. A successful sign-in does not reset these failures.
 func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // the wait is 1 s, which a busy machine takes for one return
+	// fake time: the wait is 1 s, and on a busy machine one return can take that long
+	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		c, p, olga := identityClinic(t)
 		const free = 20
@@ -258,7 +260,7 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 				r.Code, r.Error = "", "access_denied"
 			case 3:
 				// A return in a browser that has not started a sign-in here does not count as an attempt. So a page
-				// that redirects browsers here cannot lock a user out.
+				// that redirects browsers to this address cannot lock a user out.
 				unbegun := account.Return{State: r.State, Code: r.Code, Address: r.Address}
 				if _, err := finish(c, unbegun); !errors.Is(err, account.ErrBegin) {
 					t.Errorf("without a started sign-in: got %v", err)
@@ -319,8 +321,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	switchTo(true)
 
-	// If the owner allows it, an unknown user gets the Reception role but no password. A user without a password cannot
-	// be the last owner.
+	// If the owner allows it, an unknown person becomes a user with the Reception role but without a password. A user
+	// without a password cannot be the last owner.
 	w := wishFor(p)
 	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
 	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
@@ -349,8 +351,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 		t.Errorf("the last owner with a password was deactivated: %v", err)
 	}
 
-	// If only owners may sign in by password, other users cannot, but owners can, even while the provider is
-	// unreachable.
+	// If only owners may sign in by password, other users cannot, not even while the provider is unreachable. Owners
+	// can.
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
 	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email,
 		Password: enginetest.GoodPassword}); !errors.Is(err, account.ErrPasswordOff) {
@@ -402,7 +404,8 @@ func TestIdentitySecondFactor(t *testing.T) {
 	}
 }
 
-// TestIdentityProviderIsCheckedFirst: the server checks the owner's input before it stores it, and reports the problem.
+// TestIdentityProviderIsCheckedFirst: before the server stores the owner's input, it checks the input and reports any
+// problem.
 func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -412,7 +415,8 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 		name   string
 		change func(*openidtest.Provider)
 		wish   func(*account.ProviderWish)
-		want   openid.Finding // or "unreachable" if it needs the machine's DNS, which may be missing
+		// "unreachable" is also accepted if the check needs the machine's DNS, which may be missing
+		want openid.Finding
 	}{
 		{"a wrong secret", nil, func(w *account.ProviderWish) { w.Secret = "wrong" }, openid.FoundClient},
 		{"a wrong client", nil, func(w *account.ProviderWish) { w.ClientID = "wrong" }, openid.FoundClient},
@@ -473,7 +477,7 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 			t.Errorf("a wrong %s: got %v", field, err)
 		}
 	}
-	// While the provider is unreachable, settings that do not affect where sign-ins come from can still be changed. The
+	// While the provider is unreachable, settings that do not affect the source of sign-ins can still be changed. The
 	// secret is preserved.
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Metadata = true, nil })
 	w := wishFor(p)

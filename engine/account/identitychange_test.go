@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// TestIdentityOfOtherClientIsRefused: a provider may use different subjects for another client id. The server then
+// TestIdentityOfOtherClientIsRefused: a provider may use different subjects for a new client id. The server then
 // identifies users by their email address again, each address only once.
 func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 	t.Parallel()

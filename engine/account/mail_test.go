@@ -17,8 +17,8 @@ import (
 )
 
 // TestAccountChangeNotifiesUser: when the password, the one-time codes or the email address of an account change, the
-// user gets an email in the clinic's language at the address that the account had before. It does not matter who made
-// the change. Other changes and refused changes send no email.
+// user gets an email in the clinic's language at the address that the account had before the change. It does not matter
+// who made the change. Other changes and refused changes cause no email.
 func TestAccountChangeNotifiesUser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		// news returns the emails that arrived since its last call.
+		// news returns the emails that have arrived since its last call.
 		seen := make(map[string]bool)
 		news := func() (all []string) {
 			t.Helper()
@@ -100,7 +100,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("another name", "")
-		// A person runs the command on the server's machine, and also replaces the user's address with their own.
+		// A person runs the command on the server's machine and also replaces the user's address with a different one.
 		reset := "words by somebody else"
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
 			u.TOTPSecret, u.Email = nil, "taken@example.org"
@@ -108,8 +108,8 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("a password reset", "kim@example.org", password, codes, address)
-		// The password changes, and then the address, before the first email is sent: it goes to the address before
-		// the takeover.
+		// The password and then the address change before the first email is sent. The email goes to the address that
+		// the account had before the takeover.
 		again := "more words by somebody else"
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &again); err != nil {
 			t.Fatal(err)

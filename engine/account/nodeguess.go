@@ -12,11 +12,12 @@ import (
 //
 // Each node counts the attempts that it receives (guess.go), including those without a result yet. In a cluster, nodes
 // also count failed attempts in the database, under keyed hashes, and the wait depends on the failures on all nodes. A
-// correct attempt resets only the counts of its own node. In the database, a failure counts for maxBackoff, and the
-// wait runs from the last failure.
+// correct attempt resets only the counts of the node that received it. In the database, a failure counts for
+// maxBackoff, and the wait starts at the last failure.
 
-// beginGuess counts one attempt as failed until endGuess corrects it. If the attempt has to wait, it is not counted,
-// and until is the earliest instant at which it might be allowed. Even then, it might have to wait again.
+// beginGuess counts one attempt as failed until endGuess corrects the count. If the attempt has to wait, beginGuess
+// does not count it, and until is the earliest instant at which the attempt might be allowed. Even then, it might have
+// to wait again.
 func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	if err := store.Trial(ctx); err != nil {
 		return time.Time{}, err
@@ -49,7 +50,7 @@ func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 	}
 }
 
-// waitForAll returns the instant until which an attempt has to wait because of failures on all nodes. A past or zero
+// waitForAll returns the instant until which an attempt must wait because of failures on all nodes. A past or zero
 // instant means no wait.
 func (ac *Account) waitForAll(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	for _, c := range x {

@@ -19,24 +19,24 @@ import (
 
 // The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
 //
-// The choice is part of the clinic's settings, like the mail server (clinic.Choice). A choice that changes where
-// sign-ins come from is checked first, and stored only if the issuer can sign people in.
+// The choice is part of the clinic's settings, like the mail server (clinic.Choice). A choice that changes the source
+// of sign-ins is checked first, and stored only if the issuer can sign people in.
 //
 // The data for a sign-in is kept in a sealed cookie in the browser for ten minutes: the state, the nonce, the PKCE
 // secret, the issuer and the client. So any node can finish a sign-in that another node began. Only the browser that
-// began it can finish it, and an attacker cannot slip it another person's code. The database marks the state as used
-// before the server calls the issuer, so a sign-in can be finished only once in the whole cluster.
+// began a sign-in can finish it, and an attacker cannot make it use another person's code. The database marks the state
+// as used before the server calls the issuer, so a sign-in can be finished only once in the whole cluster.
 
-// ReturnPath is the path, below the clinic's public address, to which the issuer sends browsers back.
+// ReturnPath is the path, below the clinic's public address, that the issuer redirects browsers to.
 const ReturnPath = "/v1/auth/openid/callback"
 
 const (
 	beginLife = 10 * time.Minute // from the start of a sign-in to the return of the browser
-	codeLife  = 5 * time.Minute  // for a sign-in that waits for a one-time code
+	codeLife  = 5 * time.Minute  // for a sign-in that still needs a one-time code
 )
 
 var (
-	// ErrOff means that no identity provider is set up, or the clinic's public address or the client's secret is
+	// ErrOff means that no identity provider is set up, or that the clinic's public address or the client's secret is
 	// missing.
 	ErrOff = errors.New("no identity provider is set up")
 	// ErrBegin means that this browser did not begin the sign-in that this response belongs to, or that the sign-in has
@@ -61,7 +61,8 @@ type Identities struct {
 	calling chan struct{} // limits the concurrent calls to the issuer
 }
 
-// SignInWith returns the name of the identity provider with which staff can sign in now; it is empty if there is none.
+// SignInWith returns the name of the identity provider that staff can currently sign in with, or an empty string if
+// there is none.
 func (x *Identities) SignInWith() string {
 	if p, _, err := x.login(); err == nil {
 		return p.Name
@@ -69,7 +70,7 @@ func (x *Identities) SignInWith() string {
 	return ""
 }
 
-// login returns the provider and this server's client at it. Errors: ErrOff.
+// login returns the provider and this server's client registration at the provider. Errors: ErrOff.
 func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	p := x.choice.Stored()
 	base, from := x.clinic.BaseURL()
@@ -83,7 +84,7 @@ func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	return p, openid.Login{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Redirect: base + ReturnPath}, nil
 }
 
-// begun is the content of the browser's cookie between Begin and Finish.
+// begun is the content of the browser's sealed cookie between Begin and Finish.
 type begun struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -99,7 +100,7 @@ const (
 	forCode  = "openid one-time code"
 )
 
-// Begin starts a sign-in. It returns the address to which to redirect the browser, and the cookie that the browser must
+// Begin starts a sign-in. It returns the address to redirect the browser to, and the cookie that the browser must
 // present when it returns. Errors: ErrOff, openid.ErrUnavailable, openid.ErrRefused.
 func (x *Identities) Begin(ctx context.Context) (address, cookie string, err error) {
 	_, login, err := x.login()
@@ -131,9 +132,9 @@ func (x *Identities) open(cookie, about string, v any) bool {
 
 // Return holds the query parameters of the issuer's redirect, and the browser that follows it.
 type Return struct {
-	Cookie             string // of Begin
+	Cookie             string // the cookie that Begin returned
 	State, Code        string
-	Issuer             string // the parameter iss; empty means not given
+	Issuer             string // the parameter iss; empty if it is missing
 	Error              string // the issuer's error code; empty means none
 	Address, UserAgent string // of the browser
 }
@@ -170,7 +171,7 @@ func isRefused(err error) bool {
 	return false
 }
 
-// finish is Finish for a browser that has started the sign-in b.
+// finish is like Finish, for a browser that has started the sign-in b.
 func (x *Identities) finish(ctx context.Context, b *begun,
 	r Return) (secret string, staff Staff, cookie string, err error) {
 	if r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
@@ -180,7 +181,7 @@ func (x *Identities) finish(ctx context.Context, b *begun,
 	if err != nil {
 		return "", Staff{}, "", err
 	}
-	if b.Issuer != login.Issuer || b.ClientID != login.ClientID { // it was begun with another provider
+	if b.Issuer != login.Issuer || b.ClientID != login.ClientID { // the sign-in was started with another provider
 		return "", Staff{}, "", ErrBegin
 	}
 	if err := x.useUp(ctx, b); err != nil {
@@ -249,7 +250,7 @@ type waiting struct {
 	Until    int64  `json:"u"`
 }
 
-// FinishCode finishes a sign-in for which Finish returned ErrCodeNeeded. Errors: ErrBegin, ErrOff, and those of
+// FinishCode finishes a sign-in after Finish has returned ErrCodeNeeded. Errors: ErrBegin, ErrOff, and those of
 // Account.SignInByIdentity.
 func (x *Identities) FinishCode(ctx context.Context, cookie, code, address,
 	userAgent string) (secret string, staff Staff, err error) {

@@ -36,7 +36,8 @@ const argonKey = 32
 // machine's memory.
 type passwords struct {
 	turns chan struct{}
-	// decoy is the hash that is verified if there is no such account, so that both cases take the same time.
+	// decoy is the hash that is verified if there is no such account, so that the check takes the same time in both
+	// cases.
 	decoy string
 }
 
@@ -112,7 +113,8 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 	return p, salt, key, nil
 }
 
-// checkPassword checks a new password. about contains text about the account that must not be used as a password.
+// checkPassword checks a new password. about contains words related to the account, which must not be used as a
+// password.
 func checkPassword(m *record.Mistakes, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:

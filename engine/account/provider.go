@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// ProviderWish is an identity provider as an owner enters it.
+// ProviderWish is an identity provider as entered by an owner.
 type ProviderWish struct {
 	Name       string
 	Issuer     string
@@ -27,7 +27,7 @@ type ProviderWish struct {
 // ProviderSetup describes the chosen identity provider. It contains no secret.
 type ProviderSetup struct {
 	clinic.ChoiceSetup[openid.Provider]
-	Redirect string // the address to register with the provider; empty means no public address is set
+	Redirect string // the address to register with the provider; empty if no public address is set
 }
 
 // FoundError reports why Put refused a provider: the result of checking its issuer.
@@ -37,7 +37,7 @@ func (e *FoundError) Error() string {
 	return "sign-in with the identity provider is not possible: " + string(e.Finding)
 }
 
-// Setup describes the currently chosen identity provider.
+// Setup describes the identity provider that is currently chosen.
 func (x *Identities) Setup() ProviderSetup {
 	s := ProviderSetup{ChoiceSetup: x.choice.Setup()}
 	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {

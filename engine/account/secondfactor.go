@@ -8,14 +8,15 @@ import (
 	"holdfast/store"
 )
 
-// Proof is what signed-in staff must enter again before their second factor is changed, because another person might be
-// using the browser.
+// Proof contains the credentials that signed-in staff must enter again before their second factor is changed, because
+// another person might be using the browser.
 type Proof struct {
 	Password string
-	Code     string // from the current app, if codes are on
+	Code     string // from the current authenticator app, if codes are on
 }
 
-// BeginTOTP returns a new secret and its URI for the authenticator app. The secret takes effect with EnableTOTP.
+// BeginTOTP returns a new secret and its URI for the authenticator app. The secret takes effect when EnableTOTP is
+// called with it.
 func (ac *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
 	secret = newTOTPSecret()
 	return secret, totpURI(secret, ac.clinic.Schedule().Clinic.Name, u.Email)
@@ -53,8 +54,8 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 	})
 }
 
-// changeTOTP changes the second factor of a user who gives the correct password and, if codes are on, a correct code. A
-// wrong password or code counts as a failed sign-in.
+// changeTOTP changes the second factor of a user who enters the correct password and, if codes are on, a correct code.
+// A wrong password or code counts as a failed sign-in.
 func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof,
 	edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)

@@ -16,7 +16,7 @@ func TestSecondFactorNeedsPasswordAndCode(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		password string
-		steps    int // moves the code by this many steps; 99: no code
+		steps    int // shifts the code by this many steps; 99 means no code
 		want     error
 	}{
 		{"a wrong password", "not the right one", 0, account.ErrWrongPassword},

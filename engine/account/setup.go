@@ -18,7 +18,7 @@ import (
 const SetupTTL = 30 * time.Minute
 
 var (
-	// ErrSetupDone means that the clinic has an owner, or the link was used.
+	// ErrSetupDone means that the clinic already has an owner, or that the link has been used.
 	ErrSetupDone = errors.New("setup is done")
 	// ErrSetupLink means that the link is wrong or has expired.
 	ErrSetupLink = errors.New("the setup link is wrong or has expired")

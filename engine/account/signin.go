@@ -22,18 +22,18 @@ const (
 
 var (
 	// ErrWrongPassword means that there is no such account, that the password is wrong, or that the account is
-	// deactivated. It does not reveal which.
+	// deactivated. The error does not reveal which.
 	ErrWrongPassword = errors.New("email address or password is wrong")
 	// ErrCodeNeeded means that the password is right, but the account needs a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
 	// ErrPasswordOff means that the password is right, but only owners can sign in with a password here.
 	ErrPasswordOff = errors.New("only owners can sign in with a password")
-	// ErrWrongCode means that the one-time code is wrong or was already used.
+	// ErrWrongCode means that the one-time code is wrong or has already been used.
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )
 
-// BackoffError reports that too many sign-ins failed for this account or from this network. Until is the earliest time
-// of the next attempt.
+// BackoffError reports that too many sign-ins have failed for this account or from this network. Until is the earliest
+// time of the next attempt.
 type BackoffError struct{ Until time.Time }
 
 func (e *BackoffError) Error() string { return "too many failed sign-ins" }
@@ -44,10 +44,10 @@ type Staff struct {
 	SignIn store.SignIn
 }
 
-// Actor names the member of staff in the audit log.
+// Actor returns the name of the member of staff in the audit log.
 func (s *Staff) Actor() record.Actor { return record.Actor("user:" + s.User.ID) }
 
-// Credentials are what a member of staff enters, along with details of the browser that sent them.
+// Credentials contains the input of a member of staff who signs in, and details of the browser that sent it.
 type Credentials struct {
 	Email, Password, Code string
 	Address               string // the network address of the browser
@@ -55,8 +55,9 @@ type Credentials struct {
 	UserAgent             string
 }
 
-// SignIn checks the credentials of a staff member and returns the secret for the browser's cookie, which is not stored.
-// Failed attempts are slowed down per account and network, and separately for a browser that has signed in before.
+// SignIn checks the credentials of a staff member and returns the secret for the browser's cookie, which the server
+// does not store. Failed attempts are slowed down per account and network, and separately for a browser that has signed
+// in before.
 //
 // Errors: ErrWrongPassword, ErrPasswordOff, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
@@ -94,10 +95,11 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 	return secret, staff, err
 }
 
-// openSignIn creates a sign-in for the user that the function who returns. It runs in the same transaction, because the
-// account may have been deactivated or changed during the slow password check. It also checks the one-time code, and
-// the transaction records the code's time step as used. So if several sign-ins use the same code, exactly one succeeds.
-// by names the identity provider that identified the user. If by is empty, this server identified the user.
+// openSignIn creates a sign-in for the user that the function who returns. who runs in the same transaction, because
+// the account may have been deactivated or changed during the slow password check. who also checks the one-time code,
+// and the transaction records the code's time step as used. So if several sign-ins use the same code, exactly one
+// succeeds. by is the name of the identity provider that identified the user. If by is empty, this server identified
+// the user.
 func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time,
 	who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
@@ -133,8 +135,8 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 // maxUserAgent is the maximum length of the stored browser description, in bytes.
 const maxUserAgent = 300
 
-// works reports whether the user's specialist allows the user to sign in: a specialist's account needs an active
-// specialist. Other accounts are always allowed to sign in.
+// works reports whether the user may sign in: a specialist's account needs an active specialist. Other accounts are
+// always allowed to sign in.
 func (ac *Account) works(u *store.User) bool {
 	if u.Role != store.RoleSpecialist {
 		return true
@@ -143,8 +145,8 @@ func (ac *Account) works(u *store.User) bool {
 	return err == nil && p.Active
 }
 
-// mustWork is like works, but reads in the transaction, so that a sign-in cannot overtake a change that deactivates
-// the specialist. It returns refusal if the specialist is not active.
+// mustWork is like works, but reads in the transaction, so that a sign-in cannot overtake a change that deactivates the
+// specialist. It returns refusal if the specialist is inactive.
 func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error) error {
 	if u.Role != store.RoleSpecialist {
 		return nil
@@ -159,7 +161,7 @@ func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error)
 }
 
 // unchangedUser reads the user whose password was checked before the transaction. It returns ErrWrongPassword if the
-// password or the email address has changed since then, or the account was deactivated.
+// password or the email address has changed since then, or if the account has been deactivated.
 func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store.User, error) {
 	u, err := tx.User(ctx, checked.ID)
 	if err == nil && (!u.Active || u.Email != checked.Email || u.PasswordHash != checked.PasswordHash) {
@@ -168,7 +170,7 @@ func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store
 	return u, err
 }
 
-// useCode uses up the step of a one-time code if the user needs one. Errors: ErrCodeNeeded, ErrWrongCode.
+// useCode marks the step of a one-time code as used if the user needs a code. Errors: ErrCodeNeeded, ErrWrongCode.
 func useCode(u *store.User, code string, now time.Time) error {
 	switch {
 	case u.TOTPSecret == nil:
@@ -184,8 +186,8 @@ func useCode(u *store.User, code string, now time.Time) error {
 	return nil
 }
 
-// knownPassword returns the active user who has this email address and this password. Returning ErrWrongPassword takes
-// as long as a success.
+// knownPassword returns the active user who has this email address and this password. It takes as long to return
+// ErrWrongPassword as to succeed.
 func (ac *Account) knownPassword(ctx context.Context, email, password string) (store.User, error) {
 	u, err := ac.store.UserByEmail(ctx, email)
 	known := err == nil && u.Active
@@ -206,7 +208,7 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 	return u, err
 }
 
-// ChangePassword replaces the password of a signed-in member of staff who gives the current password, and ends the
+// ChangePassword replaces the password of a signed-in member of staff who enters the current password, and ends the
 // user's other sign-ins. A wrong current password counts as a failed sign-in. The new password is checked first.
 //
 // Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in has ended since it was read,
@@ -259,8 +261,8 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 	return err
 }
 
-// SignedIn returns the member of staff with this cookie. It returns ErrUnauthorized if the cookie is unknown or has
-// expired, or if the account or its specialist was deactivated.
+// SignedIn returns the member of staff who is signed in with this cookie. It returns ErrUnauthorized if the cookie is
+// unknown or has expired, or if the account or its specialist has been deactivated.
 func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 	s, u, err := ac.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
 	now := record.Now()
@@ -310,9 +312,9 @@ func (ac *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, 
 	return ac.store.SignIns(ctx, userID)
 }
 
-// SignInStands returns the instant at which a sign-in ends without further activity. Streams opened with the sign-in
-// call it. Such a call does not count as activity, so it does not extend the sign-in. It returns ErrUnauthorized if the
-// sign-in has ended, or if the user's role or specialist has changed.
+// SignInStands returns the instant at which a sign-in ends without further activity. Streams that were opened with the
+// sign-in call it. Such a call does not count as activity, so it does not extend the sign-in. It returns
+// ErrUnauthorized if the sign-in has ended, or if the user's role or specialist has changed.
 func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
 	now := record.Now()
 	open, u, err := ac.store.SignInByHash(ctx, s.SignIn.Hash)
@@ -355,6 +357,6 @@ func (r *revoked) told() {
 	}
 }
 
-// TellRevoked calls the functions that OnRevoked registered, so that they check their sign-ins and keys again. The
+// TellRevoked calls the functions registered with OnRevoked, so that they check their sign-ins and keys again. The
 // follower calls it after a sign-in ends, a key is revoked or a user changes.
 func (ac *Account) TellRevoked() { ac.revoked.told() }

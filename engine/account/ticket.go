@@ -7,8 +7,8 @@ import (
 	"holdfast/holds"
 )
 
-// maxUsedTickets is the maximum number of remembered nonces in each of two halves. One network would need 15 minutes
-// to evict one.
+// maxUsedTickets is the maximum number of nonces in each of the two halves of the timed.Map. A single network would
+// need 15 minutes to evict one.
 const maxUsedTickets = 1 << 15
 
 // StreamTicket issues a short-lived credential that opens one live stream as a client. This keeps the client id out of
@@ -18,8 +18,8 @@ func (ac *Account) StreamTicket(client holds.ClientID) (ticket string, expiresAt
 	return ticket, t.ExpiresAt, err
 }
 
-// UseStreamTicket returns the client that a ticket is for, once. It returns record.ErrUnauthorized if it is forged, has
-// expired, or has already been used on this node.
+// UseStreamTicket returns the client that a ticket was issued for. Each ticket works once. UseStreamTicket returns
+// record.ErrUnauthorized if the ticket is forged, has expired, or has already been used on this node.
 func (ac *Account) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	now := time.Now()
 	t, err := ac.keys.Current().OpenStreamTicket(ticket, now)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TotpStep is the time step of one-time codes, in seconds. The codes follow RFC 6238, as authenticator apps do:
+// TotpStep is the time step of one-time codes, in seconds. The codes follow RFC 6238, as in authenticator apps:
 // HMAC-SHA-1, 30 seconds, six digits. Because clocks differ, the server accepts a code for the current, the previous or
 // the next step. It accepts each step once.
 const TotpStep = 30
@@ -23,7 +23,7 @@ func newTOTPSecret() []byte {
 	return secret
 }
 
-// totpURI returns the text to encode as a QR code for an authenticator app.
+// totpURI returns the URI that is shown as a QR code for an authenticator app.
 func totpURI(secret []byte, clinic, email string) string {
 	key := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 	label := url.PathEscape(clinic + ":" + email)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The test vectors from RFC 6238, appendix B, for SHA-1. Its codes have eight digits; ours are the last six.
+// TestTOTPVectors uses the test vectors from RFC 6238, appendix B, for SHA-1. They have eight digits; ours are the last
+// six of them.
 func TestTOTPVectors(t *testing.T) {
 	secret := []byte("12345678901234567890")
 	for _, x := range []struct {

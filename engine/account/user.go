@@ -9,11 +9,11 @@ import (
 	"holdfast/store"
 )
 
-// NewUser describes a member of staff to be created, who can sign in.
+// NewUser describes a member of staff to be created.
 type NewUser struct {
 	Email, Name  string
 	Role         store.Role
-	SpecialistID string // the specialist whose calendar the user has; required for store.RoleSpecialist
+	SpecialistID string // the specialist whose calendar the user manages; required for store.RoleSpecialist
 	Password     string
 }
 
@@ -45,9 +45,9 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 }
 
 // UpdateUser calls edit to change a user, and sets a new password unless password is nil. Either both changes are
-// stored or neither. A user who is deactivated, or gets another role, specialist, password or identity, is signed out
-// everywhere. edit may be called more than once. Errors: store.ErrNotFound; *ValidationError, including when no
-// active owner with a password would remain.
+// stored or neither is. A user who is deactivated, or gets a new role, specialist, password or identity, is signed out
+// everywhere. edit may be called more than once. Errors: store.ErrNotFound; *ValidationError, including when no active
+// owner with a password would remain.
 func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User),
 	password *string) (store.User, error) {
 	hash := ""
@@ -139,9 +139,10 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	}
 }
 
-// changeUser calls edit with the user as read in the transaction, so that neither of two concurrent changes is lost. It
-// commits the change together with its audit entry and with the emails that notify the user. edit may be called more
-// than once. Errors: store.ErrNotFound; *ValidationError, including when no active owner with a password would remain.
+// changeUser calls edit with the user as read in the transaction, so that two concurrent changes cannot overwrite each
+// other. It commits the change together with its audit entry and with the emails that notify the user. edit may be
+// called more than once. Errors: store.ErrNotFound; *ValidationError, including when no active owner with a password
+// would remain.
 func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User
@@ -185,7 +186,7 @@ func duplicateAddress(err error) error {
 	return err
 }
 
-// requireOwner refuses a change that leaves the clinic without an active owner who has a password.
+// requireOwner refuses a change that would leave the clinic without an active owner who has a password.
 func requireOwner(ctx context.Context, r store.Reader, without string) error {
 	users, err := r.Users(ctx)
 	if err != nil {

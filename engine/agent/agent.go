@@ -54,7 +54,7 @@ type Agent struct {
 	lookups lookups
 }
 
-// Options configure an Agent.
+// Options are the parameters of New.
 type Options struct {
 	Store    store.Store
 	Holds    holds.Backend
@@ -63,10 +63,10 @@ type Options struct {
 	Booking  *booking.Booking
 	Outbound *outbound.Outbound
 	Practice *practice.Practice
-	Rule     *rule.Rule // asked about every booking
+	Rule     *rule.Rule // called before every booking
 
 	AllowLegacy  bool // a bare patientGUID is enough to book, without a token
-	DebugReplies bool // answers carry _debug
+	DebugReplies bool // answers contain _debug
 }
 
 // New returns an Agent.
@@ -78,7 +78,7 @@ func New(o Options) *Agent {
 	}
 }
 
-// BookRequest is the createAppt request, using the field names of the wire format.
+// BookRequest is the createAppt request, with the field names of the wire format.
 type BookRequest struct {
 	PatientGUID         string
 	BookingAuthToken    string
@@ -101,7 +101,7 @@ type Outcome string
 
 const (
 	Confirmed Outcome = "confirmed"
-	Rejected  Outcome = "rejected" // by its token
+	Rejected  Outcome = "rejected" // not authorized for this patient
 	Queued    Outcome = "queued"   // received, not yet confirmed
 	Refused   Outcome = "refused"  // the slot is not available
 	Invalid   Outcome = "invalid"  // the bookingToken is invalid or has expired
@@ -112,17 +112,17 @@ type Answer struct {
 	Outcome         Outcome
 	ErrorType       string // empty when confirmed
 	Message         string
-	AppointmentGUID string // when confirmed; empty if the upstream returned none
+	AppointmentGUID string // set when confirmed, unless the upstream returned none
 	NoteAdded       bool
-	OperationID     string // when queued
-	Alternatives    []Slot // when refused
+	OperationID     string // set when queued
+	Alternatives    []Slot // set when refused
 	Guidance        Guidance
 	Debug           *Debug // nil unless debug replies are on
 }
 
-// Debug is for agent developers. It contains no secrets.
+// Debug contains details for agent developers. It contains no secrets.
 type Debug struct {
-	Method              string // how it was authorized
+	Method              string // how the booking was authorized
 	ReceivedPatientGUID string
 	Attempts            int
 	SpacingWait         time.Duration
@@ -142,8 +142,8 @@ const (
 	errorTokenUsed        = "BOOKING_TOKEN_USED"
 )
 
-// Book books an appointment for an agent. Repeating it is safe: a call with the same slot, patient and child, or with
-// the same bookingToken and patient, returns the first answer again.
+// Book books an appointment for an agent. Repeating a call is safe: a call with the same slot, patient and child, or
+// with the same bookingToken and patient, returns the first answer again.
 //
 // The error is *ValidationError for an invalid request, or a storage error. Every other result is an Answer.
 func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
@@ -218,10 +218,11 @@ type agentSlot struct {
 	specialist *store.Specialist
 	start      time.Time
 	minutes    int
-	nonce      *store.NonceUse // of the bookingToken, if there is one
+	nonce      *store.NonceUse // nonce of the bookingToken, if there is one
 }
 
-// agentSlot finds the slot of a request. The answer is nil unless there is nothing to book.
+// agentSlot finds the slot of a request. If there is nothing to book, it returns an answer instead; otherwise the
+// answer is nil.
 func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
 	s := ag.clinic.Current()
 	var m record.Mistakes
@@ -271,7 +272,7 @@ func (slot *agentSlot) checkLength(e *Agent) error {
 	return nil
 }
 
-// upstreamDecides reports whether the opening hours of a slot are up to the upstream.
+// upstreamDecides reports whether the upstream decides about the opening hours of a slot.
 func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
 	return ag.practice.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" &&
 		slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
@@ -334,7 +335,7 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 	return slot, nil, nil
 }
 
-// specialistByGUID finds a specialist by schedule column GUID or by id.
+// specialistByGUID finds a specialist by the GUID of the schedule column or by id.
 func specialistByGUID(s *clinic.Schedule, guid string) *store.Specialist {
 	for i := range s.Specialists {
 		if p := &s.Specialists[i]; guid != "" && (upstream.EqualGUID(p.UpstreamColumnID, guid) || p.ID == guid) {
@@ -374,7 +375,7 @@ func containsAssignment(t *store.AppointmentType, specialistID string) bool {
 	return false
 }
 
-// composeNote returns a note about the patient's child: "Child: <name> | …".
+// composeNote returns a note that names the patient's child: "Child: <name> | …".
 func composeNote(child, note string) string {
 	child, note = strings.Join(strings.Fields(child), " "), strings.TrimSpace(note)
 	switch {

@@ -32,7 +32,7 @@ func (instant) GetAppointmentListByPatient(context.Context, string, *time.Locati
 }
 
 // BenchmarkAgentBook measures createAppt without the upstream: the token, the fence and the result, each written
-// durably. The target for p50-ms is at most 2.
+// durably. The target for p50-ms is 2 at most.
 func BenchmarkAgentBook(b *testing.B) {
 	for _, noted := range []bool{false, true} {
 		b.Run(fmt.Sprintf("note=%v", noted), func(b *testing.B) {
@@ -65,12 +65,12 @@ func BenchmarkAgentBook(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueWaiting measures two things in a queue with many waiting operations: waking the worker for the one that
-// is due, and reading the status page. Neither should slow down as the number grows.
+// BenchmarkQueueWaiting measures two operations on a queue that contains many waiting operations: waking the worker for
+// the one that is due, and reading the status page. Neither should become slower as the number grows.
 func BenchmarkQueueWaiting(b *testing.B) {
 	for _, waiting := range []int{100, 1_000, 10_000} {
 		p := enginetest.NewPractice(b, enginetest.PracticeOptions{})
-		p.Stop() // the benchmark makes the measured calls itself
+		p.Stop() // the benchmark itself makes the calls to measure
 		ctx := context.Background()
 		ops := make([]store.Operation, waiting)
 		for n := range ops {

@@ -26,8 +26,8 @@ func TestAgentAnswers(t *testing.T) {
 	type after struct {
 		status    store.Status
 		state     store.UpstreamState
-		upstream  int // appointments at the upstream
-		pending   int // operations in the queue
+		upstream  int // number of appointments at the upstream
+		pending   int // number of operations in the queue
 		elapsed   time.Duration
 		noteThere bool
 	}
@@ -163,8 +163,8 @@ func TestAgentAnswers(t *testing.T) {
 }
 
 // TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after its
-// caller got the answer "queued". It must not write to the upstream then: the booking is in the queue, and another node
-// may have taken it over.
+// caller got the answer "queued". At that point, it must not write to the upstream: the booking is in the queue, and
+// another node may have taken it over.
 func TestLateTurnWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestLateTurnWritesNothing(t *testing.T) {
 	})
 }
 
-// TestAgentWithoutUpstream: without an upstream, the booking is complete once Holdfast has it, and the appointment's
-// own id is its GUID.
+// TestAgentWithoutUpstream: without an upstream, the booking is complete as soon as Holdfast has stored it, and the
+// appointment's own id is its GUID.
 func TestAgentWithoutUpstream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,8 +342,8 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 	}
 }
 
-// TestBookingTokens: a bookingToken works once. The same patient gets the first answer again and another patient is
-// refused. The token works again once its fence has been cancelled.
+// TestBookingTokens: a bookingToken works once. If it is used again, the same patient gets the first answer again and
+// another patient is refused. The token works again once its fence has been cancelled.
 func TestBookingTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -404,7 +404,7 @@ func changed(signed string) string {
 }
 
 // TestConcurrentRepeatBooksOnce: a program sends the same booking a second time because the first call seems to hang.
-// There is only one booking, and neither call reports that the slot is taken.
+// Only one booking is made, and neither call reports that the slot is taken.
 func TestConcurrentRepeatBooksOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

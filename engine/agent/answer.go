@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// agentBooked returns the answer for a completed booking. The message is that for a clinic without an upstream.
+// agentBooked returns the answer for a completed booking in a clinic without an upstream.
 func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	return Answer{
 		Outcome: Confirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
@@ -156,7 +156,7 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 		errorType = practice.ErrorUnknownQueued
 	}
 	answer := ag.agentQueued(a, id, errorType)
-	// failed: a later move of the appointment failed
+	// UpstreamFailed means that a later move of the appointment failed
 	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed {
 		answer.Guidance = ag.guide(sayReview, a.SlotStart)
 		answer.Message = "The clinic is reviewing the booking."
@@ -173,7 +173,7 @@ type Operation struct {
 	Guidance        Guidance
 }
 
-// Operation returns the progress of a queued booking. Error: store.ErrNotFound.
+// Operation returns the progress of a queued booking. Errors: store.ErrNotFound.
 func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 	op, err := ag.bookingOperation(ctx, id)
 	if err != nil {
@@ -196,7 +196,7 @@ func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 		say, answer.ErrorType = sayReview, errorBookingReview
 	case op.Status == store.OperationFailed &&
 		(a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamNone):
-		// the write failed, and the desk has moved the appointment since
+		// the write failed, and the desk has since moved the appointment
 		answer.Status, answer.AppointmentGUID, say, answer.ErrorType = store.OperationCompleted, a.UpstreamID,
 			sayConfirmed, ""
 	case op.Status == store.OperationFailed:

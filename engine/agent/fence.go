@@ -24,7 +24,7 @@ type fence struct {
 	call        booking.Promise // the claimed upstream write of the appointment; empty if there is none
 }
 
-// direct reports whether to attempt an upstream write now.
+// direct reports whether the agent's request should attempt an upstream write now.
 func (f *fence) direct() bool { return f.call.ID != "" }
 
 // Mark prepares the change before its transaction.
@@ -37,7 +37,7 @@ func (f *fence) Mark(c *booking.Change) {
 	}
 }
 
-// Burn marks the bookingToken as used. Error: store.ErrDuplicate if it was used before.
+// Burn marks the bookingToken as used. Errors: store.ErrDuplicate if the token has been used before.
 func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	if f.nonce == nil {
 		return nil
@@ -70,7 +70,7 @@ func (f *fence) Takes(c *booking.Change) []booking.Promise {
 
 // fenceSlot claims the slot like any other client, so that it respects visitors' holds, and writes the fence.
 //
-// Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
+// Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken has been used),
 // *ValidationError, and the storage errors.
 func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookRequest, slot *agentSlot,
 	patient store.Patient) (store.Appointment, *fence, error) {

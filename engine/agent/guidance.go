@@ -2,8 +2,9 @@ package agent
 
 import "time"
 
-// Guidance tells a voice or chat agent what to do next. It is constant text, filled in with a date in a form that
-// cannot be misheard and with the texts in the clinic's settings (AgentTexts). It contains nothing that callers typed.
+// Guidance tells a voice or chat agent what to do next. It is constant text with two kinds of insertions: a date, in a
+// form that cannot be misheard, and the texts in the clinic's settings (AgentTexts). It contains nothing that callers
+// typed.
 type Guidance struct {
 	ErrorType     string   `json:"error_type,omitempty"`
 	CurrentState  string   `json:"current_state,omitempty"`
@@ -285,7 +286,7 @@ func askGuidance(action, step string) Guidance {
 	}
 }
 
-// The entries of the table.
+// The keys of the entries that guidances returns.
 const (
 	sayPatient        = "patient"
 	saySlots          = "slots"
@@ -316,7 +317,7 @@ const (
 	sayCancelled      = "cancelled"
 )
 
-// guide returns the entry of the table, and the sentence to say aloud with the date inserted.
+// guide returns the guidance for one outcome, with the sentence to say aloud. The date is inserted into the sentence.
 func (ag *Agent) guide(of string, at time.Time) Guidance {
 	g, date := guidances(of), ag.say(voiceThatTime)
 	if !at.IsZero() {
@@ -335,7 +336,7 @@ const (
 	ProblemBusy        Problem = sayBusy        // too many requests; nothing was done
 	ProblemUnreachable Problem = sayUnreachable // there was no answer; nothing was done
 	ProblemOpen        Problem = sayOpen        // the outcome is unknown
-	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or no longer
+	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or it has been deleted
 )
 
 // ProblemGuidance returns the guidance for a problem.

@@ -15,8 +15,8 @@ import (
 // agentHoldTTL is how long an agent's hold reserves a slot while the caller decides.
 const agentHoldTTL = 5 * time.Minute
 
-// ClientOf returns the client of one conversation of an agent. It is the same for every call with the same session
-// id, and differs between API keys. It is empty without a session id.
+// ClientOf returns the client for one of an agent's conversations. It is the same for every call with the same session
+// id, and differs between API keys. It is empty if there is no session id.
 func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	if sessionID == "" {
 		return ""
@@ -42,13 +42,13 @@ func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.Cli
 	})
 }
 
-// Booked returns the appointment that was booked with a bookingToken. Error: store.ErrNotFound if there is none.
+// Booked returns the appointment that was booked with a bookingToken. Errors: store.ErrNotFound if there is none.
 func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appointment, error) {
 	b, err := ag.booking.Keys().VerifyBooking(bookingToken, time.Now())
 	if b.Nonce == "" {
 		return store.Appointment{}, store.ErrNotFound
 	}
-	_ = err // an expired token still names the appointment that it booked
+	_ = err // an expired token still identifies the appointment that it booked
 	use, err := ag.store.NonceUse(ctx, b.Nonce)
 	if err != nil {
 		return store.Appointment{}, err

@@ -13,17 +13,17 @@ import (
 
 // # Known patients
 //
-// A practice-management system adds a new patient on every request to add one. So the server first looks for the person
-// among the patients of earlier appointments, and then in the practice system if the vendor offers a look-up
-// (lookup.go). Two patients are the same person if their name, date of birth and telephone number are all given and
-// equal. If a person matches only in part, the agent asks for the missing detail. The server never reveals the name of
-// a patient it found.
+// A practice-management system adds a new patient for every request to add one, even if it already has that patient. So
+// the server first searches for the person among the patients of earlier appointments, and then in the practice system
+// if the vendor offers a look-up (lookup.go). Two patients are the same person if both have a name, a date of birth and
+// a telephone number, and all three are equal. If a person matches only in part, the agent asks for the missing detail.
+// The server never reveals the name of a patient that it found.
 
 // knownPages is the maximum number of pages, each with 500 appointments, that a search for one person reads.
 const knownPages = 4
 
-// knownAs returns the GUID of a known person, or the question (sayAsk…) that decides whether the person is known.
-// Both are empty if the person is unknown.
+// knownAs returns the GUID of a known person. If it cannot tell whether the person is known, it returns the question
+// (sayAsk…) to ask. Both are empty if the person is unknown.
 func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
 	if born == "" && phone == "" {
@@ -69,8 +69,8 @@ func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, as
 	return last.UpstreamPatientID, "", nil
 }
 
-// knownBy returns the patient with a GUID and a date of birth, from an earlier appointment or from this key's own
-// session.
+// knownBy returns the patient with a GUID and a date of birth, from an earlier appointment or from a session of this
+// key.
 func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient store.Patient, found bool, err error) {
 	s, there, err := ag.session(ctx, byGUID(keyID, guid))
 	if err != nil || there && s.Patient.BirthDate == born {
@@ -85,8 +85,8 @@ func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient
 	return patient, found, err
 }
 
-// eachKnown calls visit for each appointment that matches the filter, fits, and has a patient who is probably in the
-// practice system.
+// eachKnown calls visit for each appointment that matches the filter, that fits accepts, and whose patient is probably
+// in the practice system.
 func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool,
 	visit func(*store.Appointment)) error {
 	f.Limit = 500
@@ -116,7 +116,7 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 	return nil
 }
 
-// distinct returns the distinct non-empty values of a list.
+// distinct returns the distinct non-empty values that of returns for a list.
 func distinct(list []store.Appointment, of func(*store.Appointment) string) []string {
 	var all []string
 	for i := range list {
@@ -127,7 +127,7 @@ func distinct(list []store.Appointment, of func(*store.Appointment) string) []st
 	return all
 }
 
-// foldName reduces a name to its letters and digits without case, so that different spellings compare equal.
+// foldName reduces a name to its letters and digits, ignoring case, so that different spellings compare equal.
 func foldName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -146,8 +146,8 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-// byPerson names a session after its person, whichever call created it. The name is empty without a date of birth and a
-// telephone number.
+// byPerson returns the session name for a person, which is the same whichever call created the session. It returns an
+// empty name without a date of birth and a telephone number.
 func byPerson(keyID string, r *Patient, born string) string {
 	phone := digitsOf(r.Phone)
 	if born == "" || phone == "" {

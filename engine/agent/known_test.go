@@ -145,7 +145,8 @@ func TestPatientsWithSameName(t *testing.T) {
 				t.Fatalf("got %+v, %v", a, err)
 			}
 		}
-		one, two := identify("one@example.org", "1"), identify("two@example.org", "2") // before either has a booking
+		// neither of the two has a booking yet
+		one, two := identify("one@example.org", "1"), identify("two@example.org", "2")
 		if one.PatientGUID == two.PatientGUID {
 			t.Fatal("two concurrent sessions of two keys added one patient")
 		}
@@ -164,7 +165,7 @@ func TestPatientsWithSameName(t *testing.T) {
 	})
 }
 
-// TestMissingPatientIsAddedAgain: a patient that the practice-management system no longer has is added again.
+// TestMissingPatientIsAddedAgain: the server adds a patient again if the practice-management system no longer has them.
 func TestMissingPatientIsAddedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,15 +20,15 @@ import (
 
 const (
 	lookupSpacing = time.Second
-	lookupRetired = time.Hour // how long the server does not ask a vendor that offers no look-up
+	lookupRetired = time.Hour // how long the server sends no queries to a vendor that offers no look-up
 	// the maximum number of records with the same name and date of birth whose details are compared
 	mostCharts = 3
 )
 
-// lookups is the state of the server's patient queries to the practice system.
+// lookups holds the state of the server's patient queries to the practice system.
 type lookups struct {
 	pacer   *upstream.Pacer
-	retired atomic.Int64 // until this instant, in Unix ms, there are no questions
+	retired atomic.Int64 // the server sends no queries until this instant, in Unix ms
 }
 
 // knownThere returns the GUID of the person in the practice system, or the question (sayAsk…) to ask. If both are
@@ -122,8 +122,8 @@ func (ag *Agent) knownThereBy(ctx context.Context, guid string, born,
 }
 
 // ask sends one query to the practice system and reports whether it got a response. It returns false if there is no
-// practice system or if its turn does not come in time. If the vendor responds that it has no look-up, ask sends no
-// further queries for lookupRetired.
+// practice system or if the query's turn does not come in time. If the vendor responds that it has no look-up, ask
+// sends no further queries for lookupRetired.
 func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
 	if ag.practice.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
 		return false
@@ -141,13 +141,13 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	return err == nil
 }
 
-// sameName compares names as people give them: either side may omit a middle name.
+// sameName compares names as people state them: either side may omit a middle name.
 func sameName(p *upstream.KnownPatient, r *Patient) bool {
 	first := func(s string) string { s, _, _ = strings.Cut(strings.TrimSpace(s), " "); return foldName(s) }
 	return foldName(p.LastName) == foldName(r.LastName) && first(p.FirstName) == first(r.FirstName)
 }
 
-// samePhone compares telephone numbers by their digits. One of the two may lack its country or area code.
+// samePhone compares telephone numbers by their digits. One of the two may lack the country or area code.
 func samePhone(a, b string) bool {
 	const least = 7
 	if len(a) < least || len(b) < least {

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// These tests look up patients in the practice-management system for whom Holdfast has never booked.
+// These tests look up patients in the practice-management system who have never had a booking in Holdfast.
 
 // procedures counts the calls to each procedure.
 func procedures(p *enginetest.TestPractice) map[string]int {
@@ -25,7 +25,7 @@ func procedures(p *enginetest.TestPractice) map[string]int {
 	return n
 }
 
-// charts are patients whom the front desk added in the practice-management system: Jane and her cousin of the same
+// charts are patients whom the front desk has added in the practice-management system: Jane and her cousin of the same
 // name; two patients with the same name, date of birth and number; and one without an email address.
 var charts = []upstreamtest.Patient{
 	{GUID: enginetest.PatientGUID(1), FirstName: "Jane Marie", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "(555) 010-0123", Email: "jane@example.org"},
@@ -52,7 +52,7 @@ func TestExistingChartIsFound(t *testing.T) {
 	with := func(p agent.Patient, edit func(*agent.Patient)) agent.Patient { edit(&p); return p }
 	for name, c := range map[string]struct {
 		said  agent.Patient
-		guid  string // of the record that was found; empty: the patient is added, unless the agent asks a question
+		guid  string // GUID of the record that was found; empty if the patient is added or the agent asks a question
 		asked string // the action of the guidance
 	}{
 		"by name, date and number":              {said: jane, guid: enginetest.PatientGUID(1)},
@@ -101,7 +101,7 @@ func TestExistingChartIsFound(t *testing.T) {
 				if strings.Contains(p.Log.String(), "Canary") {
 					t.Errorf("the log contains a patient's name: %s", p.Log.String())
 				}
-				if a.Success { // the token is valid for the patient found
+				if a.Success { // the token is valid for the patient that was found
 					b := p.Wish(20)
 					b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
 					if booked := p.Ask(b); booked.Outcome != agent.Confirmed {
@@ -119,7 +119,7 @@ func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options upstreamtest.Options
-		asked   int // look-ups for two patients a minute apart
+		asked   int // number of look-ups for two patients a minute apart
 	}{
 		"the vendor has no such procedure": {upstreamtest.Options{NoLookup: true}, 1},
 		"it takes no questions for now":    {upstreamtest.Options{Decide: lookups(upstreamtest.RateLimited, 0)}, 2},
@@ -149,7 +149,8 @@ func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	}
 }
 
-// lookups returns a decision function that gives look-ups this outcome and delay. All other calls succeed.
+// lookups returns a decision function that answers look-ups with this outcome after this delay. All other calls
+// succeed.
 func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtest.Call) upstreamtest.Step {
 	return func(c upstreamtest.Call) upstreamtest.Step {
 		if c.Procedure == "GetPortalPatientLookup" || c.Procedure == "GetPatientInformation" {
@@ -159,8 +160,8 @@ func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtes
 	}
 }
 
-// TestLookupsArePaced: during a burst of callers the server makes one look-up per second. If a caller would have to
-// wait too long, the patient is added without a look-up.
+// TestLookupsArePaced: during a burst of callers, the server makes one look-up per second. If a caller would have to
+// wait too long, the server adds the patient without a look-up.
 func TestLookupsArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

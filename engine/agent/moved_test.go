@@ -12,7 +12,7 @@ import (
 )
 
 // TestOperationOfMovedBookingIsConfirmed: a queued booking failed, and the desk moved it to a time that the
-// practice-management system took. An agent that reads the operation learns that the appointment is booked.
+// practice-management system accepted. The operation then shows the agent that the appointment is booked.
 func TestOperationOfMovedBookingIsConfirmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

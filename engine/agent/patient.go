@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// Patient is a person for whom an agent books, using the field names of the wire format.
+// Patient is a person that an agent books for, with the field names of the wire format.
 type Patient struct {
 	FirstName   string
 	LastName    string
@@ -23,7 +23,7 @@ type Patient struct {
 	Email       string
 	SessionID   string
 	UUI         string
-	PatientGUID string // of a known patient; together with the date of birth it replaces the other fields
+	PatientGUID string // identifies a known patient; together with the date of birth, it replaces the other fields
 }
 
 // PatientAnswer is the result of Identify, for the agent.
@@ -45,7 +45,7 @@ const (
 	PatientAmbiguous     = "PATIENT_AMBIGUOUS"
 )
 
-// Identify finds the patient or adds them: upstream, or with a GUID created here if there is no upstream. It signs a
+// Identify finds the patient or adds them: upstream or, without an upstream, with a GUID created here. It signs a
 // bookingAuthToken for the GUID. A repeated request finds the same patient and returns a new token. Errors:
 // *ValidationError, and the storage errors.
 func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
@@ -104,9 +104,9 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 	return ag.identified(ctx, p, &r, s, now, said, person)
 }
 
-// addPatient adds a patient upstream, or creates a GUID without an upstream. It records the attempt first, so that no
-// other request repeats an attempt whose outcome is unknown, whether after this node was killed or on another node at
-// the same time. If there is no patient, the answer is non-nil.
+// addPatient adds a patient upstream, or creates a GUID if there is no upstream. It records the attempt first, so that
+// no other request repeats an attempt whose outcome is unknown, whether after this node was killed or on another node
+// at the same time. If the patient was not added, the answer is non-nil.
 func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string,
 	names []string) (string, *PatientAnswer, error) {
 	if ag.practice.Options.Upstream == nil {
@@ -146,8 +146,8 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	return "", &answer, nil
 }
 
-// identifyKnown is Identify for a patientGUID and its date of birth. If they do not match any patient, it does not add
-// one.
+// identifyKnown is like Identify, for a patientGUID and a date of birth. If they do not match any patient, it does not
+// add one.
 func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now,
 	deadline time.Time) (PatientAnswer, error) {
 	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
@@ -167,7 +167,8 @@ func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patie
 	return ag.identified(ctx, p, r, s, now)
 }
 
-// identified signs a token for a session's patient and stores the session under these names as well as its own.
+// identified signs a token for a session's patient and stores the session under the given names and under those that it
+// derives from the patient and the request.
 func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time,
 	names ...string) (PatientAnswer, error) {
 	signed, auth, err := ag.booking.Keys().IssueBookingAuth(r.SessionID, s.PatientID, now)
@@ -179,7 +180,7 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
-	// The practice system may now have a new patient, so this is stored even if the caller has hung up.
+	// The practice system may now have a new patient, so the session is stored even if the caller has hung up.
 	if err := ag.note(context.WithoutCancel(ctx), s, names...); err != nil {
 		return PatientAnswer{}, err
 	}
@@ -194,7 +195,7 @@ func sessionNames(names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// dateOfBirth formats a date as appointments store it. The result is empty for the zero time.
+// dateOfBirth formats a date in the form that appointments store. The result is empty for the zero time.
 func dateOfBirth(born time.Time) string {
 	if born.IsZero() {
 		return ""

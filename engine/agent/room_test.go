@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentSlotsNeedFreeRoom: the practice-management system lists the chair as open but knows nothing about the
-// clinic's rooms. The only room is booked or held for another chair.
+// TestAgentSlotsNeedFreeRoom: the practice-management system lists the chair as open but has no data about the clinic's
+// rooms. The only room is booked or held for another chair.
 func TestAgentSlotsNeedFreeRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

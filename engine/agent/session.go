@@ -13,20 +13,21 @@ import (
 
 // # Sessions of an API key
 //
-// What an API key found out about a patient is stored in the database, so that it survives a restart and is available
-// to other nodes. A session contains the patient, how long the key may book for them without a token, and whether they
-// were added to the practice system. The token itself is not stored. Names are keyed hashes, and a session is deleted
-// after half an hour.
+// The server stores the patient details that it found for an API key in the database, so that they survive a restart
+// and are available to other nodes. A session contains the patient, how long the key may book for them without a token,
+// and whether they were added to the practice system. The token itself is not stored. Names are keyed hashes, and a
+// session is deleted after half an hour.
 
 // KeepSessions is how long a session is stored. By then, its token has expired, and staff have resolved any unknown
 // outcome in the practice system.
 const KeepSessions = 2 * token.BookingAuthTTL
 
-// These functions return names for a session, which differ for each API key.
+// byGUID and byUUI return names for a session, which differ for each API key.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
-// bySaid names a session after the details in the request, so that a repeated request adds only one patient.
+// bySaid returns a session name derived from the details in the request, so that a repeated request does not add a
+// second patient.
 func bySaid(keyID string, r *Patient) string {
 	return keyID + "\x00said\x00" + strings.Join([]string{
 		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email),
@@ -34,7 +35,7 @@ func bySaid(keyID string, r *Patient) string {
 	}, "\x00")
 }
 
-// session returns the session stored under the first of these names that has one.
+// session returns the session stored under the first of these names under which there is one.
 func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSession, found bool, err error) {
 	now := time.Now()
 	for _, name := range names {
@@ -60,8 +61,8 @@ func (ag *Agent) put(ctx context.Context, tx store.Tx, s store.AgentSession, nam
 }
 
 // begin records, under these names, that a patient is being added. If another request is already adding the patient or
-// has added them, begin returns that session and true. The check and the record are one transaction, because two nodes
-// can receive the same request at the same time. gone is a patient who is no longer in the practice system.
+// has added them, begin returns that session and true. It checks and records in one transaction, because two nodes can
+// receive the same request at the same time. gone is the GUID of a patient who is no longer in the practice system.
 func (ag *Agent) begin(ctx context.Context, now time.Time, gone string,
 	names []string) (there store.AgentSession, found bool, err error) {
 	var all []string
@@ -107,7 +108,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 		b.PatientGUID = s.PatientID
 	}
 	if found && !upstream.EqualGUID(s.PatientID, b.PatientGUID) {
-		s.Patient = store.Patient{} // it belongs to another patient
+		s.Patient = store.Patient{} // the stored details belong to another patient
 	}
 	switch {
 	case b.BookingAuthToken == "" && found:
@@ -117,7 +118,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 	}
 	auth, err := ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
 	if err == nil && !found {
-		// Another key identified the patient: from now on, this key has a session for the patient too.
+		// Another key identified the patient. From now on, this key also has a session for the patient.
 		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now,
 			ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
 		names = []string{byGUID(keyID, b.PatientGUID)}
@@ -131,7 +132,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 	return authToken, s, err
 }
 
-// maySessionBook checks a session the way a token is checked.
+// maySessionBook checks whether a session allows a booking, by the same rules as for a token.
 func maySessionBook(s *store.AgentSession, patientGUID string, now time.Time) error {
 	switch {
 	case !now.Before(s.ExpiresAt):

@@ -11,9 +11,9 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// TestSecondChildIsConfirmed: a caller books a brother and a sister right after each other. The second booking waits
-// for its turn at the upstream and is confirmed. A third booking, whose turn would come after the time limit, is
-// queued, and the caller learns this immediately.
+// TestSecondChildIsConfirmed: a caller books one appointment for a brother and then one for his sister. The second
+// booking waits for its turn at the upstream and is confirmed. A third booking, whose turn would come after the time
+// limit, is queued, and the caller learns this immediately.
 func TestSecondChildIsConfirmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestSiblings(t *testing.T) {
 		if notes := p.Upstream.Comments(enginetest.PatientGUID(1)); len(notes) != 3 || notes[1] != "Child: Ben" {
 			t.Errorf("the notes are %q", notes)
 		}
-		// All at once: one is confirmed, and the others wait no longer than their callers can.
+		// All of them at once: one is confirmed, and the others wait no longer than their callers can.
 		answers := make(chan agent.Answer, 4)
 		for child := range 4 {
 			go func() {

@@ -17,13 +17,13 @@ import (
 	"holdfast/store"
 )
 
-// SlotsRequest asks for slots to offer to a caller.
+// SlotsRequest is a request for slots to offer to a caller.
 type SlotsRequest struct {
-	AppointmentTypeID   string // one of the two is required
+	AppointmentTypeID   string // this or the next field is required
 	AppointmentTypeGUID string
 	From                store.Date // on the clinic's calendar; zero means today
-	Days                int        // 1..MaxAgentDays; 0: 7
-	Count               int        // 1..MaxAgentSlots; 0: 5
+	Days                int        // 1 to MaxAgentDays; 0 means 7
+	Count               int        // 1 to MaxAgentSlots; 0 means 5
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
 }
 
@@ -40,15 +40,15 @@ type Slot struct {
 	StartTime           string    // clinic time, "11/23/2026 10:00 AM"
 	Minutes             int
 	BookingToken        string
-	ScheduleViewGUID    string // our own ids if the upstream has none
+	ScheduleViewGUID    string // Holdfast's own ids if the upstream has none
 	ScheduleColumnGUID  string
 	AppointmentTypeGUID string
 }
 
 // Slots is the answer to a SlotsRequest.
 type Slots struct {
-	Slots     []Slot // by start, each start once
-	ErrorType string // not empty if the upstream could not be queried
+	Slots     []Slot // sorted by start; each start occurs once
+	ErrorType string // set if the upstream could not be queried
 	Message   string
 	Guidance  Guidance
 }
@@ -151,7 +151,7 @@ type offer struct {
 	specialistID string
 }
 
-// ownOffers lists the slots that visitors can book, each with the specialist who would be assigned to it.
+// ownOffers lists the slots that visitors can book, each with the specialist who would be assigned.
 func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
 	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID,
 		From: r.From, To: r.From.AddDays(r.Days)})

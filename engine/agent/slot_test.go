@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestExplainAndAgentSlotsSeeOverbookedTime: the "why not" explanation and the agent's slots also consider the
-// specialists of a type in order of priority.
+// TestExplainAndAgentSlotsSeeOverbookedTime: overbooked appointments occupy the time of all specialists but one. Both
+// the "why not" explanation and the agent's slots offer only that specialist, whatever the order of priority.
 func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {

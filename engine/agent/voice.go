@@ -13,9 +13,9 @@ import (
 
 // # What an agent says aloud
 //
-// The sentences are in package words, one of each per language. Instructions to the model are in English only. The
+// The sentences are in package words, each in every language. Instructions to the model are in English only. The
 // placeholders are filled with a date and with texts from the clinic's settings, never with anything that callers said.
-// The child's name is a field that the agent fills in itself, from its own request.
+// The child's name is a placeholder that the agent fills in itself, from its own request.
 
 // language returns the language that agents speak: the one in the settings or, if none is set, the clinic's.
 func (ag *Agent) language() *words.Language {
@@ -47,8 +47,8 @@ const theChild = "{childName}"
 
 // guideBooked returns the guidance for a confirmed booking. The sentence to say aloud contains the placeholder for the
 // child's name, the place and the time, the sentence for a minor's guardian, and the offer to give the address. The
-// chain presents the same facts in the order of the call: the address and directions come before the question about
-// another appointment and the goodbye.
+// chain presents the same facts in the order of the call: the address and directions come before the question whether
+// the caller needs anything else, and before the goodbye.
 func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	g := ag.guide(sayConfirmed, a.SlotStart)
 	t := ag.agentTexts()
@@ -84,13 +84,13 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	if t.Directions != "" {
 		chain = append(chain, "If the caller asks for the way, say: "+strconv.Quote(t.Directions))
 	}
-	g.Chain = append(chain, g.Chain[1:]...) // the first step of the table is the one that contains the facts
+	g.Chain = append(chain, g.Chain[1:]...) // the facts replace the first step from the table
 	g.VoiceResponse = strings.Join(sentences, " ")
 	return g
 }
 
-// StateSentence returns the sentence to say aloud about an appointment: that it is booked, waits for the
-// practice-management system, failed, is under review or was cancelled. The sentence is in the language of the clinic's
+// StateSentence returns the sentence to say aloud about the state of an appointment: booked, waiting for the
+// practice-management system, failed, under review or cancelled. The sentence is in the language of the clinic's
 // agents.
 func (ag *Agent) StateSentence(a *store.Appointment) string {
 	of := ""
