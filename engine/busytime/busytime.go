@@ -1,5 +1,5 @@
 // Package busytime reads the external calendars of specialists, using the secret address of an .ics file. While a
-// specialist is busy there, no client can book that specialist here.
+// specialist is busy in that calendar, no client can book that specialist here.
 //
 // # Stored data
 //
@@ -37,11 +37,11 @@ import (
 )
 
 const (
-	Every  = 15 * time.Minute    // between two reads
-	Ahead  = 90 * 24 * time.Hour // from the beginning of today
+	Every  = 15 * time.Minute    // the time between two reads of a calendar
+	Ahead  = 90 * 24 * time.Hour // measured from the beginning of today
 	TooOld = 24 * time.Hour      // an older version is out of date
 
-	look       = time.Minute // between two checks for due calendars
+	look       = time.Minute // the time between two checks for calendars that are due
 	atOnce     = 4
 	maxAddress = 2000
 )
@@ -66,7 +66,7 @@ type Options struct {
 	Store   store.Store
 	Clinic  *clinic.Clinic
 	Logger  *slog.Logger
-	Fetcher *notice.Fetcher // default: one that connects to public addresses only
+	Fetcher *notice.Fetcher // default: a Fetcher that connects only to public addresses
 	Keys    *token.Keys
 }
 
@@ -75,7 +75,7 @@ type Calendars struct {
 	Options
 }
 
-// New returns Calendars. The caller must call Run, which reads the calendars.
+// New returns a Calendars. The caller must call Run, which reads the calendars.
 func New(o Options) *Calendars {
 	if o.Fetcher == nil {
 		o.Fetcher = notice.NewFetcher(notice.FetchOptions{})
@@ -86,14 +86,14 @@ func New(o Options) *Calendars {
 // State is the state of a specialist's external calendar.
 type State struct {
 	IsSet     bool
-	Host      string // of the address; empty if it cannot be unsealed
+	Host      string // the host of the address; empty if the address cannot be unsealed
 	SetAt     time.Time
-	AskedAt   time.Time // zero means not yet
-	ReadAt    time.Time // zero means never
+	AskedAt   time.Time // time of the last attempt to read; zero means none yet
+	ReadAt    time.Time // time of the last successful read; zero means never
 	Failure   string    // why the last read failed; empty means it succeeded
 	Unread    int       // events that could not be parsed
 	IsOld     bool      // the stored version is out of date
-	Blocks    int       // busy times that have not ended
+	Blocks    int       // number of busy times that have not ended
 	Conflicts []store.Appointment
 }
 
@@ -165,7 +165,7 @@ func find(ctx context.Context, r store.BusyCalendarReader, specialistID string) 
 	return all[i], nil
 }
 
-// about returns the purpose for which an address is sealed.
+// about returns the purpose that a specialist's address is sealed for.
 func about(specialistID string) string { return "busy calendar of " + specialistID }
 
 func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
@@ -196,7 +196,8 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
 
-// Remove removes the calendar and its busy times. If there is none, it returns nil. Errors: store.ErrNotFound.
+// Remove deletes the calendar's address and its busy times. If there is no calendar, it returns nil. Errors:
+// store.ErrNotFound.
 func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor,
 		Action: record.ActionSpecialistBusyCalendarRemoved, Subject: "specialist:" + specialistID},
@@ -218,7 +219,7 @@ func (ca *Calendars) Seal(ctx context.Context) error {
 		}
 		for _, b := range all {
 			address, ok := ca.open(&b)
-			if !ok { // the address has to be entered again
+			if !ok { // the address must be entered again
 				continue
 			}
 			b.Address = ca.Keys.Current().Seal(address, about(b.SpecialistID))
@@ -268,14 +269,14 @@ func due(b *store.BusyCalendar, now time.Time) bool {
 	return b.AskedAt.IsZero() || since >= Every || since < -Every
 }
 
-// Read reads a specialist's calendar now. If the calendar cannot be read, it returns nil, and Of returns the reason.
-// Errors: ErrNone.
+// Read reads a specialist's calendar immediately. If the calendar cannot be read, it returns nil, and Of returns the
+// reason. Errors: ErrNone.
 func (ca *Calendars) Read(ctx context.Context, specialistID string) error {
 	return ca.read(ctx, specialistID, true)
 }
 
-// read fetches a calendar and stores its busy times. If several processes call it, only one fetches the calendar,
-// unless isNow is set.
+// read fetches a calendar and stores its busy times. If several processes call it at the same time, only one of them
+// fetches the calendar, unless isNow is set.
 func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) error {
 	now := record.Now()
 	var b store.BusyCalendar
@@ -367,7 +368,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 // today returns the start of an instant's UTC day.
 func today(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// failure returns the code for why a calendar could not be read, or an empty string for nil.
+// failure returns the code of the reason why a calendar could not be read, or an empty string for nil.
 func failure(err error) string {
 	var status *notice.FetchStatusError
 	switch {

@@ -28,7 +28,7 @@ type elsewhere struct {
 	asked  int
 	// unchanged counts the responses that report no change.
 	unchanged int
-	wait      chan struct{} // nil: answers immediately
+	wait      chan struct{} // nil means that the server answers immediately
 }
 
 func newElsewhere(t *testing.T) *elsewhere {
@@ -59,7 +59,7 @@ func newElsewhere(t *testing.T) *elsewhere {
 	return e
 }
 
-// has replaces the calendar with one that has these events.
+// has replaces the calendar with a new one that contains these events.
 func (e *elsewhere) has(status int, events ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,8 +73,8 @@ func busyFrom(at time.Time, minutes int) string {
 		at.Add(time.Duration(minutes)*time.Minute).Format(layout) + "\r\nEND:VEVENT\r\n"
 }
 
-// busyClinic opens a clinic that is allowed to fetch calendars from this machine. They are not fetched in the
-// background unless a test starts that.
+// busyClinic opens a clinic that is allowed to fetch calendars from this machine. It fetches them in the background
+// only if a test starts that.
 func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(context.Background(), engine.Options{Store: db,
@@ -92,8 +92,8 @@ func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engin
 }
 
 // TestBusyTimeRefusesBooking: the engine refuses a booking while the specialist is busy in an external calendar. An
-// existing appointment is not cancelled and becomes a conflict. If the source fails, the busy times from the last read
-// remain, and once the source no longer lists a time, it is free again.
+// existing appointment is not cancelled but becomes a conflict. If the source fails, the busy times from the last read
+// remain. Once the source no longer lists a time, that time is free again.
 func TestBusyTimeRefusesBooking(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
@@ -208,7 +208,7 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 func TestCalendarIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
-	keys := token.Generate(time.Now()) // either process must decrypt addresses that the other has encrypted
+	keys := token.Generate(time.Now()) // each process must decrypt addresses that the other has encrypted
 	one, ctx, at := busyClinic(t, db, keys), t.Context(), enginetest.Noon(time.UTC, 2)
 	if _, err := one.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	}
 	far.mu.Lock()
 	defer far.mu.Unlock()
-	// on a new day, the calendar is parsed again in any zone
+	// on a new day, the calendar is parsed again whatever the zone
 	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() {
 		t.Errorf("%d answers \"not modified\", want one, in the zone in which it was read", far.unchanged)
 	}

@@ -32,8 +32,8 @@ type Outcome string
 
 const (
 	IsFree   Outcome = "free"
-	IsClosed Outcome = "closed"  // outside the hours or in a block: the desk can book it anyway
-	IsTaken  Outcome = "taken"   // the desk can only overbook it
+	IsClosed Outcome = "closed"  // outside the hours or in a block; the desk can book it anyway
+	IsTaken  Outcome = "taken"   // the desk can book it only by overbooking
 	IsHeld   Outcome = "held"    // another client is booking this time online
 	IsWrong  Outcome = "refused" // it cannot be booked at all
 )
@@ -41,13 +41,13 @@ const (
 // Verdict is the result for one row.
 type Verdict struct {
 	Outcome      Outcome
-	Reason       string              // of closed, taken and refused: a code for programs
-	Row          int                 // with taken: the number of the conflicting row above, from 1; 0 means none
-	Appointments []store.Appointment // with taken: the conflicting booked appointments
+	Reason       string              // set with closed, taken and refused: a code for programs
+	Row          int                 // with taken: the number of the conflicting earlier row, from 1; 0 means none
+	Appointments []store.Appointment // with taken: the booked appointments that conflict
 }
 
-// Check returns for each row whether it can be booked, and the reason if it cannot. A start in the past is allowed,
-// because the appointments on a paper list are usually over. Error: *ValidationError.
+// Check reports for each row whether it can be booked, and the reason if it cannot. A start in the past is allowed,
+// because the appointments on a paper list are usually over. Errors: *ValidationError.
 func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	if len(rows) == 0 || len(rows) > MaxRows {
 		return nil, record.Invalid("rows", "must be 1 to %d", MaxRows)
@@ -91,7 +91,7 @@ func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	return verdicts, nil
 }
 
-// wrong returns IsWrong with the reason for a row that cannot be booked at all.
+// wrong returns a Verdict of IsWrong with the reason if a row cannot be booked at all, and the zero Verdict otherwise.
 func wrong(s *clinic.Schedule, r Written) Verdict {
 	t, p := s.Types[r.AppointmentTypeID], s.SpecialistByID[r.SpecialistID]
 	switch {
@@ -113,7 +113,7 @@ func wrong(s *clinic.Schedule, r Written) Verdict {
 type checking struct {
 	kits     *Kits
 	snapshot *booking.Snapshot
-	rows     map[string]int // the numbers of the rows above that were found free, by the id of each in the snapshot
+	rows     map[string]int // the numbers of the earlier rows that were found free, by their ids in the snapshot
 }
 
 func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, error) {
@@ -146,7 +146,7 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 	return Verdict{Outcome: IsFree}, nil
 }
 
-// inTheWay names what a row conflicts with: a row above it, and booked appointments. If it conflicts with neither, a
+// inTheWay returns what a row conflicts with: an earlier row, and booked appointments. If it conflicts with neither, a
 // room is missing.
 func (c *checking) inTheWay(ctx context.Context, span *holds.Span) (Verdict, error) {
 	v := Verdict{Outcome: IsTaken, Reason: "overlap"}

@@ -1,9 +1,9 @@
-// Package downtime is for times when the server is unreachable: it provides a plan that the desk prints beforehand, and
-// checks the paper bookings that the desk enters afterwards.
+// Package downtime helps the desk when the server is unreachable: it provides a plan that the desk prints beforehand,
+// and checks the paper bookings that the desk enters afterwards.
 //
 // # The plan
 //
-// A Kit is the plan that a receptionist needs on paper. For each specialist and day it lists the patients with time,
+// A Kit is the plan that a receptionist needs on paper. For each specialist and day, it lists the patients with time,
 // type, place, phone number and notes. Free time between appointments appears as empty lines to write on. The Kit is
 // read once and shows the state at that moment. The server does not store it, but records in the audit log that a user
 // fetched it.
@@ -59,17 +59,17 @@ func New(s store.Store, h holds.Backend, c *clinic.Clinic, b *booking.Booking, l
 // Request selects the days and the specialists of a plan.
 type Request struct {
 	From         store.Date
-	Days         int    // 1..MaxDays
+	Days         int    // 1 to MaxDays
 	SpecialistID string // empty means all specialists
 	Actor        record.Actor
 }
 
-// Kit is the plan for consecutive days, as of MadeAt.
+// Kit is the plan for consecutive days, as it was at MadeAt.
 type Kit struct {
 	MadeAt   time.Time
 	Clinic   string
-	From, To store.Date // To is the day after the last one
-	Sheets   []Sheet    // by date, then in the order of the specialists
+	From, To store.Date // From is the first day; To is the day after the last one
+	Sheets   []Sheet    // sorted by date, then in the order of the specialists
 }
 
 // Sheet is one specialist's day: one page of paper. A day with neither working hours nor appointments has no sheet.
@@ -95,11 +95,11 @@ const (
 type Row struct {
 	Kind        Kind
 	Start, End  time.Time
-	Appointment *store.Appointment // of a booked one
+	Appointment *store.Appointment // nil unless the row is booked
 	Type        string             // the name of the appointment type
-	Rooms       string             // the names of the rooms and devices that it takes
-	Place       string             // the name of the clinic's place
-	Reason      string             // of a block
+	Rooms       string             // the names of the rooms and devices that the appointment uses
+	Place       string             // the name of the clinic's location
+	Reason      string             // the reason for a block
 }
 
 // Kit reads the plan. Errors: *ValidationError, store.ErrNotFound for the specialist, and the storage errors.
@@ -124,7 +124,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(booked)) {
-		if s.SpecialistByID[id] == nil { // archived, but with confirmed appointments
+		if s.SpecialistByID[id] == nil { // the specialist is archived, but still has confirmed appointments
 			name, _ := s.Who(id)
 			people = append(people, &store.Specialist{ID: id, Name: cmp.Or(name, id)})
 		}
@@ -161,7 +161,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 // both ends, because a specialist's zone can differ from the clinic's.
 func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit,
 	specialistID string) (map[string][]store.Appointment, error) {
-	const zones = 26 * time.Hour // from the first midnight on earth to the last
+	const zones = 26 * time.Hour // the time from the first midnight on earth to the last
 	f := store.AppointmentFilter{
 		From: availability.StartOfDay(s.Zone, kit.From).Add(-zones),
 		To:   availability.StartOfDay(s.Zone, kit.To).Add(zones), SpecialistID: specialistID, Status: store.Confirmed,

@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// rowsOf writes the rows of a sheet as text, with the times of day in its zone.
+// rowsOf formats the rows of a sheet as text, with the times of day in the sheet's zone.
 func rowsOf(s *downtime.Sheet) []string {
 	var list []string
 	for _, r := range s.Rows {
@@ -63,8 +63,8 @@ func TestKitListsWholeDay(t *testing.T) {
 	}
 	book(at(9, 0), "Rosa")
 	c.DeskCancels(book(at(10, 0), "Lena").ID)
-	book(at(11, 27), "Tim") // 3 minutes before the end
-	book(at(18, 0), "Eva")  // outside the hours
+	book(at(11, 27), "Tim") // ends 3 minutes before the end of the hours
+	book(at(18, 0), "Eva")  // outside the opening hours
 	if _, err := c.Clinic.CreateBlock(ctx, enginetest.Jo, store.Block{SpecialistID: "ada",
 		Start: at(13, 0), End: at(13, 30), Reason: "Meeting"}, nil); err != nil {
 		t.Fatal(err)
@@ -127,8 +127,8 @@ func TestKitUsesSpecialistsZone(t *testing.T) {
 	wantRows(t, "the evening", rowsOf(&kit.Sheets[0]), []string{"22:00-22:30 booked Rosa, checkup"})
 }
 
-// TestKitNamesRooms: a row names its appointment's rooms. Rooms have no sheets of their own. An archived specialist
-// with confirmed appointments has one.
+// TestKitNamesRooms: a row names the rooms of its appointment. A room does not have a sheet. An archived specialist
+// with confirmed appointments does.
 func TestKitNamesRooms(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -172,7 +172,7 @@ func TestKitNamesRooms(t *testing.T) {
 }
 
 // TestCheckNamesConflictOfRow: each row of a paper list gets a verdict that takes the rows above it into account, and
-// Check does not write anything. Start times in the past and off the grid can be booked.
+// Check does not write anything. Start times that are in the past or off the grid can be booked.
 func TestCheckNamesConflictOfRow(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})
@@ -208,7 +208,7 @@ func TestCheckNamesConflictOfRow(t *testing.T) {
 	for range 3 {
 		add("free", "class", "ada", at(480))
 	}
-	add("taken overlap, row 10", "class", "ada", at(480)) // the class has 3 seats
+	add("taken overlap, row 10", "class", "ada", at(480)) // the class has only 3 seats
 	add("refused unknown_type", "massage", "ada", at(0))
 	add("refused unknown_specialist", "checkup", "zoe", at(0))
 	add("refused inactive", "cooling", "ada", at(0))

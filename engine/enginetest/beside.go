@@ -7,7 +7,7 @@ import (
 	"holdfast/store"
 )
 
-// between is a store that runs the function first just before its next Write begins.
+// between is a store that calls its function first just before its next Write begins.
 type between struct {
 	store.Store
 	first func()
@@ -21,8 +21,8 @@ func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return b.Store.Write(ctx, fn)
 }
 
-// Beside opens a second server on the clinic's database. The changes made by the argument are committed just before
-// that server's next write.
+// Beside opens a second server on the clinic's database. meanwhile runs just before that server's next write, so that
+// its changes are committed first.
 func (c *TestClinic) Beside(meanwhile func()) *engine.Engine {
 	c.T.Helper()
 	db := &between{Store: c.Store}

@@ -37,16 +37,16 @@ func Lowest(priorities map[string]int) (lowest string, others []string) {
 	return byPriority[0], byPriority[1:]
 }
 
-// TestClinic is a clinic for the tests: the real engine with a real database and a real table of holds. It is open
-// around the clock, in UTC, so that a test can write a start time as hours from noon.
+// TestClinic is a clinic for tests: the real engine with a real database and a real table of holds. It is open around
+// the clock, in UTC, so that a test can write a start time as hours from noon.
 type TestClinic struct {
 	*engine.Engine
 	T       testing.TB
 	Store   *sqlite.Store
 	Holds   *memory.Backend
-	SignIns atomic.Int32 // created without a password
-	Path    string       // of the database
-	Start   time.Time    // a slot start: noon, two days ahead
+	SignIns atomic.Int32 // number of sign-ins created without a password
+	Path    string       // path of the database
+	Start   time.Time    // the start of a slot: noon, two days ahead
 }
 
 // NewClinic opens the clinic that ClinicFile describes, with these specialists at these priorities.
@@ -79,7 +79,7 @@ func (c *TestClinic) Hold(n int, appointmentType string, start time.Time, specia
 	})
 }
 
-// MustHold is Hold, but fails the test if the hold is refused.
+// MustHold is like Hold, but fails the test if the hold is refused.
 func (c *TestClinic) MustHold(n int, appointmentType string, start time.Time, specialist string) holds.Hold {
 	c.T.Helper()
 	h, err := c.Hold(n, appointmentType, start, specialist)
@@ -103,7 +103,7 @@ func (c *TestClinic) Book(r booking.Request) (store.Appointment, error) {
 	return c.Booking.Book(context.Background(), r)
 }
 
-// MustBook is Book, but fails the test if the booking is refused.
+// MustBook is like Book, but fails the test if the booking is refused.
 func (c *TestClinic) MustBook(r booking.Request) store.Appointment {
 	c.T.Helper()
 	a, err := c.Book(r)
@@ -158,7 +158,7 @@ func (c *TestClinic) Confirmed() []store.Appointment {
 	return list
 }
 
-// WantNoHolds checks that no hold is left behind.
+// WantNoHolds checks that no holds are left.
 func (c *TestClinic) WantNoHolds() {
 	c.T.Helper()
 	if held, _ := c.Booking.Holds(context.Background()); len(held) != 0 {
@@ -166,7 +166,7 @@ func (c *TestClinic) WantNoHolds() {
 	}
 }
 
-// WantRefusal fails the test unless err has the expected refusal reason.
+// WantRefusal fails the test unless err is a refusal for the expected reason.
 func WantRefusal(t *testing.T, what string, err error, want availability.Reason) {
 	t.Helper()
 	var refused *availability.NotBookableError

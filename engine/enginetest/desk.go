@@ -35,7 +35,7 @@ func Same(a store.Appointment) store.Appointment {
 	return a
 }
 
-// AnnSays changes an appointment as a colleague, without sending a notice.
+// AnnSays changes an appointment on behalf of a colleague, without sending a notice.
 func (c *TestClinic) AnnSays(id string) {
 	c.T.Helper()
 	if _, err := c.Booking.ChangeAppointment(context.Background(), id, 0, booking.Change{

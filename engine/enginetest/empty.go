@@ -16,8 +16,9 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Empty writes a database without rows to a path, unless a file exists there. It runs all migrations once per test
-// binary and copies the result, because with the race detector they take longer than most tests that need a database.
+// Empty writes a database without rows to a path, unless a file already exists there. It runs all migrations once per
+// test binary and copies the result, because with the race detector the migrations take longer than most tests that
+// need a database.
 func Empty(t testing.TB, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {
@@ -29,7 +30,7 @@ func Empty(t testing.TB, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Every database has its own id: copies with the same id would count as one clinic.
+	// Every database needs its own id: copies with the same id would count as one clinic.
 	id := make([]byte, len(made.id)/2)
 	if _, err := rand.Read(id); err != nil {
 		t.Fatal(err)

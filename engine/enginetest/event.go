@@ -9,7 +9,7 @@ import (
 	"holdfast/holds"
 )
 
-// Events returns a function that lists the events of these kinds published since Events was called.
+// Events returns a function that lists the events of these kinds that have been published since Events was called.
 func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 	c.T.Helper()
 	watch, err := c.Holds.Watch(context.Background())
@@ -24,7 +24,8 @@ func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 			now, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			list, err := watch.Next(now, nil)
 			cancel()
-			if errors.Is(err, context.DeadlineExceeded) { // on a busy machine, perhaps before Next has read anything
+			// on a busy machine, the time can run out before Next has read anything
+			if errors.Is(err, context.DeadlineExceeded) {
 				now, cancel := context.WithCancel(context.Background())
 				list, err = watch.Next(untilWait{now, cancel}, nil)
 				cancel()
@@ -44,8 +45,8 @@ func (c *TestClinic) Events(kinds ...holds.EventKind) func() []holds.Event {
 	}
 }
 
-// untilWait is a context that is cancelled as soon as a call waits on it. So the call returns what is available,
-// without a time limit.
+// untilWait is a context that is cancelled as soon as a call waits on it. So the call returns the events that are
+// available, without a time limit.
 type untilWait struct {
 	context.Context
 	cancel context.CancelFunc
@@ -65,7 +66,7 @@ func Said(events []holds.Event) []string {
 	return list
 }
 
-// Kinds returns the events in a comparable form.
+// Kinds returns the kinds of the events in a comparable form.
 func Kinds(events []holds.Event) []string {
 	var list []string
 	for _, ev := range events {

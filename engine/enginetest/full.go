@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// BookedClinic opens a clinic in UTC from 08:00 to 16:00 every day, with 16 slots a day, and books nine tenths of the
-// slots on the given days.
+// BookedClinic opens a clinic in UTC with hours from 08:00 to 16:00 every day, which is 16 slots a day, and books nine
+// tenths of the slots on the given number of days.
 func BookedClinic(t testing.TB, specialists, days int) (*TestClinic, []string) {
 	t.Helper()
 	ctx := context.Background()

@@ -8,7 +8,7 @@ import (
 )
 
 // Gate is a store that lets a test decide the order of concurrent callers: a call waits while its gate is shut. The
-// channels belong to the synctest bubble in which a test shuts a gate, so that virtual time passes for the waiting
+// channels belong to the synctest bubble in which the test shuts a gate, so that virtual time passes for the waiting
 // callers.
 type Gate struct {
 	store.Store
@@ -16,12 +16,12 @@ type Gate struct {
 	shut map[gate]chan struct{}
 }
 
-// gate is one method, called for one caller.
+// gate identifies one method as called by one caller.
 type gate struct{ caller, method string }
 
 type callerKey struct{}
 
-// CallBy returns a context whose calls are subject to the given caller's gates. Calls without such a context belong to
+// CallBy returns a context whose calls are subject to the given caller's gates. Calls with any other context belong to
 // the caller "".
 func CallBy(ctx context.Context, caller string) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)

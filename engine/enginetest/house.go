@@ -16,16 +16,17 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// When a test ends, everything that it opened here is closed in reverse order. So open the database first, then
-// whatever uses it, and call Run last.
+// When a test ends, everything that it opened with these functions is closed in reverse order. So open the database
+// first, then whatever uses it, and call Run last.
 
-// Database opens an empty database in a separate directory. When the test ends, the database must pass Check.
+// Database opens an empty database in a separate directory. When the test ends, the database must pass its Check
+// method.
 func Database(t testing.TB) *sqlite.Store {
 	t.Helper()
 	return DatabaseAt(t, filepath.Join(t.TempDir(), "holdfast.db"))
 }
 
-// DatabaseAt is Database at a path chosen by the test.
+// DatabaseAt is like Database, at a path chosen by the test.
 func DatabaseAt(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	ctx := context.Background()
@@ -60,8 +61,8 @@ func Queue(t testing.TB) *bolt.Queue {
 	return queue
 }
 
-// Holds returns an empty live state. If a pinned hold expires, it checks the database for whether the hold's booking
-// was written.
+// Holds returns an empty live state. When a pinned hold expires, the live state checks in the database whether the
+// hold's booking was written.
 func Holds(t testing.TB, db store.Store) *memory.Backend {
 	t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
@@ -73,8 +74,8 @@ func Holds(t testing.TB, db store.Store) *memory.Backend {
 	return live
 }
 
-// Run runs background work until stop is called or the test ends, and waits for the work to finish. stop can be called
-// twice.
+// Run runs background work until stop is called or the test ends, and then waits for the work to finish. stop can be
+// called twice.
 func Run(t testing.TB, work ...func(context.Context)) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -90,10 +91,10 @@ func Run(t testing.TB, work ...func(context.Context)) (stop func()) {
 	return stop
 }
 
-// ClinicFile returns a clinic in UTC that is always open, so that a test can write a start time as hours from noon. It
-// has these specialists at these priorities, named "Dr" followed by their id. Its types are "checkup" (30 minutes),
-// "surgery" (60 minutes, with buffers of 15 before and 30 after), "class" (60 minutes, 3 seats), and "cooling" (30
-// minutes, with a cooldown of one day).
+// ClinicFile returns a clinic in UTC that is always open, so that a test can write a start time as hours from noon. The
+// clinic has these specialists at these priorities, each named "Dr" followed by the id. Its types are "checkup" (30
+// minutes), "surgery" (60 minutes, with buffers of 15 minutes before and 30 after), "class" (60 minutes, 3 seats), and
+// "cooling" (30 minutes, with a cooldown of one day).
 func ClinicFile(priorities map[string]int) clinic.File {
 	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
 	var hours []clinic.HoursEntry

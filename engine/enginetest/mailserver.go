@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// MailProvider is a mail server with a password. Taken receives the messages that it accepted.
+// MailProvider is a mail server that requires a password. Taken receives the messages that it has accepted.
 type MailProvider struct {
 	Wish  message.MailServerWish
 	Roots *x509.CertPool
@@ -44,7 +44,7 @@ func (p *MailProvider) Mailer(t *testing.T) *notice.Mailer {
 	return m
 }
 
-// Wants expects one more message, containing these words.
+// Wants expects one more message, which must contain these words.
 func (p *MailProvider) Wants(t *testing.T, what string, words ...string) {
 	t.Helper()
 	select {
@@ -59,5 +59,5 @@ func (p *MailProvider) Wants(t *testing.T, what string, words ...string) {
 	}
 }
 
-// Tester is the address to which trial emails are sent.
+// Tester is the address that trial emails are sent to.
 var Tester = mail.Address{Name: "Jo", Address: "jo@example.org"}

@@ -27,7 +27,7 @@ import (
 	"holdfast/store"
 )
 
-// NoAddress returns an address on which nothing listens. A test can start a listener there later, because no other test
+// NoAddress returns an address that nothing listens on. A test can start a listener there later, because no other test
 // uses its host.
 func NoAddress(t *testing.T) string {
 	t.Helper()
@@ -40,7 +40,7 @@ func NoAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// MailBy returns an option to send email through the server at an address, and to log to log.
+// MailBy returns an option to send email through the server at an address, and to write the engine's log to log.
 func MailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 	return func(o *engine.Options) {
 		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + address})
@@ -52,7 +52,7 @@ func MailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 	}
 }
 
-// States returns the states of an appointment's deliveries, keyed by name.
+// States returns the states of an appointment's deliveries, keyed by the name of the notice.
 func (c *TestClinic) States(appointmentID string) map[string]string {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -66,8 +66,8 @@ func (c *TestClinic) States(appointmentID string) map[string]string {
 	return states
 }
 
-// HookReceiver records the types of the webhooks that it receives. Each arrives over its own connection, because the
-// bubble would wait for idle ones.
+// HookReceiver starts a server that records the types of the webhooks that it receives. Each webhook arrives over its
+// own connection, because the synctest bubble would wait for idle ones.
 func HookReceiver(t *testing.T, status int) (url string, told func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -90,7 +90,7 @@ func HookReceiver(t *testing.T, status int) (url string, told func() []string) {
 	}
 }
 
-// Part is one part of a message, decoded.
+// Part is one decoded part of a message.
 type Part struct{ Kind, Method, Text string }
 
 // Parts parses a message the way a mail program does and returns, in order, the parts that have no sub-parts.
@@ -134,7 +134,7 @@ func Parts(t *testing.T, raw string) (mail.Header, []Part) {
 	return m.Header, list
 }
 
-// Messages returns an appointment's raw emails by notice.
+// Messages returns the raw emails about an appointment, keyed by notice.
 func (c *TestClinic) Messages(folder, appointmentID string) map[string]string {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -150,7 +150,7 @@ func (c *TestClinic) Messages(folder, appointmentID string) map[string]string {
 	return raw
 }
 
-// TexterTo returns a sender of text messages through a fake gateway.
+// TexterTo returns a Texter that sends text messages through a fake gateway.
 func TexterTo(t testing.TB, fake *noticetest.Gateway) *notice.Texter {
 	t.Helper()
 	x, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true,
@@ -168,7 +168,7 @@ func NoticeClinic(t *testing.T, change ...func(*engine.Options)) (c *TestClinic,
 	return NoticeClinicOn(t, func(db store.Store) store.Store { return db }, change...)
 }
 
-// NoticeClinicOn is NoticeClinic with the database wrapped by around.
+// NoticeClinicOn is like NoticeClinic, with the database wrapped by around.
 func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *TestClinic,
 	folder string) {
 	t.Helper()
@@ -200,7 +200,7 @@ func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	return c, folder
 }
 
-// Mails returns an appointment's decoded emails by notice.
+// Mails returns the decoded emails about an appointment, keyed by notice.
 func (c *TestClinic) Mails(folder, appointmentID string) map[string]string {
 	c.T.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -220,7 +220,7 @@ func (c *TestClinic) Mails(folder, appointmentID string) map[string]string {
 	return texts
 }
 
-// BySMTP returns an option to send email through a server that accepts everything.
+// BySMTP returns an option to send email through a server that accepts all messages.
 func BySMTP(t *testing.T) func(*engine.Options) {
 	return func(o *engine.Options) {
 		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" +
@@ -245,5 +245,5 @@ func (c *TestClinic) Operations(id string) (kinds string) {
 	return kinds
 }
 
-// OffersToFiles makes an engine offer freed times even though its emails are only written to files.
+// OffersToFiles makes an engine offer times that have become free even though its emails are only written to files.
 func OffersToFiles(o *engine.Options) { o.OffersToFiles = true }

@@ -30,7 +30,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// AlwaysOpen is a chair that the practice-management system lists every day.
+// AlwaysOpen returns a chair that the practice-management system lists as open every day.
 func AlwaysOpen() []upstreamtest.Column {
 	return []upstreamtest.Column{{ScheduleViewGUID: ViewGUID, ScheduleColumnGUID: ColumnGUID(0),
 		Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}}
@@ -53,8 +53,8 @@ func (p *TestPractice) Asked(procedure string) (at []time.Time) {
 var Jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100",
 	UUI: "call-1"}
 
-// OpenPractice is a practice whose upstream lists its openings. The engine fetches them every 5 minutes and uses them
-// for at most an hour.
+// OpenPractice opens a practice whose upstream lists its openings. The engine fetches them every 5 minutes and uses
+// them for at most an hour.
 func OpenPractice(t *testing.T, columns []upstreamtest.Column) *TestPractice {
 	return NewPractice(t, PracticeOptions{
 		Upstream: &upstreamtest.Options{Columns: columns},
@@ -67,15 +67,15 @@ func OpenPractice(t *testing.T, columns []upstreamtest.Column) *TestPractice {
 }
 
 // TestPractice is a practice for the tests of agents and the queue: the real engine with a real database, a real queue
-// file and the real table of holds, in front of the fake upstream. It can be stopped and started again on the same
+// file and the real table of holds, connected to the fake upstream. It can be stopped and started again on the same
 // files, as in a restart.
 type TestPractice struct {
 	*engine.Engine
 	T        testing.TB
 	Dir      string
 	Keys     *token.Keyring
-	Upstream *upstreamtest.Server // nil means none is configured
-	Line     *Line                // to the upstream
+	Upstream *upstreamtest.Server // nil means that no upstream is configured
+	Line     *Line                // connection to the upstream
 	Change   func(*engine.Options)
 	Log      Buffer
 
@@ -90,7 +90,7 @@ type TestPractice struct {
 // PracticeOptions configure a test practice.
 type PracticeOptions struct {
 	Upstream    *upstreamtest.Options
-	Specialists int // chairs; 1 if zero
+	Specialists int // number of chairs; 0 means 1
 	Change      func(*engine.Options)
 	File        func(*clinic.File)
 }
@@ -118,7 +118,7 @@ func mustZone(name string) *time.Location {
 	return zone
 }
 
-// NewPractice opens a practice. If there is an upstream, it has every chair and the 30-minute type "cleaning".
+// NewPractice opens a practice. If there is an upstream, it contains every chair and the 30-minute type "cleaning".
 func NewPractice(t testing.TB, o PracticeOptions) *TestPractice {
 	t.Helper()
 	p := &TestPractice{T: t, Dir: t.TempDir(), Keys: token.Generate(time.Now()), Change: o.Change}
@@ -237,7 +237,7 @@ func (p *TestPractice) Restart() {
 	p.Open()
 }
 
-// RestartOften is Restart without checking the whole database each time, for long tests.
+// RestartOften is like Restart, but does not check the whole database each time. It is meant for long tests.
 func (p *TestPractice) RestartOften() {
 	p.T.Helper()
 	p.Stop()
@@ -254,10 +254,10 @@ func (p *TestPractice) SlotAt(n int) time.Time {
 	return time.Date(y, m, d+1, 0, 0, 0, 0, PracticeZone).Add(time.Duration(n) * 30 * time.Minute).UTC()
 }
 
-// Wish returns a booking request for slot n in the first chair, for patient n with the patient's own token.
+// Wish returns patient n's booking request for slot n in the first chair, with the patient's own token.
 func (p *TestPractice) Wish(n int) agent.BookRequest { return p.WishFor(n, 0, p.SlotAt(n)) }
 
-// WishFor returns a booking request for a start time in a chair, for a patient with the patient's own token.
+// WishFor returns a patient's booking request for a start time in a chair, with the patient's own token.
 func (p *TestPractice) WishFor(patient, chair int, start time.Time) agent.BookRequest {
 	p.T.Helper()
 	signed, _, err := p.Keys.IssueBookingAuth("session", PatientGUID(patient), time.Now())
@@ -302,7 +302,7 @@ func (p *TestPractice) Bookings() []store.Appointment {
 	}
 }
 
-// BookingOf returns the only appointment.
+// BookingOf returns the practice's only appointment.
 func (p *TestPractice) BookingOf() store.Appointment {
 	p.T.Helper()
 	all := p.Bookings()
@@ -345,7 +345,7 @@ func (p *TestPractice) Settled() bool {
 	return n.Pending+n.Processing == 0
 }
 
-// Buffer is a log to which several goroutines write.
+// Buffer is a log that several goroutines can write to.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -363,17 +363,17 @@ func (l *Buffer) String() string {
 	return l.b.String()
 }
 
-// Line is the connection to the upstream. It can be cut, so that nothing is sent, or dead, so that no response comes
+// Line is the connection to the upstream. It can be cut, so that no request is sent, or dead, so that no response comes
 // back.
 type Line struct {
 	to http.RoundTripper
 
 	mu        sync.Mutex
 	cut, dead bool
-	calls     []time.Time // the calls that were made while it was cut or dead
+	calls     []time.Time // times of the calls that were made while the line was cut or dead
 }
 
-// Set cuts, restores or kills the line.
+// Set makes the line cut, dead or working.
 func (l *Line) Set(cut, dead bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

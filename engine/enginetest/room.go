@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// WithRooms is a clinic with ada, ben and cleo, two rooms and a laser. "peel" takes 30 minutes and needs a room.
-// "laser" takes 60 minutes with a buffer of 30 after it, and needs a room and the laser.
+// WithRooms opens a clinic with ada, ben and cleo, two rooms and a laser. "peel" takes 30 minutes and needs a room.
+// "laser" takes 60 minutes with a buffer of 30 minutes after it, and needs a room and the laser.
 func WithRooms(t testing.TB) *TestClinic {
 	t.Helper()
 	who := map[string]int{"ada": 3, "ben": 2, "cleo": 1}
@@ -37,7 +37,7 @@ func WithRooms(t testing.TB) *TestClinic {
 	return c
 }
 
-// Peels returns a booking request for "peel" with a specialist.
+// Peels returns client n's booking request for "peel" with a specialist.
 func Peels(n int, start time.Time, who string) booking.Request {
 	r := BookingOf(n, "peel")
 	r.SlotStart, r.SpecialistID, r.Source, r.Actor = start, who, store.SourceStaff, "user:jo"

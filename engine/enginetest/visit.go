@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// Family returns a visit with one person per type: a parent and children.
+// Family returns a request for a visit with one person per type: a parent and children.
 func Family(start time.Time, types ...string) group.VisitRequest {
 	r := group.VisitRequest{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff,
 		Actor: Jo}
@@ -30,7 +30,7 @@ func (c *TestClinic) MustVisit(r group.VisitRequest) []store.Appointment {
 	return list
 }
 
-// HoldVisit holds a visit of these types, one after the other, for client n.
+// HoldVisit holds the time for a visit for client n, with one appointment of each type, one after the other.
 func (c *TestClinic) HoldVisit(n int, start time.Time, who string, types ...string) (holds.Hold, error) {
 	return c.Group.Visit.Hold(context.Background(), group.HoldRequest{AppointmentTypeIDs: types,
 		SlotStart: start, SpecialistID: who, Client: Client(n)})

@@ -27,7 +27,7 @@ import (
 const (
 	past   = 30 * 24 * time.Hour
 	coming = 366 * 24 * time.Hour
-	most   = 5000 // appointments
+	most   = 5000 // maximum number of appointments
 )
 
 // ofSpecialist is the length of the secret in the address of a specialist's calendar. Signed secrets are longer.
@@ -41,7 +41,7 @@ type Feeds struct {
 	messages *message.Messages
 }
 
-// New returns Feeds.
+// New returns a Feeds.
 func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Messages) *Feeds {
 	return &Feeds{s, c, b, m}
 }
@@ -68,10 +68,10 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Read returns the calendar that a secret opens, as an iCalendar object. For a specialist it has the confirmed
-// appointments from 30 days ago to 366 days ahead. For a patient, it contains the one appointment, even if it was
-// cancelled. The same appointments always produce the same bytes. Read returns store.ErrNotFound if the secret does not
-// open a calendar or the specialist is no longer active.
+// Read returns the calendar that a secret opens, as an iCalendar object. For a specialist, it contains the confirmed
+// appointments from 30 days ago to 366 days ahead. For a patient, it contains the one appointment, even if that has
+// been cancelled. The same appointments always produce the same bytes. Read returns store.ErrNotFound if the secret
+// does not open a calendar or the specialist is no longer active.
 func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte, error) {
 	if len(secret) != ofSpecialist {
 		a, err := ca.booking.InCalendar(ctx, secret, now)

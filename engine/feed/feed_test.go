@@ -21,7 +21,7 @@ func feedsOf(t *testing.T) (*enginetest.TestClinic, func(secret string) string) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.ReplaceAll(string(text), "\r\n ", "") // unfolded
+		return strings.ReplaceAll(string(text), "\r\n ", "") // unfold the lines
 	}
 }
 
@@ -33,8 +33,8 @@ func wantClosed(t *testing.T, c *enginetest.TestClinic, what, secret string) {
 	}
 }
 
-// TestFeedShowsConfirmedAppointments: a specialist's calendar contains that specialist's confirmed appointments, and no
-// names unless its creator chose this. The same appointments produce the same bytes.
+// TestFeedShowsConfirmedAppointments: a specialist's calendar contains that specialist's confirmed appointments,
+// without names unless its creator chose to include them. The same appointments produce the same bytes.
 func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	t.Parallel()
 	c, read := feedsOf(t)
@@ -96,7 +96,7 @@ func TestFeedEndsWhenRevoked(t *testing.T) {
 		return secret
 	}
 	adas, bens := create("ada"), create("ben")
-	for range 2 { // the second time there is none
+	for range 2 { // the second time, there is no address to revoke
 		if err := c.Feed.Revoke(ctx, enginetest.Jo, "ada"); err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +116,8 @@ func TestFeedEndsWhenRevoked(t *testing.T) {
 	}
 }
 
-// TestFeedHasYearAhead: the calendar has appointments from 30 days ago to 366 days ahead. The test moves the time of
-// reading instead of the appointment.
+// TestFeedHasYearAhead: the calendar contains appointments from 30 days ago to 366 days ahead. The test changes the
+// time of reading instead of moving the appointment.
 func TestFeedHasYearAhead(t *testing.T) {
 	t.Parallel()
 	c, _ := feedsOf(t)
@@ -170,8 +170,8 @@ func TestRoomFeedShowsItsAppointments(t *testing.T) {
 	}
 }
 
-// TestPatientFeedFollowsAppointment: an appointment's address still shows it after a move or a cancellation. It does
-// not show a name or a link, and it stops working when it is revoked or the person is erased.
+// TestPatientFeedFollowsAppointment: the address of an appointment still shows the appointment after a move or a
+// cancellation. It shows neither a name nor a link, and it stops working when it is revoked or the person is erased.
 func TestPatientFeedFollowsAppointment(t *testing.T) {
 	t.Parallel()
 	c, read := feedsOf(t)

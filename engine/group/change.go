@@ -13,19 +13,21 @@ import (
 	"holdfast/store"
 )
 
-// Which selects the members to which a change applies by naming one of them: this appointment and all later ones in its
+// Which selects the members that a change applies to by naming one of them: this appointment and all later ones in its
 // series, or all appointments in its visit. Only confirmed appointments change.
 type Which struct {
 	ID      string
-	Version int64 // the version of the named appointment that the caller has seen; 0 = any
-	// Reaches reports whether the caller is allowed to change a specialist's calendar. If one member is in a calendar
-	// that the caller is not allowed to change, no member changes. Nil means the caller may change all calendars.
+	Version int64 // the version of the named appointment that the caller has read; 0 means any
+	// Reaches reports whether the caller is allowed to change a specialist's calendar. If any member is in a calendar
+	// that the caller is not allowed to change, no member changes. If Reaches is nil, the caller may change all
+	// calendars.
 	Reaches func(specialistID string) bool
 	Actor   record.Actor
 	Silent  bool // no email, no webhook
-	// Undoable is for staff: they can undo the change for booking.UndoTime. No email is sent until then.
+	// Undoable is for staff: they can undo the change for booking.UndoTime. No email is sent before that time has
+	// passed.
 	Undoable bool
-	Once     *record.Once // its result is []store.Appointment
+	Once     *record.Once // the result that it stores is a []store.Appointment
 }
 
 // named reads the appointment named by w. Errors: store.ErrNotFound, store.ErrVersion.
@@ -40,7 +42,7 @@ func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, e
 	return a, err
 }
 
-// mayChange returns record.ErrForbidden if the caller is not allowed to change one of the appointments.
+// mayChange returns record.ErrForbidden if the caller is not allowed to change any one of the appointments.
 func (w *Which) mayChange(list []store.Appointment) error {
 	for i := range list {
 		if w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
@@ -74,8 +76,8 @@ func (w *Which) rest(ctx context.Context, r store.Reader) ([]store.Appointment, 
 	return list, w.mayChange(list)
 }
 
-// visitors lists the confirmed appointments in the same visit as the named one, by start. The list is empty if all are
-// cancelled.
+// visitors lists the confirmed appointments in the same visit as the named one, by start. The list is empty if all of
+// them have been cancelled.
 func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
 	a, err := w.named(ctx, r)
 	if err != nil {
@@ -95,7 +97,8 @@ type Cancel struct {
 	CutOff bool // the patient cancels: the clinic's cut-off for changes applies to the first member
 }
 
-// Cancel cancels one appointment and all later confirmed ones in its series, all or none. The patient gets one email.
+// Cancel cancels an appointment and all later confirmed ones in its series, or none of them. The patient gets one
+// email.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrCutOff,
 // record.ErrForbidden, *ValidationError.
@@ -103,8 +106,8 @@ func (se *Series) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, er
 	return se.cancel(ctx, &r, r.rest)
 }
 
-// Cancel cancels all confirmed appointments of a visit, or none. If all are already cancelled, it changes nothing and
-// returns them.
+// Cancel cancels all confirmed appointments of a visit, or none of them. If all have already been cancelled, it changes
+// nothing and returns them.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrCutOff, record.ErrForbidden, *ValidationError.
 func (v *Visit) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
@@ -152,8 +155,8 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move writes the members to their new places, whose times are reserved by held, and settles the holds. If all members
-// are already there, it changes nothing.
+// move writes the members to their new places, whose times are reserved by the holds in held, and settles those holds.
+// If all members are already there, it changes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
@@ -169,7 +172,7 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 					return nil, record.ErrNotConfirmed
 				case a.ManageEpoch != list[i].ManageEpoch,
 					a.SeriesID != list[i].SeriesID, a.VisitID != list[i].VisitID:
-					return nil, store.ErrVersion // moved since it was read
+					return nil, store.ErrVersion // the member has been moved since it was read
 				}
 				all[i] = moved(a, &to[i])
 			}
@@ -193,17 +196,17 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 	return done, nil
 }
 
-// SeriesMove is a series' new time, starting with one appointment. Each member moves by the same number of days, and by
-// the same amount of wall-clock time, as the named one.
+// SeriesMove is a request to move one appointment of a series and all later ones. Each member moves by the same number
+// of days, and by the same amount of wall-clock time, as the named one.
 type SeriesMove struct {
 	Which
 	SlotStart    time.Time // the new start of the named appointment
-	SpecialistID string    // for all members; if empty, each keeps its specialist
+	SpecialistID string    // the specialist for all members; if empty, each keeps its own
 	Keep         []string  // ids of later members that do not move
-	Displace     bool      // displaces other clients' holds
+	Displace     bool      // displace other clients' holds
 }
 
-// PlanMove lists where the appointments would go, and the conflicts. It does not write or hold anything.
+// PlanMove lists the times that the appointments would move to, and the conflicts. It does not write or hold anything.
 //
 // Errors: those of Move except *ConflictError.
 func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, error) {
@@ -211,7 +214,7 @@ func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, err
 	return plan, err
 }
 
-// planMove is PlanMove for the owner of a move's holds. The owner's own holds do not conflict.
+// planMove is like PlanMove, for the owner of a move's holds. The owner's own holds do not conflict.
 func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner) ([]store.Appointment, []Occurrence,
 	[]wanted, error) {
 	if r.SlotStart.IsZero() || r.SlotStart.Year() < 2000 || r.SlotStart.Year() > 2200 {
@@ -222,7 +225,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 		return nil, nil, nil, err
 	}
 	at := slices.IndexFunc(list, func(a store.Appointment) bool { return a.ID == r.ID })
-	if at < 0 { // moved or cancelled since it was read
+	if at < 0 { // the named appointment was moved or cancelled after it was read
 		return nil, nil, nil, store.ErrVersion
 	}
 	first := list[at]
@@ -275,8 +278,9 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 	return list, plan, all, nil
 }
 
-// Move moves one appointment and all later ones in its series, all or none. It first holds each new time and then
-// writes all moves in one transaction. The patient gets one email with new manage links; the old links expire.
+// Move moves an appointment and all later ones in its series, or none of them. It first holds each new time and then
+// writes all moves in one transaction. The patient gets one email with new manage links, and the old links stop
+// working.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden,
 // *NotBookableError, *ConflictError (with the same places as PlanMove), *ValidationError.
@@ -300,18 +304,18 @@ func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, 
 	})
 }
 
-// VisitMove is a visit's new time.
+// VisitMove is a request to move a visit.
 type VisitMove struct {
 	Which
 	SlotStart    time.Time // the new start of the first member
-	SpecialistID string    // if empty, the same specialist if free, otherwise one is assigned
-	Displace     bool      // displaces other clients' holds
-	IgnoreHours  bool      // outside opening times
+	SpecialistID string    // if empty, the same specialist if free, otherwise an assigned one
+	Displace     bool      // displace other clients' holds
+	IgnoreHours  bool      // allow a time outside opening times
 }
 
-// Move moves all confirmed appointments of a visit, or none. They stay in the same order, one after the other. Move
-// first holds the whole new time with a single hold and then writes all moves in one transaction. The old manage links
-// expire.
+// Move moves all confirmed appointments of a visit, or none of them. They stay in the same order, one after the other.
+// Move first holds the whole new time with a single hold and then writes all moves in one transaction. The old manage
+// links stop working.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden,
 // *NotBookableError, store.ErrSlotTaken, *holds.HeldError, *ValidationError.

@@ -13,8 +13,8 @@ import (
 )
 
 // claim holds the slot at a start time with the first of these specialists whose claim succeeds. It removes the
-// specialists that it tried from ids. c does not need a span, seats or rooms. A claim with a zero TTL is pinned for as
-// long as it takes to write the appointments.
+// specialists that it tried from ids. c does not need a span, seats or rooms. A claim with a TTL of zero is pinned for
+// as long as it takes to write the appointments.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of booking.Claim and
 // booking.ClaimPinned.
@@ -27,7 +27,7 @@ func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start ti
 		o, refusal := k.snapshot.Offer(k.AppointmentType, id, start)
 		h, err := holds.Hold{}, refusal.Err()
 		switch {
-		case err != nil: // taken by a member of this group
+		case err != nil: // another member of this group has taken the time
 		case c.TTL == 0:
 			h, err = m.booking.ClaimPinned(ctx, []booking.Offer{o}, c.Owner, c.Displace)
 		default:
@@ -55,18 +55,18 @@ func (m *mechanism) secure(ctx context.Context, k *known, ids *[]string, start t
 	return m.claim(ctx, k, ids, start, holds.Claim{Owner: owner, Displace: displace})
 }
 
-// wanted is the time of one member of a series.
+// wanted is the requested time of one member of a series.
 type wanted struct {
 	*known
 	start time.Time
-	ids   []string            // the specialists who can take it, first choice first
-	why   availability.Reason // why no specialist can; empty if one can
+	ids   []string            // the specialists who can take it, in order of preference
+	why   availability.Reason // the reason why no specialist can take it; empty if one can
 	free  bool                // the member is outside the guarantee and needs no hold
 }
 
-// secureAll holds the times of all members, or none. The holds are in the order of all. A member that does not need a
-// hold has an empty one. secureAll claims times and displaces clients only after it has checked that all times are
-// free.
+// secureAll holds the times of all members, or none of them. The holds are in the same order as all. For a member that
+// does not need a hold, the list contains an empty one. secureAll claims times and displaces clients only after it has
+// checked that all times are free.
 //
 // Errors: *ConflictError, and the errors of the hold backend.
 func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Owner, displace bool) ([]holds.Hold,
@@ -103,7 +103,7 @@ func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Own
 	return held, nil
 }
 
-// reasonOf returns the reason why a claim was refused. It is empty for other failures.
+// reasonOf returns the reason why a claim was refused, or an empty reason for any other failure.
 func reasonOf(err error) availability.Reason {
 	switch {
 	case errors.Is(err, store.ErrSlotTaken):
@@ -114,7 +114,8 @@ func reasonOf(err error) availability.Reason {
 	return ""
 }
 
-// confirm ends the holds of members that have been stored durably. A visit's hold starts with its first member.
+// confirm ends the holds of members that have been stored durably. The hold of a visit starts with the visit's first
+// member.
 func (m *mechanism) confirm(ctx context.Context, held []holds.Hold, done []store.Appointment) {
 	for i := range held {
 		if h := &held[i]; h.ID != "" {
@@ -126,7 +127,7 @@ func (m *mechanism) confirm(ctx context.Context, held []holds.Hold, done []store
 	}
 }
 
-// release ends the holds of members that were not written, because of err.
+// release ends the holds of members that were not written because of err.
 func (m *mechanism) release(ctx context.Context, held []holds.Hold, err error) {
 	reason := holds.ReasonReleased
 	if errors.Is(err, store.ErrSlotTaken) {

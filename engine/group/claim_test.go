@@ -17,11 +17,11 @@ import (
 )
 
 // lostAnswers is a live state whose responses are lost after a number of claims. The next claim takes effect, but its
-// caller receives holds.ErrUnavailable. Later calls from that caller do not arrive.
+// caller receives holds.ErrUnavailable. That caller's later calls do not reach the live state.
 type lostAnswers struct {
 	holds.Backend
 	lost bool
-	left int // claims that are still answered
+	left int // number of claims that still get a response
 }
 
 func (l *lostAnswers) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
@@ -45,8 +45,8 @@ func (l *lostAnswers) Release(ctx context.Context, id string, o holds.Owner, why
 	return l.Backend.Release(ctx, id, o, why)
 }
 
-// A request without a client claims its holds, but the responses are lost, and so is the release. A retry with the same
-// Idempotency-Key takes over its own holds. A request with another key is refused.
+// TestRepeatTakesItsOwnHolds: a request without a client claims its holds, but the responses are lost, and so is the
+// release. A retry with the same Idempotency-Key takes over its own holds. A request with a different key is refused.
 func TestRepeatTakesItsOwnHolds(t *testing.T) {
 	undoable := func(list []store.Appointment, once *record.Once) group.Which {
 		return group.Which{ID: list[0].ID, Actor: jo, Undoable: true, Once: once}
@@ -54,9 +54,9 @@ func TestRepeatTakesItsOwnHolds(t *testing.T) {
 	ctx := context.Background()
 	one := func(a store.Appointment, err error) ([]store.Appointment, error) { return []store.Appointment{a}, err }
 	for name, test := range map[string]struct {
-		there  string // appointments that are booked before the request
-		cancel bool   // it is cancelled too
-		before int    // the claims that are answered
+		there  string // the appointments that are booked before the request
+		cancel bool   // these appointments are then cancelled
+		before int    // number of claims that get a response
 		do     func(*engine.Engine, time.Time, []store.Appointment, *record.Once) ([]store.Appointment, error)
 		want   int
 	}{
@@ -159,7 +159,7 @@ func prepare(t *testing.T, e *engine.Engine, start time.Time, what string, cance
 	if !cancel {
 		return list
 	}
-	time.Sleep(time.Second) // changes of one millisecond have no order in the audit log
+	time.Sleep(time.Second) // changes made in the same millisecond have no order in the audit log
 	which := group.Which{ID: list[0].ID, Actor: jo, Undoable: true}
 	switch what {
 	case "one":

@@ -14,19 +14,19 @@ import (
 	"holdfast/store"
 )
 
-// rules select the obstacles that matter. Groups are booked by the desk, so the minimum notice, the booking horizon and
-// the grid of start times never matter.
+// rules select the limits that apply. Groups are booked by the desk, so the minimum notice, the booking horizon and the
+// grid of start times never apply.
 type rules struct {
-	ignoreHours  bool            // outside opening times and blocks
+	ignoreHours  bool            // allow times outside opening times and in blocks
 	ignoreHolds  bool            // ignore the holds of other clients; the claim decides
 	replaces     string          // the id of a hold that will be released
-	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
-	moved        []holds.Booked  // the current time of the same appointments, for their claims
+	moving       map[string]bool // ids of the appointments being moved: their current times do not conflict
+	moved        []holds.Booked  // the current times of the same appointments, for their claims
 	owner        holds.Owner     // its own holds do not conflict
 	specialistID string          // empty means any specialist who serves all types
 }
 
-// known is the taken and held time around a slot's wanted start times.
+// known contains the taken and held time around the requested start times of a slot.
 type known struct {
 	*slot
 	snapshot *booking.Snapshot
@@ -48,15 +48,15 @@ func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids [
 	return &known{w, snapshot}, err
 }
 
-// at returns the reason why the desk cannot book the slot with one specialist at a start time. An empty reason means
-// that it can.
+// at returns the reason why the desk cannot book the slot with one specialist at a start time, or an empty reason if it
+// can.
 func (k *known) at(specialistID string, start time.Time) availability.Reason {
 	_, refusal := k.snapshot.Offer(k.AppointmentType, specialistID, start)
 	return refusal.Reason
 }
 
-// among returns those of these specialists who are free at a start time, in the same order. If none is free, it returns
-// the refusal that came closest.
+// among returns the specialists in ids who are free at a start time, in the same order. If none of them is free, it
+// returns the refusal that came closest to an offer.
 func (k *known) among(ids []string, start time.Time) (free []string, refusal booking.Refusal) {
 	for _, id := range ids {
 		_, why := k.snapshot.Offer(k.AppointmentType, id, start)
@@ -73,8 +73,8 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 	return nil, refusal
 }
 
-// find reads the time around one start time and lists the specialists who can take the slot then: the assigned one
-// first, then those to try if a claim fails. Holds of other clients count only if the slot replaces a hold, so that the
+// find reads the time around one start time and lists the specialists who can take the slot then: first the assigned
+// one, then those to try if a claim fails. Other clients' holds count only if the slot replaces a hold, so that the
 // replaced hold is not released for nothing.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.

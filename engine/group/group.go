@@ -2,13 +2,13 @@
 //
 // A series is several appointments for one patient ("six times, Tuesdays at nine"). They have the same SeriesID, but
 // each can also be changed on its own. A visit is several patients' appointments, one after the other, with one
-// specialist ("a parent and two children"). They have the same VisitID and are separated only by their types' buffers.
-// The desk can cancel one of them alone. If the desk moves one alone, it leaves the visit.
+// specialist ("a parent and two children"). They have the same VisitID, and only their types' buffers separate them.
+// The desk can cancel one of them on its own. If the desk moves one on its own, that one leaves the visit.
 //
 // # The contract
 //
-// Every change applies to all members or to none: booking, moving, cancelling and undoing. If the database refuses
-// one member, it refuses all. The patient gets one email about all of them.
+// Every change applies to all members or to none: booking, moving, cancelling and undoing. If the database refuses one
+// member, it refuses all. The patient gets one email about all of them.
 //
 // # The walk
 //
@@ -16,13 +16,13 @@
 //     booking.Snapshot answers whether a specialist is free at a start, or why not (free.go).
 //  2. Claim. secure holds the time and pins the hold, so that it cannot expire while the rows are written. A series
 //     claims one hold for each member, a visit one hold for its whole time (claim.go).
-//  3. Write. commit writes all members, their audit entries, their outbound operations and the remembered answer in one
+//  3. Write. commit writes all members, their audit entries, their outbound operations and the saved response in one
 //     transaction (write.go).
-//  4. Settle. After the commit the holds are confirmed. If the write failed, they are released.
+//  4. Settle. After the commit, the holds are confirmed. If the write failed, they are released.
 //
 // An undo takes the same four steps. It claims the members' previous times and restores the members with their old
 // manage links. Staff can undo their own cancellation or move within booking.UndoTime, for all members that were
-// changed together. By then, no email has been sent to the patient.
+// changed together. No email has been sent to the patient by then.
 //
 //	series.go   plan and book a series              visit.go    hold and book a visit
 //	slot.go     a visit as one slot                 listing.go  the starts at which a whole visit fits
@@ -43,7 +43,7 @@ import (
 	"holdfast/store"
 )
 
-// ErrNoSeries is returned if the appointment is not part of a series, and ErrNoVisit if it is not part of a visit.
+// ErrNoSeries reports that the appointment is not part of a series, and ErrNoVisit that it is not part of a visit.
 var (
 	ErrNoSeries = errors.New("this appointment is not part of a series")
 	ErrNoVisit  = errors.New("this appointment is not part of a visit")
@@ -51,12 +51,12 @@ var (
 
 // Conflict is one time in a series that is not free.
 type Conflict struct {
-	Place  int // in the list of the request
+	Place  int // index in the list of the request
 	Reason availability.Reason
 }
 
-// ConflictError lists every time in a series that is not free, as far as the engine can detect this before it writes.
-// Nothing was written.
+// ConflictError lists every time in a series that is not free, as far as the engine can determine this before it
+// writes. Nothing has been written.
 type ConflictError struct{ Conflicts []Conflict }
 
 func (e *ConflictError) Error() string {
@@ -111,7 +111,7 @@ func (v *Visit) Of(ctx context.Context, appointmentID string) ([]store.Appointme
 	return visitOf(ctx, v.store, &a, "")
 }
 
-// seriesOf lists the appointments in an appointment's series, narrowed down by f.
+// seriesOf lists the appointments in the same series as an appointment, filtered by f.
 func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment,
 	f store.AppointmentFilter) ([]store.Appointment, error) {
 	if a.SeriesID == "" {
@@ -122,7 +122,8 @@ func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment,
 	return list, err
 }
 
-// visitOf lists the appointments in an appointment's visit. With a status, it lists only the appointments that have it.
+// visitOf lists the appointments in the same visit as an appointment. If a status is given, it lists only the
+// appointments with that status.
 func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status store.Status) ([]store.Appointment,
 	error) {
 	if a.VisitID == "" {
@@ -132,5 +133,5 @@ func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status s
 	return list, err
 }
 
-// now returns the instant of a change with the database's precision.
+// now returns the current instant, truncated to the database's precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

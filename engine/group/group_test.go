@@ -23,7 +23,7 @@ func clinicOf(t *testing.T, priorities map[string]int) (e *engine.Engine, start 
 	return clinicWith(t, priorities, func(live holds.Backend) holds.Backend { return live })
 }
 
-// clinicWith is clinicOf with a wrapped live state.
+// clinicWith is like clinicOf, with a wrapped live state.
 func clinicWith(t *testing.T, priorities map[string]int, wrap func(holds.Backend) holds.Backend) (e *engine.Engine,
 	start time.Time) {
 	t.Helper()
@@ -36,7 +36,7 @@ func clinicWith(t *testing.T, priorities map[string]int, wrap func(holds.Backend
 	if _, err := e.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(priorities)); err != nil {
 		t.Fatal(err)
 	}
-	// When a test ends, no hold is left, and the state in memory matches the database.
+	// When a test ends, no hold may be left, and the state in memory must match the database.
 	t.Cleanup(func() {
 		if held, err := e.Booking.Holds(context.Background()); err != nil || len(held) > 0 {
 			t.Errorf("%d holds remain, %v", len(held), err)
@@ -82,7 +82,8 @@ func specialistsOf(list []store.Appointment) (ids []string) {
 	return ids
 }
 
-// A type lists its specialists by priority, but taken time is listed by id. Here, the two orders are reversed.
+// TestGroupsAssignByPriorityAgainstIDOrder: a type lists its specialists by priority, but taken time is listed by id.
+// In this test, one order is the reverse of the other.
 func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 10, "ben": 20, "cem": 30})
 	second := start.AddDate(0, 0, 7)
@@ -107,7 +108,7 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 		t.Errorf("series: got %v, %v; want %v", got, err, want)
 	}
 
-	// cem is taken in the second half of the visit, and ben is taken in the first half.
+	// cem is booked in the second half of the visit, and ben in the first half.
 	third := start.AddDate(0, 0, 14)
 	book(t, e, "cem", third.Add(30*time.Minute))
 	book(t, e, "ben", third)
@@ -137,7 +138,8 @@ func TestGroupsAssignByPriorityAgainstIDOrder(t *testing.T) {
 	}
 }
 
-// An appointment, a series and a visit behave alike: a move to the current time changes nothing.
+// TestMoveToSameTimeChangesNothing: a move to the current time changes nothing, whether of a single appointment, a
+// series or a visit.
 func TestMoveToSameTimeChangesNothing(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 1})
 	series, err := e.Group.Series.Book(t.Context(), weekly(start, 3))
@@ -168,7 +170,8 @@ func TestMoveToSameTimeChangesNothing(t *testing.T) {
 	same("visit", list, visit, err)
 }
 
-// Each member takes the time that the next one leaves, across specialists, in both directions, and then back again.
+// TestMembersSwapTimes: each member takes the time that the next one leaves, across specialists, in both directions,
+// and then they all move back.
 func TestMembersSwapTimes(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 30, "ben": 20})
 	book(t, e, "ada", start.AddDate(0, 0, 7))

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// MaxPublicDays is the longest range for which the public can list a visit's start times. The server computes such a
+// MaxPublicDays is the longest range that the public can list a visit's start times for. The server computes such a
 // list for each request and does not cache it.
 const MaxPublicDays = 14
 
@@ -78,7 +78,7 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	}
 	held, err := v.holds.List(ctx, slices.Concat(ids, availability.ResourcesOf(w.AppointmentType))...)
 	if err != nil {
-		held = nil // the starts are listed without holds; the claim checks them
+		held = nil // list the starts without holds; the claim will check them
 	}
 	laid := layOut(held)
 	rooms, needs := k.snapshot.Rooms(w.AppointmentType)
@@ -97,11 +97,11 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	return answer, nil
 }
 
-// heldTime is the held time, grouped once for all start times in a listing.
+// heldTime contains the holds around a listing, grouped once for all of its start times.
 type heldTime struct {
 	bySpecialist map[string][]holds.Hold
 	withRooms    []holds.Hold // the holds that take a room or a device
-	near         []holds.Hold // the part of withRooms at one start
+	near         []holds.Hold // the part of withRooms that is near one start
 }
 
 func layOut(held []holds.Hold) *heldTime {
@@ -126,7 +126,7 @@ func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 	return l.near
 }
 
-// timeslot returns one start time with its holds. any is false if it is neither free nor held.
+// timeslot returns one start time with its holds. any is false if the start time is neither free nor held.
 func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string, needs *availability.Needs,
 	held *heldTime, owner holds.Owner) (one booking.Timeslot, any bool) {
 	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(w.DurationMinutes)),

@@ -18,39 +18,39 @@ import (
 
 // Limits on a series.
 const (
-	MaxTimes = 52 // appointments
-	maxEvery = 12 // weeks from one to the next
+	MaxTimes = 52 // maximum number of appointments
+	maxEvery = 12 // maximum number of weeks from one to the next
 	// maxAhead is how far ahead the last one can be.
 	maxAhead = 2 * 366 * 24 * time.Hour
 	// If a time is not free, Plan searches for other times up to nearestDays away and lists at most maxNearest of them.
 	nearestDays, maxNearest = 3, 4
 )
 
-// Rule describes the wanted times, in the clinic's local time.
+// Rule describes the requested times of a series, in the clinic's local time.
 type Rule struct {
 	AppointmentTypeID string
-	SpecialistIDs     []string   // any of them; empty means any specialist of the type
+	SpecialistIDs     []string   // any of these; empty means any specialist of the type
 	From              store.Date // the earliest date
 	Time              store.TimeOfDay
 	Weekdays          []store.Weekday // empty means the weekday of From
-	Every             int             // weeks; 1 to 12, 0 is 1
+	Every             int             // 1 to 12 weeks from one to the next; 0 means 1
 	Count             int             // 2 to MaxTimes
 	Client            holds.ClientID  // its own holds do not conflict
 }
 
 // Occurrence is one time in a series.
 type Occurrence struct {
-	AppointmentID string // of the appointment to move
+	AppointmentID string // id of the appointment to move
 	Start, End    time.Time
-	SpecialistIDs []string            // the free specialists; those who can take most of the series first
-	Reason        availability.Reason // why no specialist is free; empty if one is
-	// Nearest lists other times with one of the wanted specialists, nearest first. It is empty if the time is
-	// free.
+	// the free specialists; those who can take the most times of the series come first
+	SpecialistIDs []string
+	Reason        availability.Reason // the reason why no specialist is free; empty if one is
+	// Nearest lists other times with one of the requested specialists, nearest first. It is empty if the time is free.
 	Nearest []booking.Timeslot
 }
 
-// Plan lists the times of a rule and whether they are free. It does not write or hold anything. It is meant for the
-// desk: hours, blocks, and taken and held time matter. The minimum notice, the booking horizon and the grid of start
+// Plan lists the times of a rule and reports whether they are free. It does not write or hold anything. It is for the
+// desk, so hours, blocks, taken time and held time apply. The minimum notice, the booking horizon and the grid of start
 // times do not, because they apply only to patients.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
@@ -139,7 +139,7 @@ func (r *Rule) starts(s *clinic.Schedule, t *store.AppointmentType, now time.Tim
 	return starts, nil
 }
 
-// specialistsOf lists the wanted specialists for a type, or all if none are named, by priority, then id.
+// specialistsOf lists the requested specialists for a type, or all of them if none are named, by priority, then id.
 func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string) []string {
 	all := slices.Clone(t.Specialists)
 	sort.SliceStable(all, func(i, j int) bool {
@@ -155,7 +155,8 @@ func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string
 	return ids
 }
 
-// nearest lists free times near one that is not free, those on its own day first. It leaves out the series' own times.
+// nearest lists free times near a time that is not free, starting with those on the same day. It leaves out the times
+// of the series itself.
 func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, ids []string,
 	wanted time.Time, planned []time.Time, client holds.ClientID, now time.Time) ([]booking.Timeslot, error) {
 	day := store.DateOf(wanted.In(s.Zone))
@@ -202,20 +203,20 @@ type SeriesRequest struct {
 	AppointmentTypeID string
 	Times             []Time // 2 to MaxTimes
 	Patient           store.Patient
-	Said              clinic.Said // the answers of the patient, the same for all appointments
+	Said              clinic.Said // the patient's answers, the same for all appointments
 	Locale            string
-	Client            holds.ClientID // its own holds of these times are used; empty means none
+	Client            holds.ClientID // its own holds on these times are used; empty means none
 	Source            store.Source
 	Actor             record.Actor
-	Once              *record.Once // its result is []store.Appointment
+	Once              *record.Once // the result that it stores is a []store.Appointment
 	Silent            bool
-	Displace          bool // displaces other clients' holds, whose owners are notified
+	Displace          bool // displace other clients' holds and notify their owners
 }
 
-// Book books all times or none, for one patient, who gets one email. It returns the appointments by start.
+// Book books all times or none of them, for one patient, who gets one email. It returns the appointments by start.
 //
-// Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key was
-// used in the meantime), and the storage errors.
+// Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key has
+// been used in the meantime), and the storage errors.
 func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointment, error) {
 	s := se.clinic.Current()
 	t, intake, err := r.check(s)
@@ -283,7 +284,7 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 }
 
 // wanted lists the times in a request, in the same order, each with the specialists who can take it or the reason why
-// none can. The owner's own holds do not conflict.
+// no specialist can. The owner's own holds do not conflict.
 func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	r *SeriesRequest, owner holds.Owner) ([]wanted, error) {
 	first, last := r.Times[0].Start, r.Times[0].Start

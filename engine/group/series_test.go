@@ -45,7 +45,8 @@ func mustBookSeries(c *enginetest.TestClinic, r group.SeriesRequest) []store.App
 // week" counts weeks from Monday to Sunday.
 func TestSeriesKeepsWallClock(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
+	// the clock starts on 1 January 2000; in Berlin, clocks go forward on 26 March
+	synctest.Test(t, func(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 		f := enginetest.ClinicFile(map[string]int{"ada": 1})
 		f.Clinic.Timezone = "Europe/Berlin"
@@ -185,7 +186,7 @@ func TestSeriesBooksAllOrNone(t *testing.T) {
 		t.Errorf("%d appointments, want only the 6 of the first series", got)
 	}
 	c.WantNoHolds()
-	// Two times that overlap each other.
+	// The two times overlap each other.
 	r.Times = []group.Time{{Start: c.Start.Add(24 * time.Hour)}, {Start: c.Start.Add(24*time.Hour + 10*time.Minute)}}
 	if _, err := c.Group.Series.Book(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
 		t.Errorf("two times that overlap: %v", err)
@@ -220,7 +221,8 @@ func TestSeriesRaceHasOneWinner(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// Two requests that start from opposite ends can cause each other to be refused, but a series is never half booked.
+	// Two requests that start from opposite ends can both be refused because of each other, but a series is never half
+	// booked.
 	if got := len(c.Confirmed()); won > 1 || won+lost != 20 || got != 5*won {
 		t.Errorf("%d succeeded, %d failed, and there are %d appointments", won, lost, got)
 	}
@@ -313,7 +315,7 @@ func TestSeriesMovesLaterAppointments(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := mustBookSeries(c, weeklyFor(c, 5))
-	// A week later: each appointment moves to the current time of the next one.
+	// Move it a week later: each appointment takes the current time of the next one.
 	move := group.SeriesMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: "user:jo"},
 		SlotStart: list[2].SlotStart}
 	moved, err := c.Group.Series.Move(t.Context(), move)
@@ -326,7 +328,7 @@ func TestSeriesMovesLaterAppointments(t *testing.T) {
 		}
 	}
 	c.WantNoHolds()
-	// And back, with another specialist, half an hour later.
+	// Move it back, half an hour later than before and with another specialist.
 	move = group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"},
 		SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
 	in := c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben",
@@ -361,8 +363,8 @@ func TestSeriesMovesLaterAppointments(t *testing.T) {
 	}
 }
 
-// TestSeriesSendsOneEmail: six appointments send one email with six links, and a reminder each. Cancelling three
-// appointments also sends one email.
+// TestSeriesSendsOneEmail: booking six appointments sends one email with six links, and later one reminder for each.
+// Cancelling three appointments also sends one email.
 func TestSeriesSendsOneEmail(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -398,7 +400,7 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 			group.Cancel{Which: group.Which{ID: list[3].ID, Actor: "user:jo"}, Reason: ""}); err != nil {
 			t.Fatal(err)
 		}
-		// One of three cannot be restored alone, because the email lists all of them.
+		// One of the three cannot be restored alone, because the email lists all of them.
 		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err,
 			booking.ErrUndoLate) {
 			t.Errorf("undo of one appointment: %v, want ErrUndoLate", err)

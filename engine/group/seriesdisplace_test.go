@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestRefusedSeriesDisplacesNoClient: a series that cannot be booked does not take time away from a client that is
-// booking. The engine finds all conflicts before it displaces a client.
+// TestRefusedSeriesDisplacesNoClient: a series that cannot be booked does not displace the hold of another client. The
+// engine finds all conflicts before it displaces any hold.
 func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -36,8 +36,8 @@ func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	r.Times[0].Start, r.Times[1].Start = c.Start.Add(2*time.Hour), c.Start.AddDate(0, 0, 8).Add(2*time.Hour)
 	list := mustBookSeries(c, r)
 	later := c.MustHold(2, "checkup", c.Start.Add(time.Hour), "ada")
-	// When the series is moved an hour earlier, a patient is already booking its first new time. Seven days later, the
-	// block conflicts with the second appointment.
+	// The series is to move one hour earlier. A patient already holds its first new time, and a block conflicts with
+	// the second one.
 	move := group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart,
 		Displace: true}
 	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada",

@@ -51,8 +51,8 @@ var seriesChanges = map[string]func(c *enginetest.TestClinic, list []store.Appoi
 	},
 }
 
-// TestSeriesUndoRestoresAll: every appointment is as before, the links in the patient's email open them, and no email
-// about the change has been sent.
+// TestSeriesUndoRestoresAll: every appointment is the same as before, the links in the patient's email open them, and
+// no email about the change has been sent.
 func TestSeriesUndoRestoresAll(t *testing.T) {
 	t.Parallel()
 	for name, change := range seriesChanges {

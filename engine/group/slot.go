@@ -18,7 +18,8 @@ import (
 type slot struct {
 	*store.AppointmentType                          // the first type, with the duration and the needs of all
 	types                  []*store.AppointmentType // by person
-	offsets                []time.Duration          // of each appointment, from the start of the first
+	// the start of each appointment, measured from the start of the first
+	offsets []time.Duration
 }
 
 // slotOfOne returns the slot of one appointment in a series.
@@ -37,7 +38,7 @@ func slotOf(s *clinic.Schedule, ids []string) (*slot, error) {
 	return slotOfAny(s, ids)
 }
 
-// slotOfAny is slotOf for the rest of a visit, which can be a single person.
+// slotOfAny is like slotOf, for the rest of a visit, which can be a single person.
 func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 	w := &slot{}
 	var m record.Mistakes
@@ -89,8 +90,9 @@ func serves(t *store.AppointmentType, specialistID string) bool {
 	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
 }
 
-// needsOf adds a type's room groups to those of the previous people. A room that both need is taken once, for the whole
-// time. Two groups that share only some of their rooms are refused, because choosing in one would limit the other.
+// needsOf adds a type's room groups to those of the previous people. A room that both need is reserved once, for the
+// whole time. Two groups that share only some of their rooms are refused, because a choice in one group would limit the
+// other.
 func needsOf(groups, more []store.Need) ([]store.Need, error) {
 	groups = slices.Clone(groups)
 	for _, need := range more {
@@ -118,7 +120,7 @@ func (w *slot) places(h *holds.Hold) []place {
 	return to
 }
 
-// resourcesOf lists those of the visit's rooms that one person's type needs, in the order of the type's groups.
+// resourcesOf lists the rooms of the visit that one person's type needs, in the order of the type's groups.
 func (w *slot) resourcesOf(i int, of holds.IDs) []string {
 	var ids []string
 	for _, need := range w.types[i].Needs {

@@ -14,14 +14,14 @@ import (
 	"holdfast/store"
 )
 
-// undone is an appointment and its state before the change that is undone.
+// undone is an appointment together with its state before the change to undo.
 type undone struct {
 	store.Appointment
 	before store.UndoState
 }
 
-// lastChange lists the appointments that were changed together with the named one, including that one, by start. It
-// returns booking.ErrUndoLate if one of them has been changed since, because a group is undone as a whole.
+// lastChange lists the appointments that were changed together with the named one, including the named one, by start.
+// It returns booking.ErrUndoLate if any of them has changed since, because a group is undone as a whole.
 func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
 	last, err := m.booking.UndoState(ctx, named, actor)
 	if err != nil {
@@ -46,8 +46,8 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 	return list, nil
 }
 
-// undo restores list to its state before the change. to contains each appointment's place before the change. held
-// reserves that time.
+// undo restores the appointments in list to their states before the change. to contains each appointment's place before
+// the change. The holds in held reserve those times.
 func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold,
 	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
 	at := now()
@@ -71,11 +71,11 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 	return done, nil
 }
 
-// Undo undoes the last change that the same member of staff made to a series: a cancellation or a move that was marked
-// as undoable. It applies to all appointments that were changed together, whichever of them w names, or to none. It
-// claims their old times like any other times.
+// Undo undoes the last change that the same member of staff made to a series: an undoable cancellation or move. It
+// applies to all appointments that were changed together, whichever of them w names, or to none. It claims their old
+// times in the same way as any other times.
 //
-// Errors: booking.ErrUndoLate (including if one of them has been changed since), store.ErrNotFound, store.ErrVersion,
+// Errors: booking.ErrUndoLate (including if any of them has changed since), store.ErrNotFound, store.ErrVersion,
 // ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the current start
 // times).
 func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error) {
@@ -140,9 +140,9 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 	})
 }
 
-// Undo undoes the last change to an appointment and to all members of its visit that were changed with it, all or none.
-// If the appointment was changed alone, or is not part of a visit, Undo undoes it alone. It returns the named
-// appointment.
+// Undo undoes the last change to an appointment and to all members of its visit that were changed with it, or to none
+// of them. If the appointment was changed alone, or is not part of a visit, Undo undoes the change of that appointment
+// alone. It returns the named appointment.
 //
 // Errors: those of booking.Undo.
 func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
@@ -170,8 +170,8 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		return a, err
 	}
 	first, last := &list[0].before, &list[len(list)-1].before
-	// If one member was cancelled alone earlier, it left a gap. So the time keeps its previous length, which is not the
-	// sum of the types' lengths.
+	// A member that was cancelled alone earlier left a gap. So the visit's time keeps its previous length, which is not
+	// the sum of the types' lengths.
 	stretched := *w0.AppointmentType
 	stretched.DurationMinutes = int(last.SlotEnd.Sub(first.SlotStart) / time.Minute)
 	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStart, rule)

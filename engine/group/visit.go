@@ -20,15 +20,15 @@ const MaxPeople = 6
 
 // HoldRequest is a request to hold the time for a visit.
 type HoldRequest struct {
-	AppointmentTypeIDs []string // one for each person, in the order in which they come
+	AppointmentTypeIDs []string // one for each person, in the order of the appointments
 	SlotStart          time.Time
-	SpecialistID       string // empty means assigned
+	SpecialistID       string // empty means that Hold assigns one
 	Client             holds.ClientID
 	TTL                time.Duration // 0 means the TTL of the first type
 	Displace           bool
 	IgnoreHours        bool
-	// Replaces is one of the same client's holds that this one replaces, such as the hold for the first person alone.
-	// If the visit's time is not free, the client keeps that hold.
+	// Replaces is the id of one of the same client's holds that the new hold replaces, such as the hold for the first
+	// person alone. If the visit's time is not free, the client keeps the old hold.
 	Replaces string
 }
 
@@ -82,7 +82,8 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	return h, err
 }
 
-// replace releases the hold that a visit's hold replaces. If that hold has expired, the result has no id.
+// replace releases the hold that a visit's hold replaces, and returns it. If that hold has expired, the result has no
+// id.
 func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error) {
 	h, err := v.holds.Hold(ctx, r.Replaces)
 	if errors.Is(err, holds.ErrNotFound) {
@@ -99,7 +100,7 @@ func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error)
 }
 
 // restore reclaims a hold that was released for a visit whose claim then failed, for the same owner and the remaining
-// time. The hold gets a new id. A request that names the old id and the start time can still book it.
+// time. The new hold has a new id. A request that names the old id and the start time can still book it.
 func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt),
 		MaxLife: time.Until(h.MaxExpiresAt)}
@@ -107,40 +108,40 @@ func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 		c.Needs = append(c.Needs, []string{id})
 	}
 	if c.TTL > 0 {
-		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // on an error, another client has the time
+		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // an error means that another client has the time
 	}
 }
 
 // Person is one of the people in a visit.
 type Person struct {
 	AppointmentTypeID string
-	Patient           store.Patient // without Email and Phone: the visit has those
+	Patient           store.Patient // without Email and Phone, which the visit has
 	Said              clinic.Said
 }
 
-// VisitRequest is a request for a visit. It has either HoldID, or SlotStart with or without a specialist, or both. With
-// both, Book claims the time again if the hold has expired.
+// VisitRequest is a request for a visit. It names a hold (HoldID), a start time (SlotStart, with or without a
+// specialist), or both. With both, Book claims the time again if the hold has expired.
 type VisitRequest struct {
 	HoldID       string
 	SlotStart    time.Time
 	SpecialistID string
 	Client       holds.ClientID
-	People       []Person // 2 to MaxPeople, in the order in which they come
-	Email, Phone string   // of the person to contact about all of them
+	People       []Person // 2 to MaxPeople, in the order of the appointments
+	Email, Phone string   // for contacting one person about all of them
 	Locale       string
 	Source       store.Source
 	Actor        record.Actor
-	Once         *record.Once // its result is []store.Appointment
+	Once         *record.Once // the result that it stores is a []store.Appointment
 	Silent       bool
 	Displace     bool
 	IgnoreHours  bool
 }
 
-// Book books all people or none. They get one email. It returns the appointments in the order of the people.
+// Book books all people or none of them. They get one email. Book returns the appointments in the order of the people.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and the request has no start), store.ErrDuplicate (the
-// idempotency key was used in the meantime), and the storage errors. After a storage error, the client keeps its
+// idempotency key has been used in the meantime), and the storage errors. After a storage error, the client keeps its
 // hold.
 func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, error) {
 	s := v.clinic.Current()
@@ -217,7 +218,7 @@ func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 		for _, mistake := range own {
 			field, ofPatient := strings.CutPrefix(mistake.Field, "patient.")
 			switch contact := ofPatient && (field == "email" || field == "phone"); {
-			case contact && i > 0: // reported once
+			case contact && i > 0: // already reported for the first person
 			case contact:
 				m.Add("contact."+field, "%s", mistake.Message)
 			default:
@@ -270,7 +271,7 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	return nil, err
 }
 
-// isFor reports whether a hold on the same time was made for these types: its specialist serves all of them, and it
+// isFor reports whether a hold on the same time can be used for these types: its specialist serves all of them, and it
 // includes every room that any of them needs. The check is necessary because other types can have the same total
 // length.
 func (w *slot) isFor(h *holds.Hold) bool {

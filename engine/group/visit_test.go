@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// at returns the start times of some appointments, in order, as minutes after the test's start.
+// at returns the start times of the given appointments, in order, as minutes after the test's start.
 func at(c *enginetest.TestClinic, list []store.Appointment) (minutes []int) {
 	for _, a := range list {
 		minutes = append(minutes, int(a.SlotStart.Sub(c.Start)/time.Minute))
@@ -186,7 +186,7 @@ func TestVisitTakesRoomForWholeTime(t *testing.T) {
 	c.WantNoHolds()
 }
 
-// TestVisitRefusedByDatabaseReleasesHold: if the database refuses one appointment that the engine did not, the whole
+// TestVisitRefusedByDatabaseReleasesHold: if the database refuses one appointment that the engine accepted, the whole
 // visit is refused.
 func TestVisitRefusedByDatabaseReleasesHold(t *testing.T) {
 	t.Parallel()
@@ -238,14 +238,14 @@ func TestVisitHoldExpiresAsOne(t *testing.T) {
 				t.Errorf("after the expiry, %d minutes after the start, the time is %+v", minutes, slot)
 			}
 		}
-		r := enginetest.Family(c.Start, "checkup", "checkup") // the time is claimed again
+		r := enginetest.Family(c.Start, "checkup", "checkup") // the server must claim the time again
 		r.HoldID, r.Client = h.ID, enginetest.Client(1)
 		wantAt(c, "booked after all", c.MustVisit(r), 0, 30)
 	})
 }
 
-// TestVisitHoldReplacesOwnHold: the client's hold for the first person alone is released for the visit's hold. If the
-// visit cannot be held, the client keeps it.
+// TestVisitHoldReplacesOwnHold: the server releases the client's hold for the first person alone and holds the visit's
+// whole time instead. If the visit cannot be held, the client keeps the first hold.
 func TestVisitHoldReplacesOwnHold(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

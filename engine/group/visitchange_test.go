@@ -166,7 +166,7 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 	}
 }
 
-// TestVisitUndoRefusesPart: if one appointment in a visit has changed since, none of them can be undone, whichever
+// TestVisitUndoRefusesPart: if any appointment in a visit has changed since, none of them can be undone, whichever
 // appointment the request names.
 func TestVisitUndoRefusesPart(t *testing.T) {
 	t.Parallel()
@@ -207,8 +207,8 @@ func TestVisitUndoRefusesPart(t *testing.T) {
 	}
 }
 
-// TestVisitSendsOneEmail: one email lists all people and their times, with one link. A cancellation also sends one
-// email, and there is one reminder.
+// TestVisitSendsOneEmail: one email lists all people and their times, with one link. A cancellation also sends only one
+// email, and there is only one reminder.
 func TestVisitSendsOneEmail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestVisitChangeReachesEveryAddress(t *testing.T) {
 	})
 }
 
-// TestEraseOneOfVisitKeepsOthers: erasing one person preserves the others' data, and everyone's times.
+// TestEraseOneOfVisitKeepsOthers: erasing one person preserves the data of the other people and the times of all.
 func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -306,8 +306,8 @@ func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestUndoRestoresLengths: appointments that were booked before their types got other lengths have their own lengths
-// again after an undo.
+// TestUndoRestoresLengths: appointments are booked, and then their types get other lengths. After an undo, the
+// appointments have their own lengths again.
 func TestUndoRestoresLengths(t *testing.T) {
 	t.Parallel()
 	for _, minutes := range []int{20, 45} {

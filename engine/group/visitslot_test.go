@@ -18,7 +18,8 @@ import (
 	"holdfast/store"
 )
 
-// TestVisitSlotsLeaveOutTakenTime: visits, too, try the specialists of their types in order of priority.
+// TestVisitSlotsLeaveOutTakenTime: a visit cannot be held at a time when all specialists are booked, whatever the order
+// of their priorities.
 func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {
@@ -61,8 +62,8 @@ func twoFor(c *enginetest.TestClinic, days int, desk bool) group.SlotsRequest {
 		Desk: desk}
 }
 
-// TestVisitSlotsLimitPublicRange: any visitor may list a visit's start times, and each list has to be computed. So
-// callers other than the desk may list only a few days.
+// TestVisitSlotsLimitPublicRange: any visitor may list a visit's start times, and the server has to compute each list.
+// So callers other than the desk may list only a few days.
 func TestVisitSlotsLimitPublicRange(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -84,7 +85,7 @@ func TestVisitSlotsLimitPublicRange(t *testing.T) {
 	}
 }
 
-// asked is a context that is cancelled after a number of checks.
+// asked is a context that becomes cancelled after a number of calls to Err.
 type asked struct {
 	context.Context
 	left int
@@ -102,7 +103,7 @@ func TestVisitSlotsStopForCancelledRequest(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)
-	// loads the data into memory
+	// this loads the data into memory
 	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 {
 		t.Fatalf("%d starts, %v", len(list.Slots), err)
 	}
@@ -111,8 +112,8 @@ func TestVisitSlotsStopForCancelledRequest(t *testing.T) {
 	}
 }
 
-// TestVisitSlotsGroupHoldsOnce: the holds of all clients are grouped once. A list of many start times needs few
-// allocations per start time. The test is not parallel, because the allocations of other tests would count.
+// TestVisitSlotsGroupHoldsOnce: the holds of all clients are grouped once, so a list of many start times needs few
+// allocations per start time. The test does not run in parallel, because the allocations of other tests would count.
 func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	c := crowdedClinic(t)
 	var list booking.Timeslots
@@ -134,8 +135,8 @@ func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	t.Logf("%d starts: %s, %d bytes", len(list.Slots), time.Duration(measured.NsPerOp()), measured.AllocedBytesPerOp())
 }
 
-// TestVisitSlotsShowOwnHold: a start time is marked held if another client holds part of the visit's time, and own if
-// the requesting client does.
+// TestVisitSlotsShowOwnHold: a start time is marked as held if another client holds part of the visit's time, and as
+// own if the requesting client does.
 func TestVisitSlotsShowOwnHold(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
@@ -165,8 +166,8 @@ func TestVisitSlotsShowOwnHold(t *testing.T) {
 	}
 }
 
-// TestVisitHoldBooksOnlyItsTypes: a hold books only the types for which it was created, even if others take equally
-// long, and respects the current schedule.
+// TestVisitHoldBooksOnlyItsTypes: a hold can be used only for the types that it was created for, even if others take
+// equally long, and only if the current schedule still allows its time.
 func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

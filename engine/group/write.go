@@ -23,7 +23,7 @@ type place struct {
 type member struct {
 	before *store.Appointment
 	after  store.Appointment
-	same   bool // nothing changes, and nothing is written
+	same   bool // nothing changes, so nothing is written
 }
 
 // moved returns the change that moves an appointment to another place.
@@ -51,10 +51,10 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// commit writes the members returned by read, with their records, in one transaction and enqueues their operations
-// afterwards. It may call read more than once. c contains what they all have in common. once stores the result of
-// remembered or, if that is nil, all members. commit returns the members as they are now, by start. If the database
-// refuses one member, the error is a *refusal.
+// commit writes the members returned by read, with their records, in one transaction, and enqueues their operations
+// after the commit. It may call read more than once. c contains the data that all members have in common. once stores
+// the result of remembered or, if remembered is nil, all members. commit returns the members in their new state, by
+// start. If the database refuses one member, the error is a *refusal.
 func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.Once,
 	read func(store.Tx) ([]member, error),
 	remembered func([]store.Appointment) any) (done []store.Appointment, err error) {
@@ -84,7 +84,7 @@ func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.O
 	return done, nil
 }
 
-// write writes members in the order given.
+// write writes members in the given order.
 func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 	turn []*member) (calls []booking.Promise, err error) {
 	list := make([]store.Appointment, len(turn))
@@ -120,9 +120,9 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 	return calls, nil
 }
 
-// inTurn orders members so that no member moves to a time before its current occupant has left it, because the database
-// checks one row after the other. A move preserves the chronological order, so there is always a member whose new time
-// is free.
+// inTurn orders members so that no member moves to a time before the member that currently occupies it has left,
+// because the database checks one row after the other. A move preserves the chronological order, so there is always a
+// member whose new time is free.
 func inTurn(all []member) []*member {
 	var turn, left []*member
 	for i := range all {
@@ -180,7 +180,7 @@ func (m *mechanism) create(ctx context.Context, made []store.Appointment, held [
 	return done, nil
 }
 
-// conflictOf converts one member's refusal to a *ConflictError with its place in the request.
+// conflictOf converts the database's refusal of one member to a *ConflictError with the member's index in the request.
 func conflictOf(err error, placeOf func(id string) int) error {
 	var refused *refusal
 	if errors.Is(err, store.ErrSlotTaken) && errors.As(err, &refused) {

@@ -16,7 +16,7 @@ const (
 	maxEvents = 20000
 	maxSteps  = 1_000_000 // days that all recurrence rules together may test
 	maxBlocks = 2000      // spans of busy time in the result
-	maxZones  = 100       // zones that a calendar defines, and turns of one zone
+	maxZones  = 100       // the maximum number of zones in a calendar, and of turns in one zone
 )
 
 // ErrNoCalendar means that the text is not a calendar or is incomplete. ErrTooMuch means that the calendar exceeds one
@@ -37,21 +37,21 @@ const UIDSuffix = "@holdfast"
 
 // Query selects what Busy returns.
 type Query struct {
-	Home     *time.Location // the zone of whole days and of times without a zone
+	Home     *time.Location // the zone for whole days and for times without a zone
 	From, To time.Time      // Busy returns busy time in [From, To)
 
-	// Zone finds a location by the zone name used in a calendar, such as "Europe/Berlin" or "W. Europe Standard Time".
-	// The default is time.LoadLocation.
+	// Zone finds a location by the name that a calendar uses for its zone, such as "Europe/Berlin" or "W. Europe
+	// Standard Time". The default is time.LoadLocation.
 	Zone func(name string) (*time.Location, error)
 
-	// IsOwn reports whether this clinic itself has an appointment with this id. Busy ignores events of such
-	// appointments. If IsOwn is nil, there are none.
+	// IsOwn reports whether this clinic itself has an appointment with this id. Busy ignores the events of such
+	// appointments. If IsOwn is nil, the clinic has none.
 	IsOwn func(id string) bool
 }
 
-// Busy lists the busy times in a calendar, in order, with overlapping and adjacent times joined. It expands recurring
-// events and ignores events that are marked as free or cancelled. It never reads an event's subject. unread counts the
-// events that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
+// Busy lists the busy times in a calendar, in order. It joins times that overlap or touch, expands recurring events,
+// and ignores events that are marked as free or cancelled. It never reads an event's subject. unread counts the events
+// that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
 func Busy(text string, q Query) (busy []Span, unread int, err error) {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "?")
@@ -121,13 +121,14 @@ type worker struct {
 	load     func(name string) (*time.Location, error)
 }
 
-// replaced identifies one repetition of an event that another event replaces.
+// replaced identifies one occurrence of a recurring event that another event replaces.
 type replaced struct {
 	uid string
 	at  int64
 }
 
-// zoneOf returns the zone with that name, the person's own zone if the name is empty, or nil if the zone is unknown.
+// zoneOf returns the zone with this name. If the name is empty, it returns the person's own zone. If the zone is
+// unknown, it returns nil.
 func (w *worker) zoneOf(name string) *zone {
 	if name == "" {
 		return w.home
@@ -157,7 +158,7 @@ func (w *worker) instant(m *moment) (time.Time, error) {
 	return z.instant(m.wall), nil
 }
 
-// replace records which repetition an event replaces.
+// replace records the occurrence that an event replaces.
 func (w *worker) replace(e *event) error {
 	if e.replaces.wall.IsZero() {
 		return nil
@@ -173,7 +174,7 @@ func (w *worker) replace(e *event) error {
 	return nil
 }
 
-// event adds the busy time of one event with all its repetitions.
+// event adds the busy time of all occurrences of one event.
 func (w *worker) event(e *event) error {
 	if e.isCancelled || e.isFree {
 		return nil
@@ -246,8 +247,8 @@ func (w *worker) event(e *event) error {
 	return nil
 }
 
-// instants returns the excluded starts of an event as Unix seconds. An excluded date excludes the whole day. Its
-// midnight is negated so that it differs from every instant in modern times.
+// instants returns the excluded starts of an event as Unix seconds. An excluded date excludes the whole day: its
+// midnight is stored as a negative number, so that it differs from every instant in modern times.
 func (w *worker) instants(list []moment) (map[int64]bool, error) {
 	out := map[int64]bool{}
 	for i := range list {
@@ -263,12 +264,12 @@ func (w *worker) instants(list []moment) (map[int64]bool, error) {
 	return out, nil
 }
 
-// length returns an event's duration as a number of wall-clock days plus a length.
+// length returns an event's duration as a number of wall-clock days plus an exact length.
 func (w *worker) length(e *event, start time.Time) (days int, length time.Duration, err error) {
 	switch {
 	case !e.end.wall.IsZero() && e.start.isDate:
 		days = int(midnight(e.end.wall).Sub(midnight(e.start.wall)) / day)
-		if days == 0 { // some programs write one day like this
+		if days == 0 { // some programs write a one-day event like this
 			days = 1
 		}
 	case !e.end.wall.IsZero():

@@ -24,8 +24,8 @@ func berlin(t testing.TB) *time.Location {
 	return zone
 }
 
-// The files in testdata are calendars, each with the expected result in lines that begin with X-WANT: busy time in
-// UTC between 1 October and the end of the year, including a clock change.
+// TestBusyReadsCalendars reads the calendars in testdata. Each contains the expected result in lines that begin with
+// X-WANT: busy time in UTC between 1 October and the end of the year, including a clock change.
 func TestBusyReadsCalendars(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ics")
 	if err != nil || len(files) < 10 {
@@ -104,8 +104,8 @@ func TestBusyRefusesOtherText(t *testing.T) {
 	}
 }
 
-// Our result is compared with that of a library that has been tested on many calendars. The server does not use that
-// library because a rule that never matches would keep it busy for seconds.
+// TestRulesMatchReferenceLibrary compares our results with those of a library that has been tested on many calendars.
+// The server does not use that library because a rule that never matches would keep it busy for seconds.
 func TestRulesMatchReferenceLibrary(t *testing.T) {
 	from, to := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	checked := 0
@@ -126,7 +126,7 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 				text := "FREQ=" + every + more
 				r, err := parseRule(text, start)
 				if err != nil {
-					continue // refused input is counted as unread
+					continue // input that is refused counts as unread
 				}
 				option, err := rrule.StrToROption(text)
 				if err != nil {
@@ -152,7 +152,7 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 	}
 }
 
-// The name of a zone is looked up part by part, and might come from an untrusted source.
+// TestLongZoneNameIsCheap: the name of a zone is looked up part by part, and can come from an untrusted source.
 func TestLongZoneNameIsCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	text := calendar(vevent(`DTSTART;TZID="`+strings.Repeat("/", 200_000)+`":20261007T090000`, "DURATION:PT1H"))
@@ -162,7 +162,7 @@ func TestLongZoneNameIsCheap(t *testing.T) {
 	}
 }
 
-// The server stops reading a calendar that is designed to keep it busy.
+// TestImpossibleRulesAreCheap: the server stops reading a calendar that is designed to keep it busy.
 func TestImpossibleRulesAreCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	rules := strings.Repeat(vevent("DTSTART:19700101T090000Z", "DURATION:PT1H",

@@ -30,14 +30,14 @@ type event struct {
 	broken      bool // one of its times is invalid
 }
 
-// parser collects the events and zones of a calendar. open lists the components around the current line.
+// parser collects the events and zones of a calendar. open lists the components that enclose the current line.
 type parser struct {
 	begun  bool
 	open   []string
 	events []event
 	now    event
 
-	zones   map[string][]observance // by TZID
+	zones   map[string][]observance // keyed by TZID
 	zone    string
 	turns   []observance
 	turning observance
@@ -125,7 +125,7 @@ func (p *parser) eventLine(name string, params []string, value string) {
 		e.periods = e.periods || Param(params, "VALUE") == "PERIOD"
 		e.dates = e.moments(e.dates, params, value)
 	case "EXRULE":
-		e.rules += 2 // withdrawn from the standard; the event counts as unread
+		e.rules += 2 // EXRULE was withdrawn from the standard; the event counts as unread
 	case "EXDATE":
 		e.without = e.moments(e.without, params, value)
 	case "RECURRENCE-ID":

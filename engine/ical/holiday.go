@@ -14,22 +14,22 @@ import (
 	"holdfast/store"
 )
 
-// The limits for a holiday calendar. A country's holidays for ten years amount to a hundredth of them.
+// The limits for a holiday calendar. They are a hundred times larger than a country's holidays for ten years need.
 const (
 	maxHolidayBytes = 512 << 10
 	maxHolidays     = 2000
-	maxHolidayLine  = 8 << 10 // unfolded
-	maxHolidayTitle = 200     // characters
-	maxHolidayDays  = 366     // of one event
+	maxHolidayLine  = 8 << 10 // length of an unfolded line
+	maxHolidayTitle = 200     // length in characters
+	maxHolidayDays  = 366     // length of one event in days
 )
 
-// Holiday is one all-day event, From to To, both inclusive.
+// Holiday is one all-day event. From and To are both inclusive.
 type Holiday struct {
 	From, To store.Date
 	Title    string
 }
 
-// HolidayError describes what is wrong with a holiday calendar. Line 0 means the file as a whole.
+// HolidayError describes the problem with a holiday calendar. Line 0 means the file as a whole.
 type HolidayError struct {
 	Line   int
 	Detail string
@@ -42,7 +42,7 @@ func (e *HolidayError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Detail)
 }
 
-// Holidays lists the events in a public holiday calendar by their first day, without duplicates. It accepts all-day
+// Holidays lists the events in a calendar of public holidays by their first day, without duplicates. It accepts all-day
 // events with a summary. It refuses events with a recurrence rule or a time of day, because it would have to interpret
 // them. It ignores time zones, alarms and program-specific properties. The error is a *HolidayError.
 func Holidays(file string) ([]Holiday, error) {
@@ -76,7 +76,7 @@ func Holidays(file string) ([]Holiday, error) {
 
 func compareDates(a, b store.Date) int { return cmp.Compare(a.String(), b.String()) }
 
-// holidayParser collects the events in a holiday calendar. open lists the components around the current line.
+// holidayParser collects the events in a holiday calendar. open lists the components that enclose the current line.
 type holidayParser struct {
 	begun bool
 	open  []string

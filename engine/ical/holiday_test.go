@@ -86,7 +86,7 @@ func TestHolidaysNamesRefusedEntries(t *testing.T) {
 	}
 }
 
-// For any input, the result is whole days in order, within the limits.
+// FuzzHolidays: for any input, the result consists of whole days in order, within the limits.
 func FuzzHolidays(f *testing.F) {
 	f.Add(holidayCalendar(vevent("DTSTART;VALUE=DATE:20261225", "DTEND:20261227", "SUMMARY:a\\, b", " c")))
 	f.Add(holidayCalendar("BEGIN:VTIMEZONE", "END:VTIMEZONE", vevent("DTSTART:20261003", "STATUS:CANCELLED")))

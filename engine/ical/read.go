@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Lines yields the content lines of a text, each with the number of the line on which it begins, counted from 1. It
+// Lines yields the content lines of a calendar, each with the number of the line that it begins on, counted from 1. It
 // joins folded lines (section 3.1: a line that begins with a space or a tab continues the line before it) and skips
 // empty lines.
 func Lines(text string) iter.Seq2[int, string] {
@@ -42,7 +42,7 @@ func Lines(text string) iter.Seq2[int, string] {
 	}
 }
 
-// Property splits a content line (section 3.1) into its name in capitals, its parameters as they are written, such as
+// Property splits a content line (section 3.1) into its name in capitals, its parameters as written, such as
 // TZID="Europe/Berlin", and its value. A colon or semicolon inside quotes belongs to a parameter. The name is empty if
 // the line is not a property.
 func Property(line string) (name string, params []string, value string) {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// rule is a recurrence rule (section 3.3.10), applied to wall-clock times: in this file, a time.Time in UTC stands for
-// what a clock shows. Each day in a range is tested against the rule, so the cost depends only on the number of days,
-// not on the rule. Only a rule with a COUNT has to be applied from its beginning.
+// rule is a recurrence rule (section 3.3.10), applied to wall-clock times: in this file, a time.Time in UTC represents
+// the time that a clock shows. Each day in a range is tested against the rule, so the cost depends only on the number
+// of days, not on the rule. Only a rule with a COUNT has to be applied from its beginning.
 type rule struct {
 	every    frequency
 	interval int
-	count    int       // 0 means no end by number
-	until    time.Time // zero means no end by time
+	count    int       // 0 means that no COUNT limits the rule
+	until    time.Time // zero means that no UNTIL limits the rule
 	untilUTC bool      // until is an instant, not a wall time
 	dateOnly bool      // until is a date
 
@@ -50,8 +50,8 @@ var (
 
 var weekdays = map[string]time.Weekday{"SU": 0, "MO": 1, "TU": 2, "WE": 3, "TH": 4, "FR": 5, "SA": 6}
 
-// parseRule reads an RRULE of an event that starts at start. It returns errRule for a rule that repeats more often than
-// daily or by week number.
+// parseRule reads the RRULE of an event that starts at start. It returns errRule for a rule that repeats more often
+// than daily or by week number.
 func parseRule(text string, start time.Time) (*rule, error) {
 	r := &rule{interval: 1, weekStart: time.Monday}
 	for part := range strings.SplitSeq(text, ";") {
@@ -102,7 +102,7 @@ func parseRule(text string, start time.Time) (*rule, error) {
 	return r, nil
 }
 
-// complete fills in the parts that a rule omits, taking them from its start.
+// complete fills in the parts that a rule omits, based on the rule's start.
 func (r *rule) complete(start time.Time) {
 	if len(r.monthDays) > 0 || len(r.yearDays) > 0 || len(r.days) > 0 {
 		return
@@ -163,9 +163,9 @@ const day = 24 * time.Hour
 // midnight returns the beginning of a wall time's day.
 func midnight(t time.Time) time.Time { return t.Truncate(day) }
 
-// between lists the wall times of a repetition that begins at start, in [from, to). The caller has converted until to a
-// wall time. steps is the number of days that may still be tested. between reduces it and returns errSteps when none
-// are left.
+// between lists the wall times of a repetition that begins at start, in [from, to). The caller must have converted
+// until to a wall time. steps is the number of days that may still be tested. between reduces it and returns errSteps
+// when none are left.
 func (r *rule) between(start, from, to time.Time, steps *int) (all []time.Time, err error) {
 	clock := start.Sub(midnight(start))
 	counted := 0
@@ -276,7 +276,7 @@ func (r *rule) has(at time.Time) bool {
 	case len(r.days) == 0:
 		return true
 	}
-	n, length := at.Day(), month // of the month, or of the year where no month is named
+	n, length := at.Day(), month // day and length of the month, or of the year if no month is named
 	if r.every == yearly && len(r.months) == 0 {
 		n, length = at.YearDay(), year
 	}

@@ -17,17 +17,18 @@ const (
 	Cancel  Method = "CANCEL"  // removes the event
 )
 
-// Event is one appointment as a calendar shows it. Every text can be empty and can contain any characters: Writer
-// escapes it.
+// Event is one appointment as shown in a calendar. Every string can be empty and can contain any characters, because
+// Writer escapes it.
 type Event struct {
-	ID         string    // of the appointment; the UID is the ID with UIDSuffix
-	Sequence   int64     // grows with every change, so that a program that has the event ignores an older version
-	Stamp      time.Time // of the last change
+	ID         string    // the appointment's id; the UID is the ID with UIDSuffix
+	Sequence   int64     // increases with every change, so that a program that has the event ignores an older version
+	Stamp      time.Time // time of the last change
 	Start, End time.Time
 	Cancelled  bool
 
-	Organizer   *mail.Address // nil means none is written; an organizer without an address is written as invalid:nomail
-	Attendee    string        // an email address; empty means none is written
+	// nil means that none is written; an organizer without an address is written as invalid:nomail
+	Organizer   *mail.Address
+	Attendee    string // an email address; empty means that none is written
 	Summary     string
 	Description string
 	Location    string
@@ -49,7 +50,7 @@ func (w *Writer) Begin(method Method) {
 	w.line("METHOD", string(method))
 }
 
-// BeginFeed writes the header of an object with this name that calendar programs refetch every 15 minutes.
+// BeginFeed writes the header of an object with this name. Calendar programs fetch it again every 15 minutes.
 func (w *Writer) BeginFeed(name string) {
 	w.Begin(Publish)
 	for _, property := range []string{"NAME", "X-WR-CALNAME"} {

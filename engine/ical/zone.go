@@ -10,10 +10,10 @@ import (
 // zone is an event's time zone: a location in the time zone database, or a VTIMEZONE in the calendar itself.
 type zone struct {
 	place *time.Location
-	turns []turn // in order, where place is nil
+	turns []turn // in order; used where place is nil
 }
 
-// turn is the instant from which a VTIMEZONE has a new offset. ahead is how far it is ahead of UTC.
+// turn is an instant from which a VTIMEZONE has a new offset. ahead is how far the new offset is ahead of UTC.
 type turn struct {
 	at    time.Time
 	ahead time.Duration
@@ -42,7 +42,7 @@ func (z *zone) instant(wall time.Time) time.Time {
 	return before
 }
 
-// wall returns what the zone's clocks show at an instant.
+// wall returns the time that the zone's clocks show at an instant.
 func (z *zone) wall(at time.Time) time.Time { return at.UTC().Add(z.ahead(at)) }
 
 // observance is one STANDARD or DAYLIGHT component of a VTIMEZONE.
@@ -92,11 +92,11 @@ func define(all []observance, from, to time.Time, steps *int) *zone {
 // put a path in front of it.
 const maxZoneName = 200
 
-// namedZone finds a zone by its name, ignoring the path that some programs put in front of the name. It returns nil if
+// namedZone finds a zone by its name, ignoring any path that a program put in front of the name. It returns nil if
 // there is none.
 func namedZone(name string, load func(string) (*time.Location, error)) *zone {
 	if len(name) > maxZoneName {
-		return nil // the loop below would look up each part of the path
+		return nil // the loop below would look up each part of a long path
 	}
 	name = strings.Trim(name, `"`)
 	for {
