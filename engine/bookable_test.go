@@ -24,7 +24,7 @@ import (
 	"holdfast/store"
 )
 
-// bookableCase is a case of testdata/bookable/cases.json.
+// bookableCase is one case in testdata/bookable/cases.json.
 type bookableCase struct {
 	Name, At, Zone, Inactive, Room          string
 	Autumn, Second, Closed, Refused         bool
@@ -35,10 +35,10 @@ type bookableCase struct {
 	Patient, Others, Desk, Visit, AnyHours  *availability.Reason
 }
 
-// bookableCaller is one way to ask whether a start can be booked.
+// bookableCaller is one of the ways to ask whether a start can be booked.
 type bookableCaller struct {
 	name string
-	want func(*bookableCase) *availability.Reason // nil: this caller cannot ask about the case
+	want func(*bookableCase) *availability.Reason // nil means that this caller cannot ask about the case
 	ask  func(*bookableClinic) availability.Reason
 }
 
@@ -79,13 +79,13 @@ func TestCallersAgreeWhatIsBookable(t *testing.T) {
 	}
 }
 
-// bookableCallers lists the callers. Those that write come last, and free the start time afterwards.
+// bookableCallers lists the callers. Those that write come last, and release the start time afterwards.
 func bookableCallers() []bookableCaller {
 	patient := func(x *bookableCase) *availability.Reason { return x.Patient }
 	others := func(x *bookableCase) *availability.Reason { return or(x.Others, x.Patient) }
 	desk := func(x *bookableCase) *availability.Reason { return or(x.Desk, others(x)) }
 	anyHours := func(x *bookableCase) *availability.Reason { return or(x.AnyHours, desk(x)) }
-	soft := func(x *bookableCase) *availability.Reason { // a selection and a claim of staff do not check holds first
+	soft := func(x *bookableCase) *availability.Reason { // a selection and a claim by staff do not check holds first
 		if x.HeldBy > 0 {
 			return nil
 		}
@@ -98,7 +98,7 @@ func bookableCallers() []bookableCaller {
 		return or(x.Visit, desk(x))
 	}
 	spreadsheet := func(x *bookableCase) *availability.Reason {
-		if x.Room != "" || x.Zone != "" { // a spreadsheet names no room, and no second occurrence of a time
+		if x.Room != "" || x.Zone != "" { // a spreadsheet cannot name a room or the second occurrence of a time
 			return nil
 		}
 		return anyHours(x)
@@ -251,7 +251,7 @@ func (c *bookableClinic) polled() availability.Reason {
 	case at(p.Locked):
 		return availability.ReasonHeld
 	case c.Slot(9, "checkup", c.start, "") == nil:
-		return listed // a poll lists no times outside the hours
+		return listed // a poll does not list times outside the hours
 	}
 	return ""
 }

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// In these tests the system clock is changed. Waiting operations must run neither early nor late, and a reminder
-// follows the new clock.
+// These tests change the system clock. Waiting operations must run neither early nor late, and a reminder must follow
+// the new clock.
 
 // settable is a wall clock that can be set, unlike the synctest clock.
 type settable struct{ by atomic.Int64 }
@@ -28,8 +28,8 @@ func (s *settable) with(o *engine.Options) {
 var clockSteps = map[string]time.Duration{"10 minutes forward": 10 * time.Minute, "2 hours back": -2 * time.Hour,
 	"a second forward": time.Second}
 
-// TestClockStepKeepsQuarantine: the write reaches the upstream late. A look-up before that would not find it, and the
-// booking would be written twice.
+// TestClockStepKeepsQuarantine: a write reaches the upstream late. An earlier look-up would not find the booking, and
+// the booking would be written twice.
 func TestClockStepKeepsQuarantine(t *testing.T) {
 	for name, step := range clockSteps {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestClockStepKeepsQuarantine(t *testing.T) {
 				p.Ask(p.Wish(48 * 3))
 				time.Sleep(20 * time.Second)
 				clock.set(step)
-				r := enginetest.BookingOf(1, "cleaning") // wakes the worker
+				r := enginetest.BookingOf(1, "cleaning") // this booking wakes the worker
 				r.SlotStart = p.SlotAt(48*4 + 10)
 				if _, err := p.Booking.Book(t.Context(), r); err != nil {
 					t.Fatal(err)
@@ -69,7 +69,7 @@ func TestClockStepKeepsRetry(t *testing.T) {
 					Change: clock.with})
 				p.Upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
 				p.Ask(p.Wish(48 * 5))
-				time.Sleep(15 * time.Second) // the third attempt was refused 5 s ago, and the fourth is 15 s later
+				time.Sleep(15 * time.Second) // the third attempt was refused 5 s ago, and the fourth is due in 15 s
 				tried := len(p.Asked("SetAppointment"))
 				clock.set(step)
 				time.Sleep(10 * time.Second)

@@ -16,7 +16,7 @@ import (
 	"holdfast/store"
 )
 
-// otherwise is a store that returns different data from what the engine has written.
+// otherwise is a store that returns data that differs from what the engine has written.
 type otherwise struct {
 	store.Store
 	taken    func([]store.Taken) []store.Taken
@@ -46,7 +46,8 @@ func (o *otherwise) Closures(ctx context.Context) ([]store.Closure, error) {
 }
 
 func TestCompareFindsMissingAppointment(t *testing.T) {
-	first, specialists := enginetest.BookedClinic(t, 1, 2) // today and tomorrow: at any hour, one of the two is read
+	// book today and tomorrow, because at any hour at least one of the two is read
+	first, specialists := enginetest.BookedClinic(t, 1, 2)
 	ctx, queue := t.Context(), enginetest.Queue(t)
 	db := &otherwise{Store: first.Store}
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue})
@@ -114,7 +115,7 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 	}
 }
 
-// TestComparePassesDuringBookings: a change that is committed during the comparison is not a difference.
+// TestComparePassesDuringBookings: a change that is committed during the comparison does not count as a difference.
 func TestComparePassesDuringBookings(t *testing.T) {
 	e, specialists := enginetest.BookedClinic(t, 2, 0)
 	day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3)

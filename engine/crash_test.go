@@ -18,14 +18,14 @@ import (
 	"holdfast/store"
 )
 
-// power simulates the power supply of everything durable. Each commit, each change of the queue and each call to the
-// upstream is a step, and the power can be cut right before or right after any of them. From then on, no step has
+// power simulates the power supply of all durable components. Each commit, each change of the queue and each call to
+// the upstream is a step, and the power can be cut right before or right after any of them. From then on, no step has
 // any effect.
 type power struct {
 	mu    sync.Mutex
 	armed bool
 	after bool // the step still takes effect, but its caller gets no result
-	left  int  // steps until the cut
+	left  int  // number of steps until the cut
 	off   bool
 }
 
@@ -157,7 +157,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting for the disk
+			t.Parallel() // most of the test's time is spent waiting for the disk
 			reviews, runs := 0, 0
 			for n := 1; ; n++ {
 				for _, after := range []bool{false, true} {
@@ -187,7 +187,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 func agentBooks(p *enginetest.TestPractice) {
 	b := p.Wish(20)
 	b.Note = "a note"
-	_, _ = p.Agent.Book(context.Background(), enginetest.AgentKey, b) // the caller is cut off as well
+	_, _ = p.Agent.Book(context.Background(), enginetest.AgentKey, b) // the caller does not get a result either
 }
 
 func visitorBooks(p *enginetest.TestPractice) string {
@@ -207,7 +207,7 @@ func cancel(p *enginetest.TestPractice, id string) {
 }
 
 // cutAt runs a scenario, cuts the power at one step, restarts and checks the outcome. happened reports whether the
-// scenario was long enough to be cut, and review whether a person must review the booking.
+// scenario was long enough to reach the cut, and review whether a person must review the booking.
 func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome,
 	run func(*enginetest.TestPractice)) (happened, review bool) {
 	source := &power{}

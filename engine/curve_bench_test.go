@@ -22,7 +22,7 @@ var mostSpecialists = flag.Int("specialists", 10,
 // BenchmarkCurveOfSpecialists measures a growing number of specialists whose calendars are 90% full. It lists a week of
 // one pooled type: right after startup, recomputed as after every booking, and from the cache. It books any free
 // specialist, each booking at a different time. It also measures the memory that the calendars use, and the time from
-// the start of an engine to its first response.
+// an engine's start to its first response.
 func BenchmarkCurveOfSpecialists(b *testing.B) {
 	for _, n := range []int{10, 30, 100, 300, 1000} {
 		if n > max(*mostSpecialists, 10) {
@@ -87,7 +87,7 @@ func manySpecialists(b *testing.B, n int) {
 		if _, err := e.Booking.Book(ctx, booking.Request{
 			AppointmentTypeID: "checkup", SlotStart: list.Slots[i%len(list.Slots)].Start, Client: client(i),
 			Patient: store.Patient{Name: "P"}, Source: store.SourceWeb, Actor: "web",
-		}); err != nil && i < len(list.Slots) { // of ten specialists, not all have room for two
+		}); err != nil && i < len(list.Slots) { // with ten specialists, not every time can be booked twice
 			b.Fatal(err)
 		}
 		took[i] = time.Since(began)

@@ -79,11 +79,11 @@ import (
 	"holdfast/store"
 )
 
-// Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so a reader sees which
-// package does the work. It is safe for concurrent use.
+// Engine contains one value of each package below it, in a field named after the package: a caller writes
+// e.Booking.Cancel, so a reader sees which package does the work. It is safe for concurrent use.
 type Engine struct {
 	Keys     *token.Keys        // the keys that sign and seal; a rotation replaces them
-	Record   *record.Records    // the audit log, the answers to repeated requests
+	Record   *record.Records    // the audit log, and the responses to repeated requests
 	Clinic   *clinic.Clinic     // the schedule and its settings
 	Account  *account.Account   // staff, sign-in, the identity provider, API keys
 	Presence *presence.Presence // online specialists, on-demand sessions
@@ -109,7 +109,7 @@ type Engine struct {
 	holds   holds.Backend
 	log     *slog.Logger
 	options Options
-	work    []func(context.Context) // the functions that Run runs
+	work    []func(context.Context) // the functions that Run starts
 
 	stopFollowing context.CancelFunc
 }
@@ -129,19 +129,19 @@ type Options struct {
 	// settings.
 	BaseURL string
 
-	// Words holds the texts shown to people, in all languages. Default: the built-in texts.
+	// Words contains the user-facing texts in all languages. Default: the built-in texts.
 	Words *words.Catalog
 
 	Presence presence.Options
 
-	// Queue stores the pending outbound calls. Default: none, and the engine makes no outbound calls.
+	// Queue stores the pending outbound calls. Default: none; the engine then makes no outbound calls.
 	Queue store.Queue
 	// Shared is set if other nodes use the same Store, Queue and Holds. Pace then spaces the calls of Upstream across
 	// all nodes.
 	Shared bool
 	Pace   practice.Pace
-	// QueueRebuilt is set if the queue was created empty although the outbox may contain rows. It is unknown which of
-	// these rows were attempted.
+	// QueueRebuilt is set if the queue was newly created although the outbox may contain rows. The server cannot tell
+	// which of these rows have been attempted.
 	QueueRebuilt bool
 	// AfterRollback is set if the data may be older than the last writes to the practice-management system.
 	AfterRollback bool
@@ -151,12 +151,13 @@ type Options struct {
 	Practice practice.Limits
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none.
 	Upstream practice.Upstream
-	// Pacer spaces the writes of Upstream; it must be the pacer that Upstream restarts. Default: a separate one.
+	// Pacer spaces the writes of Upstream. It must be the pacer that Upstream restarts. Default: a separate one.
 	Pacer *upstream.Pacer
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
 	AgentAllowLegacy bool
-	// AgentBound is how long an agent waits for the response to a booking, MinAgentBound to MaxAgentBound. Default:
-	// DefaultAgentBound. If it is shorter than the Pacer's spacing, the second of two consecutive bookings is queued.
+	// AgentBound is how long an agent waits for the response to a booking, from MinAgentBound to MaxAgentBound.
+	// Default: DefaultAgentBound. If it is shorter than the Pacer's spacing, the second of two consecutive bookings is
+	// queued.
 	AgentBound time.Duration
 	// DebugReplies adds _debug to the responses for agents.
 	DebugReplies bool
@@ -164,9 +165,10 @@ type Options struct {
 	Notices message.Transport
 	// OpenID calls identity providers. Default: a client that trusts the machine's certificate authorities.
 	OpenID *openid.Client
-	// Fetcher reads specialists' external calendars. Default: one that connects to public addresses only.
+	// Fetcher reads specialists' external calendars. Default: a Fetcher that connects only to public addresses.
 	Fetcher *notice.Fetcher
-	// Copies lists the copies of the data that are unchanged when a person is erased. If nil, there are none.
+	// Copies lists the copies of the data that do not change when a person is erased. If Copies is nil, there are no
+	// such copies.
 	Copies func() ([]person.Copy, error)
 	// OnFatal is called when the queue is no longer writable and the process should restart. Nil means that the queue
 	// can recover without a restart.
@@ -181,8 +183,8 @@ type Options struct {
 	// TimeslotsCacheBytes is the maximum memory of the slot cache. Default 16 MiB.
 	TimeslotsCacheBytes int64
 
-	wall          func() time.Time // the wall clock; for tests that set it
-	OffersToFiles bool             // offer free times although emails are only written to files; for tests
+	wall          func() time.Time // the wall clock, for tests that set it
+	OffersToFiles bool             // for tests: offer free times even though emails are only written to files
 }
 
 // New reads the schedule and returns an Engine. The caller must call Run for its background work.
@@ -373,12 +375,12 @@ func (e *Engine) beforeErase(ctx context.Context) (release func(context.Context)
 	}, nil
 }
 
-// deleteExpired deletes expired records of all packages until ctx is cancelled.
+// deleteExpired deletes the expired records of all packages until ctx is cancelled.
 func (e *Engine) deleteExpired(ctx context.Context) {
 	keep := e.options.Retention
 	e.Record.RunExpiry(ctx, e.log, []record.Expiry{
 		{Of: "stored answers", Age: store.IdempotencyRetention, Delete: store.Tx.ForgetAnswers},
-		// A node whose clock is ahead must not delete part of a change that another node can still undo.
+		// A node whose clock is ahead must not delete the undo states of a change that another node can still undo.
 		{Of: "states for undo", Age: time.Minute, Delete: store.Tx.ForgetUndoStates},
 		{Of: "used booking tokens", Delete: store.Tx.ForgetNonces},
 		{Of: "agents' sessions", Age: agent.KeepSessions, Delete: store.Tx.ForgetAgentSessions},
@@ -393,7 +395,7 @@ func (e *Engine) deleteExpired(ctx context.Context) {
 	})
 }
 
-// Differences returns, as text, the differences between the database and this process's in-memory state and queue. It
+// Differences returns, as text, the differences between the database and this process's state in memory and queue. It
 // can run while requests are served.
 func (e *Engine) Differences(ctx context.Context) ([]string, error) {
 	return record.Differences(ctx, e.Clinic.Differences, e.Booking.Differences, e.Outbound.Differences)

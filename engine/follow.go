@@ -58,7 +58,7 @@ func (e *Engine) follow(changes []store.Change) {
 		e.Message.Server.Follow()
 		e.Message.Gateway.Follow()
 	}
-	var closed []string // specialists
+	var closed []string // ids of specialists
 	for i := range changes {
 		switch c := &changes[i]; c.Noun {
 		case store.NounAppointment:
@@ -94,12 +94,13 @@ func ofCredential(c store.Change) bool {
 	return c.Noun == store.NounAPIKey || c.Noun == store.NounSignIn || c.Noun == store.NounUser
 }
 
-// followAgain is how long followHolds waits before it resubscribes after losing the live-state events.
+// followAgain is how long followHolds waits before it resubscribes after it has lost the live state's events.
 const followAgain = time.Second
 
-// followHolds passes other nodes' live events to Booking and Presence until ctx is cancelled. So a client can also book
-// with a hold of another node that has just expired, Booking sends each booking to the pages once, and Presence
-// recounts after another node has changed the set of online specialists. followHolds starts with the live holds.
+// followHolds passes live events from other nodes to Booking and Presence until ctx is cancelled. As a result, a client
+// can also book with a hold of another node that has just expired, Booking sends each booking to the pages once, and
+// Presence recounts after another node has changed the set of online specialists. followHolds first passes on the holds
+// that are live at its start.
 func (e *Engine) followHolds(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.followEvents(ctx)

@@ -20,13 +20,13 @@ import (
 )
 
 // TestMemoryEqualsDatabaseAfterRaces races many changes to a few appointments, with a thousand seeds, so that several
-// changes of one appointment share a commit. After each, the data in memory must equal the database: the taken time
-// byte for byte, a listing computed from it, and every busy bit.
+// changes to one appointment share a commit. After each seed, the data in memory must equal the database: the taken
+// time byte for byte, a listing computed from it, and every busy bit.
 //
 // An earlier version, in which callers announced their changes in the order in which they woke up, failed with nearly
 // every seed.
 func TestMemoryEqualsDatabaseAfterRaces(t *testing.T) {
-	const atOnce = 50 // seeds per clinic, each on its own day
+	const atOnce = 50 // number of seeds per clinic, each on its own day
 	seeds := uint64(1000)
 	if !clitest.InFull() {
 		seeds = 200
@@ -56,7 +56,7 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 		}
 		return taken
 	}
-	read() // loads the time into memory
+	read() // this loads the day into memory
 	start := func(n int) time.Time { return day.Add(8*time.Hour + time.Duration(n)*30*time.Minute) }
 	var ids []string
 	for n := range 3 {
@@ -199,7 +199,7 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	}
 }
 
-// countedReads counts the database reads of a hold or a booking.
+// countedReads is a store that counts the database reads of a hold or a booking.
 type countedReads struct {
 	store.Store
 	reads int

@@ -21,9 +21,9 @@ func percentile(times []time.Duration, hundredths int) float64 {
 	return float64(times[min(len(times)-1, len(times)*hundredths/100)].Microseconds()) / 1000
 }
 
-// BenchmarkSeenAtAnotherNode measures the time from one node's response until another node has the change: for a hold,
-// until its watchers receive the event; for a booking, until its listing shows it. Changes are made one at a time,
-// every 5 ms.
+// BenchmarkSeenAtAnotherNode measures the time from one node's response until another node has the change. For a hold,
+// this is when the other node's watchers receive the event; for a booking, when its listing shows it. Changes are made
+// one at a time, every 5 ms.
 func BenchmarkSeenAtAnotherNode(b *testing.B) {
 	c := newNodes(b, 2, nil)
 	c.clinic("ada", "bob", "cleo", "dora")
@@ -53,7 +53,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 					return e.Kind == holds.EventHold && e.HoldID == h.ID
 				})
 			}
-			took = append(took, time.Since(began)) // from before the hold request
+			took = append(took, time.Since(began)) // includes the hold request itself
 			if _, err := first.Booking.ReleaseHold(b.Context(), h.ID, enginetest.Client(n)); err != nil {
 				b.Fatal(err)
 			}

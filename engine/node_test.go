@@ -31,13 +31,13 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// These tests run several nodes on one PostgreSQL and one Redis. Each task that must run once runs once, on any node,
-// and a node that stops leaves no task undone.
+// These tests run several nodes on one PostgreSQL server and one Redis server. Each task that must run once runs once,
+// on any node, and no task stays undone when a node stops.
 
 // cluster is the PostgreSQL server that all tests here share. The first test that needs it starts it.
 var cluster = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
 
-// clusterWanted reports whether cluster was called.
+// clusterWanted reports whether cluster has been called.
 var clusterWanted bool
 
 func TestMain(m *testing.M) {
@@ -56,24 +56,24 @@ type node struct {
 	store *postgres.Store
 	queue *postgres.Queue
 	holds *home.Backend
-	stop  func() // ends its background work
+	stop  func() // stops its background work
 }
 
-// nodes is the setup that several engines share.
+// nodes contains the setup that several engines share.
 type nodes struct {
 	t        testing.TB
-	url      string // of the database
+	url      string // the database's URL
 	redis    *redistest.Server
 	keys     *token.Keyring
-	upstream *upstreamtest.Server         // nil: there is none
-	options  func(o *engine.Options)      // of every engine
-	queue    func(*postgres.QueueOptions) // of every queue
+	upstream *upstreamtest.Server         // nil means that there is none
+	options  func(o *engine.Options)      // edits the options of every engine
+	queue    func(*postgres.QueueOptions) // edits the options of every queue
 	all      []*node
-	start    time.Time // a slot start: noon, two days ahead
+	start    time.Time // the start of a slot: noon, two days ahead
 }
 
-// newNodes opens n engines on one new database and one new Redis server. change edits their shared setup; nil changes
-// nothing.
+// newNodes opens n engines on one new database and one new Redis server. change edits their shared setup. If change is
+// nil, the setup is unchanged.
 func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	t.Helper()
 	clusterWanted = true
@@ -95,7 +95,7 @@ func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	return c
 }
 
-// migrate opens an empty database once, as the first node does. The tests use copies of it.
+// migrate opens an empty database once, as the first node would. The tests use copies of the result.
 func migrate(url string) error {
 	ctx := context.Background()
 	s, err := postgres.Open(ctx, postgres.Options{URL: url})
@@ -166,8 +166,8 @@ func (c *nodes) open() *node {
 	return n
 }
 
-// clinic creates a clinic with these specialists on the nodes, as enginetest.ClinicFile describes it. The upstream, if
-// any, has a column for each specialist.
+// clinic creates the clinic of enginetest.ClinicFile with these specialists on the nodes. The upstream, if there is
+// one, has a column for each specialist.
 func (c *nodes) clinic(specialists ...string) {
 	c.t.Helper()
 	priorities := make(map[string]int)
@@ -237,7 +237,7 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	first := c.all[0]
 	op := store.Operation{ID: "op-1-aaaaaa", Kind: store.Webhook, Status: store.OperationPending,
 		NextAttemptAt: time.Now()}
-	first.stop() // so that it does not deliver the operation that the test takes
+	first.stop() // prevents it from delivering the operation that the test takes
 	if err := first.queue.Add(t.Context(), op); err != nil {
 		t.Fatal(err)
 	}
@@ -268,8 +268,8 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	}
 }
 
-// withUpstream gives the nodes a practice-management system. decide decides the outcome of each call; nil: it accepts
-// every call.
+// withUpstream adds a practice-management system to the nodes. decide decides the outcome of each call. If decide is
+// nil, the system accepts every call.
 func withUpstream(decide func(upstreamtest.Call) upstreamtest.Step) func(*nodes) {
 	return func(c *nodes) { c.upstream = upstreamtest.New(upstreamtest.Options{Decide: decide}) }
 }
@@ -285,7 +285,8 @@ func (n *node) settled(t testing.TB) bool {
 }
 
 // TestOperationOrderIgnoresClocks: a node whose clock is an hour ahead books, and another node cancels. The
-// cancellation is queued behind the booking on both nodes, and no clock changes the ids of the other node.
+// cancellation is queued behind the booking on both nodes, and the clock that is ahead does not affect the ids that the
+// other node creates.
 func TestOperationOrderIgnoresClocks(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step {
 		return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
@@ -321,8 +322,8 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 	}
 }
 
-// TestWebhooksKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that cancels, and there
-// is no practice-management system. The receiver gets appointment.created first.
+// TestWebhooksKeepTheirOrderUnderSkew: the ids of the node that books are 2 s ahead of those of the node that cancels,
+// and there is no practice-management system. The receiver still gets appointment.created first.
 func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 	there, told := enginetest.HookReceiver(t, 204)
 	c := newNodes(t, 2, func(c *nodes) {
@@ -359,8 +360,8 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 	}
 }
 
-// TestUnqueuedOutboxRowIsDelivered: a node that stops between the commit and the queue write leaves an outbox row. The
-// node that attempts a later operation for the appointment finds the row and delivers it first.
+// TestUnqueuedOutboxRowIsDelivered: a node that stops between the commit and the write to the queue leaves an outbox
+// row behind. The node that attempts a later operation for the appointment finds the row and delivers it first.
 func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
@@ -387,7 +388,7 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	}
 }
 
-// TestNodesSharePacer: writes to the practice-management system keep their spacing, whichever nodes send them.
+// TestNodesSharePacer: writes to the practice-management system keep their spacing, whichever node sends them.
 func TestNodesSharePacer(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
@@ -396,8 +397,8 @@ func TestNodesSharePacer(t *testing.T) {
 		c.all[i%2].mustBook(t, i, c.start.Add(time.Duration(i)*30*time.Minute))
 	}
 	c.until(time.Minute, "all are written", func() bool { return c.upstream.Score().Appointments == 8 })
-	// The turns are 200 ms apart. On a busy machine a node may use its turn late, so two writes may be closer together,
-	// but never all eight.
+	// The turns are 200 ms apart. On a busy machine, a node may use its turn late, so two writes may be closer
+	// together, but all eight still take at least seven intervals.
 	if s, took := c.upstream.Score(), time.Since(began); took < 7*200*time.Millisecond || s.Writes != 8 {
 		t.Errorf("got %+v in %v; want 8 writes in at least 1.4 s", s, took)
 	}

@@ -20,8 +20,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentSessionIsOnAllNodes: a session that a key has opened with a patient at one node authorizes that key at every
-// other node, including one that starts later. It authorizes no other key.
+// TestAgentSessionIsOnAllNodes: a key's session with a patient, opened at one node, authorizes that key at every other
+// node, including one that starts later. It authorizes no other key.
 func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -59,8 +59,8 @@ func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	}
 }
 
-// TestUnknownPatientIsAddedByNoNode: one node lost the upstream's response, or died before it arrived. No other node
-// adds the patient again.
+// TestUnknownPatientIsAddedByNoNode: one node has lost the upstream's response, or died before the response arrived. No
+// other node adds the patient again.
 func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	server := upstreamtest.New(upstreamtest.Options{})
 	c := newNodes(t, 2, func(c *nodes) { c.upstream = server })
@@ -101,7 +101,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 			second, added())
 	}
 
-	// An agent that does not wait for a response calls both nodes concurrently.
+	// An agent that does not wait for the first response calls both nodes concurrently.
 	ann, before := agent.Patient{FirstName: "Ann", LastName: "Poe", BirthDate: "1982-03-04", Phone: "+1 555 0102"},
 		added()
 	var all sync.WaitGroup
@@ -143,8 +143,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	<-left
 }
 
-// hanging is a connection to the upstream on which the call that adds a patient gets no response until the node has
-// stopped.
+// hanging is a connection to the upstream. A call that adds a patient gets no response until the node has stopped.
 type hanging struct {
 	to     http.RoundTripper
 	began  chan struct{}
@@ -166,8 +165,8 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("the node is gone")
 }
 
-// TestExpiredHoldBooksAtAllNodes: an expired hold can be booked with its id alone, but only by its owner, even at a
-// node that started after the claim.
+// TestExpiredHoldBooksAtAllNodes: an expired hold can be booked by its id alone, but only by its owner. This works even
+// at a node that started after the claim.
 func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")

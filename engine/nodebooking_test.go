@@ -22,7 +22,7 @@ import (
 	"holdfast/store"
 )
 
-// In these tests patients and the desk use two nodes, which behave like one clinic.
+// In these tests, patients and the desk use two nodes, which must behave like one server.
 
 // TestHoldExcludesAtAllNodes: a hold excludes other clients at every node, and every node receives its event.
 func TestHoldExcludesAtAllNodes(t *testing.T) {
@@ -55,8 +55,8 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRepeatFindsItsOwnHold: a request without a client id is in progress at one node, where it has its hold, and its
-// repeat reaches the other node. The first request's hold blocks other requests, but not the repeat.
+// TestRepeatFindsItsOwnHold: a request without a client id is in progress at one node and has its hold there. A retry
+// of the request reaches the other node. The first request's hold blocks other requests, but not the retry.
 func TestRepeatFindsItsOwnHold(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -100,7 +100,7 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 }
 
 // TestEveryNodePublishesEveryBooking: the pages of both nodes receive a booking. If the event of its hold is lost,
-// because the node that booked stopped before it ended the hold, the booking arrives through the change feed.
+// because the node that booked stopped before it ended the hold, the pages receive the booking through the change feed.
 func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -151,8 +151,8 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	}
 }
 
-// TestBookingIsUnlistedAtAllNodes: a node that has received a booking does not list its time, and a node's listing
-// includes its own schedule changes.
+// TestBookingIsUnlistedAtAllNodes: a node that has received a booking does not list the booked time, and a node's
+// listing reflects the schedule changes made at that node.
 func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -189,8 +189,8 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRevocationReachesAllNodes: revoking a key at one node notifies the others, so they close the streams that were
-// opened with it.
+// TestRevocationReachesAllNodes: revoking a key at one node notifies the other nodes, so that they close the streams
+// that were opened with the key.
 func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -201,7 +201,7 @@ func TestRevocationReachesAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.agree()
-	if _, err := second.Account.Authenticate(t.Context(), secret); err != nil { // now the key is cached there
+	if _, err := second.Account.Authenticate(t.Context(), secret); err != nil { // the second node now caches the key
 		t.Fatal(err)
 	}
 	told := make(chan struct{}, 8)
@@ -234,7 +234,7 @@ func bookings(t *testing.T) int {
 }
 
 // TestNodesNeverDoubleBook: both nodes receive bookings of types of 15, 30 and 45 minutes at random times, with and
-// without holds, many of them concurrently. The appointments never overlap. The database's own check confirms this
+// without holds, many of them concurrently. The appointments must never overlap. The database's own check confirms this
 // independently.
 func TestNodesNeverDoubleBook(t *testing.T) {
 	c := newNodes(t, 2, nil)
@@ -252,7 +252,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 	}
 	c.agree()
 	n := bookings(t)
-	days := min(50, max(1, n/100)) // many of them want the same time
+	days := min(50, max(1, n/100)) // few enough days that many bookings compete for the same time
 	var booked, refused atomic.Int64
 	var all sync.WaitGroup
 	for worker := range 16 {
@@ -267,7 +267,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 						SlotStart: r.SlotStart, Client: r.Client})
 					if err == nil {
 						r.HoldID = h.ID
-						at = c.all[random.IntN(2)] // the next request reaches a random node
+						at = c.all[random.IntN(2)] // send the next request to a random node
 					}
 				}
 				_, err := at.Booking.Book(context.Background(), r)
@@ -299,8 +299,8 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 // behind is the store of a node whose feed can be paused.
 type behind struct {
 	store.Store
-	feed  sync.RWMutex // locked for writing while the feed is stopped
-	reads atomic.Int64 // of taken time
+	feed  sync.RWMutex // locked for writing while the feed is paused
+	reads atomic.Int64 // number of reads of taken time
 }
 
 func (b *behind) Changes(ctx context.Context, after int64, follow func([]store.Change)) error {
@@ -317,7 +317,7 @@ func (b *behind) Taken(ctx context.Context, specialistIDs []string, from, to tim
 }
 
 // TestNodeBehindFeedHoldsNoBookedTime: a node has a day in memory but has not received another node's booking. It
-// refuses the time without reading the database, and no page receives a hold.
+// refuses the booked time without reading the database, and no page receives an event for a hold.
 func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	var stores []*behind
 	c := newNodes(t, 2, func(c *nodes) {
@@ -331,7 +331,8 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	request := func(n int, start time.Time) booking.HoldRequest {
 		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: enginetest.Client(n)}
 	}
-	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil { // loads the day
+	// this loads the day into memory
+	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	watch, err := first.Booking.Watch(t.Context())
@@ -352,7 +353,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	}
 	slow.feed.Unlock()
 	c.agree()
-	// the last event
+	// this is the last event
 	if err := first.Booking.Live().Publish(t.Context(), holds.Event{Kind: holds.EventAvailability}); err != nil {
 		t.Fatal(err)
 	}
@@ -370,8 +371,8 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	}
 }
 
-// TestLeftoverBusyBitIsCleared: a busy bit whose appointment no longer exists refuses one claim. Then the engine
-// compares the bit with the database and clears it.
+// TestLeftoverBusyBitIsCleared: a busy bit whose appointment no longer exists causes one claim to be refused. The
+// engine then compares the bit with the database and clears it.
 func TestLeftoverBusyBitIsCleared(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")

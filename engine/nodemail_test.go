@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestMailServerAppliesToAllNodes: a mail server that is configured through one node applies to the others, which then
-// send their waiting emails.
+// TestMailServerAppliesToAllNodes: a mail server that is configured through one node also applies to the other nodes,
+// which then send their waiting emails.
 func TestMailServerAppliesToAllNodes(t *testing.T) {
 	p := enginetest.NewMailProvider(t)
 	c := newNodes(t, 2, func(c *nodes) {
@@ -34,9 +34,9 @@ func TestMailServerAppliesToAllNodes(t *testing.T) {
 	}
 }
 
-// TestEmailsKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that moves the appointment.
-// Both emails for each appointment wait until there is a mail server, so several workers on both nodes take them at the
-// same time. The booking confirmation still arrives first.
+// TestEmailsKeepTheirOrderUnderSkew: the ids of the node that books are 2 s ahead of those of the node that moves the
+// appointment. Both emails for each appointment wait until there is a mail server, so several workers on both nodes
+// take them at the same time. The booking confirmation still arrives first.
 func TestEmailsKeepTheirOrderUnderSkew(t *testing.T) {
 	p := enginetest.NewMailProvider(t)
 	c := newNodes(t, 2, func(c *nodes) {

@@ -51,7 +51,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 		t.Errorf("online: got %v, want bob, whose heartbeats reach the other node", got)
 	}
 	var log []store.PresenceChange
-	c.until(time.Minute, "the log has ada's end", func() bool { // the node that swept writes it afterwards
+	c.until(time.Minute, "the log has ada's end", func() bool { // the node that swept writes the entry after the sweep
 		beat()
 		log, err = first.store.PresenceLog(t.Context(), "ada", 10)
 		return err != nil || len(log) > 1
@@ -75,7 +75,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 		if end {
 			break
 		}
-		if told == 1 && !end { // the last expected event
+		if told == 1 && !end { // this was the last expected event
 			if _, err := first.Presence.GoOffline(t.Context(), "bob"); err != nil {
 				t.Fatal(err)
 			}
@@ -87,8 +87,8 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 }
 
 // TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count for 10 s, or until another node takes a specialist
-// online or offline. If both changes arrive within 9 s, the second reason applies. If the machine is too busy for that,
-// the test tries again, because a slow attempt proves nothing.
+// online or offline. If the count follows both changes within 9 s, the reason is the other node's changes, not the
+// cache's age. If the machine is too busy for that, the test tries again, because a slow attempt proves nothing.
 func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/enginetest"
 )
 
-// TestGuessesCountOnAllNodes: guessing a password through all nodes allows no more attempts than through one. The right
-// password still signs in.
+// TestGuessesCountOnAllNodes: guessing a password through all nodes allows no more attempts than guessing through one.
+// The right password still signs in.
 func TestGuessesCountOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -37,7 +37,7 @@ func TestGuessesCountOnAllNodes(t *testing.T) {
 			t.Fatalf("try %d: got %v, want ErrWrongPassword", tries, err)
 		}
 	}
-	if tries < 5 || tries > 6 { // 5 without a delay; on a slow machine, the first delay (1 s) may be over
+	if tries < 5 || tries > 6 { // 5 without a delay; on a slow machine, the first delay (1 s) may already be over
 		t.Errorf("%d guesses through two nodes, want the 5 of one node", tries)
 	}
 	for i, n := range c.all {

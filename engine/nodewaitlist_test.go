@@ -32,7 +32,7 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 	for n := range times {
 		booked = append(booked, c.all[n%2].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute)))
 	}
-	for n := range times + 2 { // two more entries than times
+	for n := range times + 2 { // there are two more entries than times
 		_, err := c.all[n%2].Waitlist.Join(ctx, waitlist.JoinRequest{
 			AppointmentTypeID: "checkup", Actor: "user:desk",
 			Patient: store.Patient{Name: "Waiting", Email: string(rune('a'+n)) + "@example.org"},

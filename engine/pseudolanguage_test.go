@@ -16,11 +16,11 @@ import (
 	"holdfast/store"
 )
 
-// figures matches English ordinal numbers and times. The invented language's format derives its own from them.
+// figures matches English ordinal numbers and times. The invented language derives its own forms from them.
 var figures = regexp.MustCompile(`\d+(st|nd|rd|th)|\b(AM|PM)\b`)
 
-// TestNewLanguageReachesEveryText adds an invented language, which takes one folder and one registration. Emails and
-// agent texts then contain no word of any other language.
+// TestNewLanguageReachesEveryText adds an invented language, which requires one folder and one registration. Emails and
+// agent texts must then contain no word of any other language.
 func TestNewLanguageReachesEveryText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		catalog := wordstest.Catalog(t, os.DirFS("words"))

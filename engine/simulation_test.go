@@ -27,7 +27,7 @@ var (
 	simulationSeed = flag.Uint64("seed", 1, "the seed of TestSimulation")
 )
 
-// TestSimulation proves that each booking has one upstream appointment, never two. Agents book all day. A fifth of the
+// TestSimulation proves that each booking has exactly one upstream appointment. Agents book all day. A fifth of the
 // writes end with an unknown outcome, of every possible kind. The upstream accepts five writes a minute and rejects the
 // rest, and look-ups fail too. Bookings are moved and cancelled, and the server is restarted several times. In the end,
 // every accepted booking exists upstream exactly once. No upstream appointment was reported as failed, and no two
@@ -55,7 +55,7 @@ func TestSimulation(t *testing.T) {
 			b := p.WishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute))
 			b.ChildName = fmt.Sprintf("Child %d", n)
 			s.book(b)
-			// On average, these are fewer calls than the upstream accepts, but they come in bursts.
+			// On average, there are fewer calls than the upstream accepts, but they come in bursts.
 			if n%10 == 9 {
 				time.Sleep(time.Duration(rnd.IntN(320)) * time.Second)
 			} else {
@@ -107,8 +107,8 @@ type simulation struct {
 	starts []string
 
 	mu       sync.Mutex
-	accepted map[string]bool  // by patient, chair and start: each call with the answer booked or received
-	from     map[string]place // by id: where an appointment was before it was moved
+	accepted map[string]bool  // keyed by patient, chair and start: the calls that were answered as booked or received
+	from     map[string]place // keyed by id: the place of an appointment before it was moved
 	moved    int
 	ended    int
 }
@@ -144,7 +144,7 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 		}
 		return
 	}
-	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where there are no other bookings
+	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // a time range without other bookings
 	if _, err := s.Booking.Reschedule(context.Background(),
 		booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
 		s.moved++
@@ -155,7 +155,7 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 // place is the patient, chair and start of an upstream appointment.
 type place struct {
 	patient, column string
-	// in the clinic's local time, the only time that the upstream stores: one hour a year occurs twice
+	// in the clinic's local time, which is all that the upstream stores: one hour a year occurs twice
 	start string
 }
 
@@ -183,7 +183,7 @@ func (s *simulation) check() {
 		}
 		switch {
 		case a.UpstreamState == store.UpstreamReview:
-			review++ // after a move, its first booking may be there too
+			review++ // if the appointment was moved, its first booking may also be there
 			delete(there, s.from[a.ID])
 		case n > 1:
 			twice++
@@ -227,7 +227,7 @@ func (s *simulation) check() {
 	}
 }
 
-// spacing returns the shortest time between two writes, without the one quick retry after a rate limit.
+// spacing returns the shortest time between two writes, ignoring the one quick retry after a rate limit.
 func spacing(calls []upstreamtest.Call) (least time.Duration, writes int) {
 	var last upstreamtest.Call
 	least = time.Hour

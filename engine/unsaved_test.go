@@ -48,7 +48,7 @@ func (q fullQueue) Change(ctx context.Context, op store.Operation, event, detail
 	return q.Queue.Change(ctx, op, event, detail)
 }
 
-// TestFullDiskLeavesNoOperationProcessing: the disk is full for an hour from the first write on.
+// TestFullDiskLeavesNoOperationProcessing: the disk is full for an hour, starting with the first write.
 func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 	for name, outcome := range map[string]upstreamtest.Outcome{"delivered": upstreamtest.OK,
 		"unknown": upstreamtest.LostApplied} {
@@ -96,9 +96,9 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 	}
 }
 
-// showsStuckDelivery fails unless the metric behind the alert HoldfastDeliveryStuck is over its limit. The limit itself
-// must be longer than the longest call (15 s) plus the lease of a lost node (15 s) and the time until other nodes next
-// check (5 s).
+// showsStuckDelivery fails the test unless the metric behind the alert HoldfastDeliveryStuck is over its limit. The
+// limit itself must be longer than the longest call (15 s) plus the lease of a lost node (15 s) and the time until
+// other nodes next check (5 s).
 func showsStuckDelivery(t *testing.T, p *enginetest.TestPractice) {
 	t.Helper()
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yml")
@@ -161,7 +161,7 @@ func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 	if err := server.Run(); err != nil {
 		t.Fatal(err)
 	}
-	// Another node takes over an operation after the longest call plus a lease, so a minute is not generous.
+	// Another node takes over an operation only after the longest call plus a lease, so one minute might not be enough.
 	c.until(5*time.Minute, "no operation is processing and the outbox is empty", func() bool {
 		counts, err := n.queue.Counts(t.Context())
 		left, leftErr := n.store.Outbox(t.Context(), "", 1)

@@ -19,7 +19,7 @@ import (
 	"holdfast/store"
 )
 
-// wholeVisits checks that each visit has all its people, one after the other.
+// wholeVisits checks that each visit still contains all its people, one after the other.
 func wholeVisits(t *testing.T, all []store.Appointment, people int) {
 	t.Helper()
 	visits := make(map[string][]store.Appointment)
@@ -38,8 +38,8 @@ func wholeVisits(t *testing.T, all []store.Appointment, people int) {
 	}
 }
 
-// visitRace runs sixteen workers that want overlapping visits of three people, through any of these engines: they
-// hold, book, move, cancel and undo.
+// visitRace runs sixteen workers that compete for overlapping visits of three people, through any of these engines:
+// they hold, book, move, cancel and undo.
 func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 	ctx := context.Background()
 	var wg sync.WaitGroup
@@ -50,7 +50,7 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 		case err == nil:
 			return true
 		case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.Is(err, store.ErrVersion),
-			errors.Is(err, holds.ErrUnavailable), // the other node took three new holds in a row
+			errors.Is(err, holds.ErrUnavailable), // the other node won three new holds in a row
 			errors.Is(err, record.ErrNotConfirmed),
 			errors.Is(err, booking.ErrUndoLate), errors.Is(err, holds.ErrQuota):
 			refused.Add(1)

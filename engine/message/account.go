@@ -22,11 +22,11 @@ const (
 	mailAddress  = "address_changed"
 	mailIdentity = "identity_linked"
 
-	mailHookDisabled = "webhook_disabled" // to each owner
+	mailHookDisabled = "webhook_disabled" // sent to each owner
 )
 
-// AccountChanged writes emails to the outbox that notify a member of staff of a change to their account. It runs in
-// that change's transaction and returns a function that the caller must run after the commit. The emails go to the
+// AccountChanged writes emails to the outbox that notify a member of staff of a change to their account. It runs in the
+// transaction of that change and returns a function that the caller must run after the commit. The emails go to the
 // address that the account had before the change.
 func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, after *store.User,
 	at time.Time) (committed func(), err error) {
@@ -34,8 +34,8 @@ func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, aft
 	add := func(name string) {
 		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
 		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
-		// The previous address: an attacker who takes over the account could change the address again before this email
-		// is sent. strings cannot fail
+		// Use the previous address: an attacker who takes over the account could change the address again before this
+		// email is sent. Encoding strings cannot fail.
 		op.Payload, _ = json.Marshal(mailPayload{Notice: name, User: before.ID, To: before.Email})
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
@@ -69,7 +69,7 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 		return unread(ctx)
 	}
 	if err := ms.CheckSender(); err != nil {
-		// not a failed attempt: the email waits until a sender has been set
+		// this is not a failed attempt: the email waits until a sender is set
 		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
 	}
 	s := ms.clinic.Current()

@@ -13,15 +13,15 @@ import (
 	"holdfast/store"
 )
 
-// TestAddressChangeNotifiesOldAddress: if the desk corrects an email address, both addresses get an email, the old one
-// even if notifications are off. Links that were sent to the old address stop working, and the address is deleted after
-// its email.
+// TestAddressChangeNotifiesOldAddress: if the desk corrects an email address, both addresses get an email. The old one
+// gets it even if notifications are off. Links that were sent to the old address stop working, and the server deletes
+// the old address after the email to it has been sent.
 func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		name, to string
 		silent   bool
-		told     []string // addresses in alphabetical order
+		told     []string // addresses that get an email, in alphabetical order
 	}{
 		{"corrected", "new@example.org", false, []string{"new@example.org", "patient1@example.org"}},
 		{"in silence", "new@example.org", true, []string{"patient1@example.org"}},

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// TestArchivedEntriesKeepNames: texts still name an appointment type and a specialist after they are archived.
+// TestArchivedEntriesKeepNames: messages still name an appointment type and a specialist after they have been archived.
 func TestArchivedEntriesKeepNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestMissingBackupsNotifyClinic: if backups are missing, the clinic gets an email. If the email cannot be sent, the
-// caller gets the reason.
+// caller gets an error with the reason.
 func TestMissingBackupsNotifyClinic(t *testing.T) {
 	t.Parallel()
 	var to string

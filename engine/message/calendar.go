@@ -12,10 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// Invitation names the people of a calendar file and its link. The zero value publishes the file without an addressee.
+// Invitation contains the people named in a calendar file, and its link. The zero value publishes the file without an
+// addressee.
 type Invitation struct {
 	Method    ical.Method  // empty means ical.Publish
-	Organizer mail.Address // the clinic; without an address, the one in its contact data
+	Organizer mail.Address // the clinic; if it has no address, the one in the clinic's contact data is used
 	Attendee  string       // the patient's email address; ignored with ical.Publish
 	ManageURL string       // may be empty
 }
@@ -39,8 +40,8 @@ func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo fun
 }
 
 // SpecialistCalendar returns a specialist's appointments for the calendar program on the specialist's phone, which
-// refetches them every 15 minutes. If names is set, it contains the patients' names and phone numbers, and no other
-// personal data.
+// fetches them again every 15 minutes. If names is set, the calendar contains the patients' names and phone numbers,
+// and no other personal data.
 func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
 	about := &ms.clinic.Schedule().Clinic
 	var w ical.Writer
@@ -63,8 +64,8 @@ func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appoint
 }
 
 // PatientCalendar returns one appointment for the patient's own calendar program. It omits the link for changing the
-// appointment, so anyone who reads the calendar can only see the appointment. A cancelled appointment is marked as
-// cancelled.
+// appointment, so that a person who reads the calendar can only see the appointment. A cancelled appointment is marked
+// as cancelled.
 func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
 	var w ical.Writer
 	w.BeginFeed(ms.clinic.Schedule().Clinic.Name)
@@ -72,7 +73,8 @@ func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
 	return w.End()
 }
 
-// eventOf returns the calendar event of an appointment with only its identity, version, time and status.
+// eventOf returns a calendar event that contains only the identity, the version, the time and the status of an
+// appointment.
 func eventOf(a *store.Appointment) ical.Event {
 	return ical.Event{
 		ID: a.ID, Sequence: a.Version, Stamp: a.UpdatedAt, Start: a.SlotStart, End: a.SlotEnd,
@@ -80,7 +82,7 @@ func eventOf(a *store.Appointment) ical.Event {
 	}
 }
 
-// alarms returns how long before an appointment the patient's calendar program reminds the patient, longest first. The
+// alarms returns how long before an appointment the patient's calendar program shows its alarms, longest first. The
 // alarms match the clinic's email reminders and, if this server sends text messages, its text message reminders.
 func (ms *Messages) alarms() []time.Duration {
 	settings := ms.clinic.Settings()

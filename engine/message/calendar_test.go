@@ -12,14 +12,15 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestCalendarAlarmsFollowReminders: the patient's calendar reminds when the clinic does, by email or by text message.
+// TestCalendarAlarmsFollowReminders: the alarms in the patient's calendar are at the same times as the clinic's
+// reminders by email or text message.
 func TestCalendarAlarmsFollowReminders(t *testing.T) {
 	t.Parallel()
 	mailOnly, _ := enginetest.NoticeClinic(t)
 	texting := smsClinic(t, noticetest.NewGateway(t))
 	for name, x := range map[string]struct {
 		c     *enginetest.TestClinic
-		hours int // of the email; 0 means off
+		hours int // hours before the start for the email; 0 means off
 		sms   clinic.SMS
 		want  []string
 	}{

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// chosen is what MailServer and SMSGateway have in common: a choice that determines how this node sends one kind of
-// message.
+// chosen contains the parts that MailServer and SMSGateway have in common. It follows a choice that determines how this
+// node sends one kind of message.
 type chosen[T comparable] struct {
 	choice   *clinic.Choice[T]
 	outbound *outbound.Outbound

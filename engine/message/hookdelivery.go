@@ -23,9 +23,9 @@ const (
 // HookAttempt is the result of one attempt to deliver a webhook.
 type HookAttempt struct {
 	At     time.Time `json:"at"`
-	Millis int64     `json:"millis"`           // how long it took
-	Status int       `json:"status,omitempty"` // of the answer; if it is 0, there was none
-	Body   string    `json:"body,omitempty"`   // the first 1,000 bytes of the answer
+	Millis int64     `json:"millis"`           // how long the attempt took
+	Status int       `json:"status,omitempty"` // status of the response; 0 means that there was none
+	Body   string    `json:"body,omitempty"`   // the first 1,000 bytes of the response
 }
 
 func newHookAttempt(at time.Time, took time.Duration, a notice.Answer) *HookAttempt {
@@ -42,7 +42,7 @@ type HookDelivery struct {
 	outbound.QueuedOperation
 	Event string
 	Body  json.RawMessage // as sent
-	Last  *HookAttempt    // nil means none so far
+	Last  *HookAttempt    // nil means that there has been no attempt yet
 }
 
 // HookDeliveries lists the messages to a webhook, newest first: at most 100, created within the last 7 days. The list
@@ -60,7 +60,7 @@ func (ms *Messages) HookDeliveries(ctx context.Context, endpointID string) (list
 			return
 		}
 		var b struct{ Type string }
-		_ = json.Unmarshal(p.Body, &b) // hookCalls wrote it
+		_ = json.Unmarshal(p.Body, &b) // cannot fail: hookCalls wrote it
 		if list = append(list, HookDelivery{q, b.Type, p.Body, p.Last}); len(list) > maxHookDeliveries {
 			list = slices.Delete(list, 0, 1)
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 // TestWebhookSecretRotates: for a day after a rotation, both secrets are valid, however often the settings are saved
-// during that time. If a settings change contains a previous secret, it is ignored.
+// during that time. The server ignores a previous secret in a settings change.
 func TestWebhookSecretRotates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 const testEvent = "test"
 
 // TestHook sends one signed message of the type "test" to a webhook directly, bypassing the queue, so that the caller
-// sees the result. It also sends to inactive webhooks. id is the id of the message. detail is the reason why it was not
-// accepted, or empty if it was. It returns store.ErrNotFound if no webhook has this id.
+// sees the result. It also sends to inactive webhooks. id is the id of the message. detail is the reason why the
+// message was not accepted, or empty if it was. TestHook returns store.ErrNotFound if no webhook has this id.
 func (ms *Messages) TestHook(ctx context.Context, endpointID string) (id, detail string, err error) {
 	endpoints := ms.clinic.Settings().Webhooks
 	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == endpointID })
@@ -27,7 +27,7 @@ func (ms *Messages) TestHook(ctx context.Context, endpointID string) (id, detail
 	}
 	now := ms.outbound.Now()
 	id = ms.outbound.Outbox.Ids.Next(time.Now())
-	body, _ := json.Marshal(struct { // strings cannot fail
+	body, _ := json.Marshal(struct { // encoding strings cannot fail
 		Type      string   `json:"type"`
 		Timestamp string   `json:"timestamp"`
 		Data      struct{} `json:"data"`

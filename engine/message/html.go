@@ -10,9 +10,9 @@ import (
 // the facts below it, and one primary action.
 type look struct {
 	clinic, accent string
-	day, clock     string // of the appointment, in large type; empty means none
+	day, clock     string // of the appointment, in large type; empty means that the email shows none
 	details        string // the paragraph with the facts, which the card contains
-	action, to     string // the words and the link of the button; empty means none
+	action, to     string // the label and the link of the button; empty means that there is none
 	cancelled      bool   // the date is struck through
 }
 
@@ -22,7 +22,7 @@ func (ms *Messages) newLook() look {
 	return look{clinic: s.Clinic.Name, accent: s.Settings.Colour()}
 }
 
-// asHTML returns a text as an HTML page with the same content and without a card.
+// asHTML returns a text as an HTML page with the same content but without a card.
 func (ms *Messages) asHTML(language, title, text string, links ...string) string {
 	return ms.newLook().html(language, title, text, links...)
 }
@@ -86,7 +86,7 @@ func (l look) button() string {
 
 // anchorsOf returns a replacer that turns the links in an escaped text into anchors.
 func anchorsOf(links []string, colour string) *strings.Replacer {
-	// All in one pass, longest first, because one link can be a prefix of another.
+	// Replace all links in one pass, longest first, because one link can be a prefix of another.
 	slices.SortFunc(links, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, link := range links {

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// letters are the texts of emails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where},
+// letters contains the texts of emails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where},
 // {video}, {link}, {until}, {phone}. Lines whose placeholder is empty are left out.
 type letters struct{ *words.Language }
 
@@ -27,8 +27,8 @@ func (w letters) link(kind string, values map[string]string) string {
 }
 
 // letter returns the text of an email: a greeting if the recipient's name is known, and paragraphs. The texts are
-// written the way they continue after the greeting, which in German is in lower case. Without a greeting, the first
-// letter is capitalized.
+// worded as they continue after the greeting, in German with a lower-case first letter. Without a greeting, letter
+// capitalizes the first letter.
 func (w letters) letter(to, text string) string {
 	if to == "" {
 		first, size := utf8.DecodeRuneInString(text)
@@ -37,13 +37,13 @@ func (w letters) letter(to, text string) string {
 	return w.Fill("mail.greeting", "name", to) + "\n\n" + text
 }
 
-// writeMail fills in subject, text and HTML, in the patient's language if there are texts in it, or else in the
-// clinic's. Times are wall-clock times in the specialist's zone.
+// writeMail fills in the subject, the text and the HTML, in the patient's language if it has email texts, or else in
+// the clinic's. Times are wall-clock times in the specialist's zone.
 func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
 	ms.writeMailAt(m, name, a, link, mailTimes{})
 }
 
-// writeMailAt is writeMail with the instants for an offer.
+// writeMailAt is like writeMail, with the instants for an offer.
 func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointment, link string, at mailTimes) {
 	language := ms.lettersFor(a.Locale, ms.clinic.Schedule().Clinic.Locale).Tag
 	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], at)
@@ -55,7 +55,7 @@ type mailTimes struct {
 	was   time.Time // the start of the appointment that cannot take place; zero means none
 }
 
-// write is writeMail with the clinic's own texts, which can be empty, and the instants for an offer.
+// write is like writeMail, with the instants for an offer and the clinic's own texts, which can be empty.
 func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText,
 	at mailTimes) {
 	s := ms.clinic.Current()
@@ -75,13 +75,13 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	invitation := "manage"
 	switch name {
 	case MailRequest, MailReceived, mailAsking:
-		// only booked appointments have a video call
+		// only booked appointments have a video link
 		if invitation, values["video"] = "confirm", ""; name == MailReceived {
 			invitation = "seen"
 		}
 	case MailWaitlist, MailWaiting:
 		invitation, values["when"], day = "wait", "", ""
-		if len(s.Settings.Places) > 0 { // only an offer has a place
+		if len(s.Settings.Places) > 0 { // an entry has no place; only an offer has one
 			values["where"] = ""
 		}
 	case MailOffer:
@@ -130,7 +130,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	m.HTML = look.html(m.Language, m.Subject, m.Text, values["link"], values["video"])
 }
 
-// lettersFor returns the texts in the first of these languages that has texts, or else in English.
+// lettersFor returns the texts in the first of these languages that the catalog contains, or else in English.
 func (ms *Messages) lettersFor(tags ...string) letters {
 	return letters{ms.clinic.Words().Find(tags...)}
 }
@@ -146,7 +146,7 @@ func (w letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	return when
 }
 
-// instant returns a day and a time of day in a zone's local time.
+// instant formats a day and a time of day in a zone's local time.
 func (w letters) instant(t time.Time, zone *time.Location) string {
 	return w.Day(t.In(zone)) + ", " + clinic.Clock(t.In(zone))
 }

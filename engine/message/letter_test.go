@@ -8,7 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// When the clocks go back, two appointments an hour apart read differently, and none seems to end before it begins.
+// TestEmailNamesZoneOfDoubledHour: when the clocks go back, two appointments an hour apart read differently, and
+// neither seems to end before it begins.
 func TestEmailNamesZoneOfDoubledHour(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

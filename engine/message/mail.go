@@ -34,21 +34,22 @@ var calendarMethods = map[string]ical.Method{
 	mailCancellation: ical.Cancel,
 }
 
-// mailPayload is the complete payload that is stored for an email operation.
+// mailPayload is the complete stored payload of an email operation.
 type mailPayload struct {
 	Notice string `json:"notice"`
-	// To is the recipient of an email that goes to its appointment's or account's earlier address. It is removed when
-	// the email has been delivered or is not needed, and erased with the person.
+	// To is the recipient of an email that goes to an earlier address of its appointment or account. The server deletes
+	// it when the email has been delivered or is not needed, and when the person is erased.
 	To string `json:"to,omitempty"`
-	// Appointments are the ids of all appointments that an email covers, if there are several.
+	// Appointments contains the ids of all appointments that an email covers, if there are several.
 	Appointments []string `json:"appointments,omitempty"`
 	// User is the id of the member of staff who gets an email about their account or about a webhook.
 	User string `json:"user,omitempty"`
 	// Due is when a reminder was originally due.
 	Due time.Time `json:"due,omitzero"`
-	// Specialist is the specialist of an appointment that must move. The operation contains its start.
+	// Specialist is the id of the specialist of an appointment that must move. The operation contains the appointment's
+	// start.
 	Specialist string `json:"specialist,omitempty"`
-	// Webhook is the id and the host of the webhook that an email is about.
+	// Webhook contains the id and the host of the webhook that an email is about.
 	Webhook string `json:"webhook,omitempty"`
 }
 
@@ -67,7 +68,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		if c.After.SlotEnd.Before(op.Deadline) {
 			op.Deadline = c.After.SlotEnd
 		}
-		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // strings cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // encoding strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	if c.Kind == booking.ChangePatientData {
@@ -80,7 +81,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 				add(mailNewAddress, c.At)
 			}
 			if old == "" && c.After.Patient.Email != "" && !c.Silent {
-				calls = append(calls, ms.mailReminders(c)...) // without an address, none was planned
+				calls = append(calls, ms.mailReminders(c)...) // no reminder was planned while there was no address
 			}
 		}
 		return calls
@@ -104,7 +105,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	switch {
 	case len(ids) <= 1:
 		add(name, c.At)
-	case ids[0] == c.After.ID: // one email for all of them
+	case ids[0] == c.After.ID: // the first of them gets the email about all of them
 		calls = append(calls, ms.seriesMail(c, seriesMails[name], ids))
 	}
 	if kind == booking.ChangeCancelled {
@@ -122,11 +123,11 @@ func (ms *Messages) mailReminders(c *booking.Change) []booking.Promise {
 	}
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.NextAttemptAt, op.Deadline = due, c.After.SlotStart
-	op.Payload, _ = json.Marshal(mailPayload{Notice: mailReminder, Due: due}) // strings cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: mailReminder, Due: due}) // encoding strings cannot fail
 	return []booking.Promise{{Operation: op, Notice: mailReminder}}
 }
 
-// together returns the ids of a change's appointments whose messages go to the same recipient, by start.
+// together returns the ids of a change's appointments whose messages go to the same recipient, sorted by start.
 func together(c *booking.Change, isSame func(*store.Appointment) bool) (ids []string) {
 	for i := range c.Together {
 		if isSame(&c.Together[i]) {
@@ -136,7 +137,7 @@ func together(c *booking.Change, isSame func(*store.Appointment) bool) (ids []st
 	return ids
 }
 
-// mailOf maps a change to the email or text message about it.
+// mailOf maps a change to the name of the email or text message about it.
 var mailOf = map[string]string{
 	booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule,
 	booking.ChangeCancelled: mailCancellation,
@@ -153,18 +154,18 @@ func (ms *Messages) mailTo(op *store.Operation, to *store.Patient) notice.Mail {
 		ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender()}
 }
 
-// notNeeded is the outcome for a message that must no longer be sent.
+// notNeeded returns the outcome for a message that must no longer be sent.
 func notNeeded(why string) outbound.Outcome {
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: why}
 }
 
-// unread is the outcome for a message whose subject could not be read from the database.
+// unread returns the outcome for a message whose data could not be read from the database.
 func unread(ctx context.Context) outbound.Outcome {
 	return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 }
 
-// senderless is the outcome for an email without a sender. It is not a failed attempt: the email waits until a sender
-// has been set.
+// senderless returns the outcome for an email without a sender. This is not a failed attempt: the email waits until a
+// sender is set.
 func senderless(err error) outbound.Outcome {
 	return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
 }
@@ -238,7 +239,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		link = base + "/manage#" + ms.booking.ManageToken(&a)
 	}
 	if p.Notice == mailOldAddress {
-		link = "" // it opens the appointment
+		link = "" // the link would open the appointment
 	}
 	ms.writeMail(&m, p.Notice, &a, link)
 	if method := calendarMethods[p.Notice]; method != "" {
@@ -255,7 +256,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	return o
 }
 
-// SendsMail reports whether a mail server is set. Without one, emails are only written to files.
+// SendsMail reports whether a mail server is set. Without a mail server, emails are only written to files.
 func (ms *Messages) SendsMail() bool {
 	mailer := ms.transport.Mailer
 	return mailer != nil && !mailer.ToFiles()
@@ -265,10 +266,10 @@ func (ms *Messages) SendsMail() bool {
 // the public address for links are set.
 func (ms *Messages) MailsLinks() bool { return ms.SendsMail() && ms.clinic.LinkURL() != "" }
 
-// MailSent reports whether a mail server has accepted the email with the current time of an appointment: the one about
-// its booking or about its last move. An email that was only written to a file does not count. If no email was sent
-// about the last move, MailSent returns false. The result is only informational, so it is also false if the deliveries
-// cannot be read.
+// MailSent reports whether a mail server has accepted the email that states the current time of an appointment: the
+// email about its booking or about its last move. An email that was only written to a file does not count. If no email
+// was sent about the last move, MailSent returns false. The result is only informational, so MailSent also returns
+// false if the deliveries cannot be read.
 func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	if !ms.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
 		return false
@@ -291,7 +292,7 @@ func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 }
 
 // dropErasedMail deletes an email's file if its person was erased while the file was being written, because the erasure
-// came too early to delete it.
+// could not delete it yet.
 func (ms *Messages) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
 	now, err := ms.store.Appointment(context.WithoutCancel(ctx), written.ID)
 	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {

@@ -20,7 +20,7 @@ import (
 
 var unfolds = strings.NewReplacer("\r\n ", "", "\n ", "")
 
-// property returns the value of a calendar object's property, with its parameters before the colon.
+// property returns the value of a property of a calendar object, with its parameters before the colon.
 func property(calendar, name string) string {
 	line := regexp.MustCompile(`(?m)^` + name + `([;:].*?)\r?$`).FindStringSubmatch(unfolds.Replace(calendar))
 	if line == nil {
@@ -92,8 +92,8 @@ func TestEmailHasInvitation(t *testing.T) {
 	})
 }
 
-// TestEmailUsesBookingLanguage: if there are no emails in that language, or the language is unknown, the clinic's
-// language is used.
+// TestEmailUsesBookingLanguage: an email is in the language of the booking. If there are no emails in that language, or
+// the language is unknown, it is in the clinic's language.
 func TestEmailUsesBookingLanguage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,8 +22,8 @@ type MailServer struct {
 	clinic   *clinic.Clinic
 	messages *Messages
 	log      *slog.Logger
-	mailer   *notice.Mailer // nil means no email is sent, regardless of the choice
-	trials   *notice.Mailer // only for trials
+	mailer   *notice.Mailer // nil means that no email is sent, whatever the choice
+	trials   *notice.Mailer // used only for trials
 }
 
 // newMailServer returns a MailServer that uses mailer until Follow reads the choice. Without a mailer, no email is
@@ -31,7 +31,7 @@ type MailServer struct {
 func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailServer {
 	trials := mailer
 	if trials == nil {
-		// it returns an error only for invalid addresses, and none is passed to it
+		// NewMailer fails only for invalid addresses, and these options contain none
 		trials, _ = notice.NewMailer(notice.MailOptions{})
 	}
 	return &MailServer{
@@ -42,13 +42,13 @@ func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailS
 
 // MailServerSetup describes how the clinic's emails are sent. It does not contain a password.
 type MailServerSetup struct {
-	Given *notice.Server // configured at the start, so it takes precedence
+	Given *notice.Server // configured at startup, so it takes precedence
 	clinic.ChoiceSetup[notice.Server]
-	Sender     string // the sender of emails; empty means none is set, so no mail server accepts them
+	Sender     string // the sender of emails; if empty, no mail server accepts them
 	SenderFrom string // the source of Sender: start, choice or clinic
 }
 
-// Current returns how the clinic's emails are currently sent.
+// Current describes how the clinic's emails are currently sent.
 func (ch *MailServer) Current() MailServerSetup {
 	s := MailServerSetup{ChoiceSetup: ch.choice.Setup()}
 	if ch.mailer != nil {

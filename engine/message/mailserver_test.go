@@ -39,7 +39,8 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	}
 	p.Wants(t, "the first mail", `"Harbour" <post@clinic.example>`)
 
-	// Changes to other settings leave the mail server unchanged, and no response or stored data contains the password.
+	// Changes to other settings leave the mail server unchanged, and neither a response nor stored data contains the
+	// password.
 	if _, err := c.Clinic.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) {
 		*s = clinic.Settings{ReminderHours: 24}
 	}); err != nil {
@@ -84,8 +85,8 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	}
 }
 
-// TestStoredPasswordStaysWithServer: a stored password is sent only to the server and user for which it was entered.
-// Someone who is allowed to change the settings cannot find it out.
+// TestStoredPasswordStaysWithServer: a stored password is sent only to the server and for the user that it was entered
+// for. A person who is allowed to change the settings cannot find it out.
 func TestStoredPasswordStaysWithServer(t *testing.T) {
 	t.Parallel()
 	p := enginetest.NewMailProvider(t)
@@ -97,10 +98,11 @@ func TestStoredPasswordStaysWithServer(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		change func(*message.MailServerWish)
-		field  string // the wrong field; empty: none
+		field  string // the field with the error; empty means none
 	}{
 		{"the same server", func(*message.MailServerWish) {}, ""},
-		{"another sender", func(w *message.MailServerWish) { w.From = "" }, "from"}, // the test clinic has no address
+		// the test clinic has no email address
+		{"another sender", func(w *message.MailServerWish) { w.From = "" }, "from"},
 		{"another host", func(w *message.MailServerWish) { w.Host = "mail.evil.example" }, "password"},
 		{"another port", func(w *message.MailServerWish) { w.Port = 587 }, "password"},
 		{"another way", func(w *message.MailServerWish) { w.Encryption = notice.TLS }, "password"},
@@ -141,7 +143,7 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	if err := c.Message.Server.Put(t.Context(), "user:olga", p.Wish); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 4 { // each rotation drops the keys that were replaced long ago
+	for n := range 4 { // each rotation drops the keys that were replaced long before
 		if err := c.Message.Server.Seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}

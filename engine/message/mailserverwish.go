@@ -15,17 +15,17 @@ type MailServerWish struct {
 	Host       string
 	Port       int
 	Encryption notice.Encryption
-	User       string // if empty, the server takes mail without a password
+	User       string // if empty, the server accepts emails without a password
 	Password   string // empty means the stored one for this server and this user
 	From       string // empty means the clinic's own address
 }
 
-// ports are the ports on which mail servers accept mail. No others are allowed, so that the page cannot be used to scan
-// the clinic's network.
+// ports are the ports that mail servers accept mail on. No other ports are allowed, so that the page cannot be used to
+// scan the clinic's network.
 var ports = []int{25, 465, 587, 2525}
 
-// complete checks a mail server and finds its password: the one that was entered or, if none was, the stored one for
-// the same server and user. Errors: *record.ValidationError.
+// complete checks a mail server and finds its password: the one that was entered or, if that is empty, the stored one
+// for the same server and user. Errors: *record.ValidationError.
 func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{

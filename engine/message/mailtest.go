@@ -14,7 +14,7 @@ type MailDelivery string
 // The results of a test email.
 const (
 	MailSent   MailDelivery = "sent"   // the mail server has accepted it
-	MailFile   MailDelivery = "file"   // no mail server is configured: it is an .eml file in the data directory
+	MailFile   MailDelivery = "file"   // no mail server is configured; the email is an .eml file in the data directory
 	MailFailed MailDelivery = "failed" // the mail server did not accept it, or no sender is set
 	MailNone   MailDelivery = "none"   // this server sends no email
 )
@@ -39,7 +39,7 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 	return MailSent, ""
 }
 
-// TestLetter returns a test email to a member of staff from this sender. An empty sender means the usual one.
+// TestLetter returns a test email to a member of staff from the given sender. An empty sender means the usual one.
 func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	clinic := &ms.clinic.Schedule().Clinic
 	words := ms.lettersFor(clinic.Locale)

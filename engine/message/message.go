@@ -1,20 +1,19 @@
-// Package message notifies patients, staff and programs: it writes and delivers emails, text messages
-// and webhooks.
+// Package message notifies patients, staff and programs: it writes and delivers emails, text messages and webhooks.
 //
 // # Who gets which notice
 //
 // The transaction that changes an appointment also writes its notices to the outbox, as operations alongside the
 // upstream write. Package outbound runs the operations and calls back here to deliver them. An email is written at
 // delivery time, from its appointment's current state, so the only personal data in the queue is an earlier address
-// (mailPayload.To). A webhook contains what was decided, without personal data.
+// (mailPayload.To). A webhook contains the decision, without personal data.
 //
 // # Order
 //
 // Notices are delivered in the order of the decisions: a notice waits behind an earlier one about the same appointment
 // to the same receiver (order.go). Otherwise, a patient could read about the cancellation before the booking. A notice
-// whose receiver was unreachable does not count as attempted: it is deferred, and is given up only when it is too old.
-// All emails go to one mail server, so the email lane pauses as a whole. Webhooks go to many servers, so each address
-// pauses separately.
+// whose receiver was unreachable does not count as attempted: it is deferred, and the server gives up only when the
+// notice is too old. All emails go to one mail server, so the email lane pauses as a whole. Webhooks go to many
+// servers, so each address pauses separately.
 //
 // # Where to read
 //
@@ -51,19 +50,19 @@ type Messages struct {
 	outbound  *outbound.Outbound
 	transport Transport
 
-	hookRests rests   // webhook addresses that were unreachable
+	hookRests rests   // webhook addresses that are paused because they were unreachable
 	posting   posting // webhook addresses with a call in progress
 }
 
 // Transport sends messages.
 type Transport struct {
-	Mailer *notice.Mailer // nil means no email is sent
-	Texter *notice.Texter // nil means no text message is sent
-	Hooks  *notice.Hooks  // if nil, webhooks are off
+	Mailer *notice.Mailer // nil means that no email is sent
+	Texter *notice.Texter // nil means that no text message is sent
+	Hooks  *notice.Hooks  // nil means that webhooks are off
 	From   string         // sender address; default: the clinic's own
 }
 
-// Options configure a Messages.
+// Options are the parameters of New.
 type Options struct {
 	Store     store.Store
 	Logger    *slog.Logger
@@ -71,7 +70,7 @@ type Options struct {
 	Booking   *booking.Booking
 	Outbound  *outbound.Outbound
 	Transport Transport
-	Keys      *token.Keys // they seal the password of the mail server and the secret of the SMS gateway
+	Keys      *token.Keys // for sealing the password of the mail server and the secret of the SMS gateway
 }
 
 // New returns a Messages. Without a queue, it sends no notices.
@@ -86,8 +85,8 @@ func New(o Options) *Messages {
 	return ms
 }
 
-// Delivery returns how package outbound delivers emails, text messages and webhooks. Attempt is nil if this clinic
-// sends none of that kind.
+// Delivery returns the functions that package outbound calls to deliver emails, text messages or webhooks. Attempt is
+// nil if this clinic sends none of that kind.
 func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	switch {
 	case kind == store.Email && ms.transport.Mailer != nil:

@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMustMoveIsDroppedAfterMove: the appointment of a patient who must choose another time is moved before the message
-// is sent. The message would name the new time as the one that cannot take place.
+// TestMustMoveIsDroppedAfterMove: a patient must choose another time, but the appointment is moved before the message
+// is sent. The message would name the new time as the one that cannot take place, so it is not sent.
 func TestMustMoveIsDroppedAfterMove(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)

@@ -42,7 +42,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 			t.Errorf("after the booking, the emails are %v, want a confirmation with a link and a calendar file", got)
 		}
 
-		// The reminder is due later: it does not count as waiting and is not listed.
+		// The reminder is not due yet, so it does not count as waiting and is not listed.
 		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 ||
 			q.Completed != len(q.Operations) {
 			t.Errorf("the queue is %+v, %v; want a scheduled reminder and no waiting operation", q, err)

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// rests contains the addresses that were unreachable, and how long each one is paused.
+// rests contains the addresses that were unreachable, and how long each of them is paused.
 type rests struct {
 	mu sync.Mutex
 	of map[string]*outbound.Rest
@@ -63,19 +63,19 @@ func (r *rests) wakeAll() {
 	r.of = nil
 }
 
-// posting is the set of webhook addresses with a call in progress, and since when. A slow address delays only its own
-// webhooks. The rest of the lane stays free for other addresses.
+// posting contains the webhook addresses with a call in progress, and the start of each call. A slow address delays
+// only its own webhooks. The rest of the lane stays free for other addresses.
 type posting struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// maxPostingWait is how long a webhook waits behind another, at most, before it checks again.
+// maxPostingWait is the longest time that a webhook waits behind another before it checks again.
 const maxPostingWait = 5 * time.Second
 
-// begin claims the address and returns 0. If a call to it is in progress, begin returns how long to wait: as long as
-// that call has already taken, within limits. This keeps the queue from repeatedly taking out the webhooks behind a
-// hung call. begin uses the system clock because the clinic's clock can be changed.
+// begin claims the address and returns 0. If a call to the address is in progress, begin returns how long to wait: as
+// long as that call has already taken, within limits. This prevents the queue from repeatedly taking out the webhooks
+// behind a hung call. begin uses the system clock because the clinic's clock can be changed.
 func (p *posting) begin(address string) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *posting) end(address string) {
 }
 
 // behindNotice reports whether an email or a webhook must wait behind an earlier one about the same appointment to the
-// same receiver, and until when. So notices arrive in the order of the decisions.
+// same receiver, and until when. This ensures that notices arrive in the order of the decisions.
 func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	if op.AppointmentID == "" {
 		return time.Time{}, false
@@ -121,9 +121,9 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	return time.Time{}, false
 }
 
-// undoableUntil returns until when one of the last changes to these appointments can still be undone. A message about
-// an earlier change waits until then: it would state the new time, and no other message would correct that after an
-// undo.
+// undoableUntil returns the instant until which one of the last changes to these appointments can still be undone. A
+// message about an earlier change waits until then: it would state the new time, and no other message would correct it
+// after an undo.
 func (ms *Messages) undoableUntil(ctx context.Context, list ...store.Appointment) (until time.Time, is bool) {
 	now := ms.outbound.Now()
 	for i := range list {
@@ -141,9 +141,9 @@ const waitsForUndo = "the last change can still be undone"
 // alreadyReminded is the user-facing reason why a reminder is not sent.
 const alreadyReminded = "the patient already got this reminder"
 
-// isReminded reports whether another reminder for the same appointment was sent, or might have been sent, since op was
-// due. An appointment that was moved away and back has two reminders for the same time. It returns false if the
-// deliveries cannot be read.
+// isReminded reports whether another reminder for the same appointment has been sent, or might have been sent, since op
+// was due. An appointment that was moved away and back has two reminders for the same time. isReminded returns false if
+// the deliveries cannot be read.
 func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mailPayload) bool {
 	list, err := ms.store.Deliveries(ctx, op.AppointmentID)
 	if err != nil {

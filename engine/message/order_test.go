@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestCooldownEndsOnTime: an operation that waits for the end of a pause is not due before that, even though the queue
-// and the clinic's clock count whole milliseconds.
+// TestCooldownEndsOnTime: an operation that waits for the end of a pause is not due earlier, even though the queue and
+// the clinic's clock count whole milliseconds.
 func TestCooldownEndsOnTime(t *testing.T) {
 	var r rests
 	began := time.Date(2026, 11, 23, 9, 0, 0, 123_400_000, time.UTC)

@@ -9,10 +9,10 @@ import (
 	"holdfast/store"
 )
 
-// Preview is an email as it would be written, and the built-in texts for it.
+// Preview is an email as the server would write it, together with the built-in texts for it.
 type Preview struct {
 	Subject, Text string
-	Own           clinic.MailText // the built-in texts that the clinic's own replace, with unfilled placeholders
+	Own           clinic.MailText // the built-in texts that the clinic's own texts replace, with unfilled placeholders
 }
 
 // PreviewMail writes an email about a made-up appointment with the clinic's own texts. It does not send anything.

@@ -17,7 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// reminding is smsClinic with an email reminder 24 hours before the start, in addition to the text message reminders.
+// reminding is like smsClinic, with an email reminder 24 hours before the start in addition to the text message
+// reminders.
 func reminding(t *testing.T, fake *noticetest.Gateway) *enginetest.TestClinic {
 	t.Helper()
 	c := smsClinic(t, fake)
@@ -56,7 +57,8 @@ func wantEachReminderOnce(c *enginetest.TestClinic, fake *noticetest.Gateway, ap
 	}
 }
 
-// An appointment that was moved away and back has two reminders for the same time in the queue.
+// TestReminderIsSentOnceAfterMoveBack: an appointment that was moved away and back has two reminders for the same time
+// in the queue. Only one of them is sent.
 func TestReminderIsSentOnceAfterMoveBack(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -75,8 +77,9 @@ func TestReminderIsSentOnceAfterMoveBack(t *testing.T) {
 	})
 }
 
-// The desk enters an email address and the consent to text messages after the booking. The patient is reminded like a
-// patient who gave both when booking, and only once, even if the consent is withdrawn and given again.
+// TestLaterContactIsReminded: the desk enters an email address and the consent to text messages after the booking. The
+// patient gets the same reminders as a patient who provided both when booking, and each only once, even if the consent
+// is withdrawn and given again.
 func TestLaterContactIsReminded(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -99,7 +102,7 @@ func TestLaterContactIsReminded(t *testing.T) {
 }
 
 // TestVisitIsRemindedWithoutDisplacedAppointment: an absence displaces the first appointment of a group visit. The
-// reminder for the second one is sent, because no reminder for the first one covers it.
+// server sends the reminder for the second one, because no reminder for the first one covers it.
 func TestVisitIsRemindedWithoutDisplacedAppointment(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

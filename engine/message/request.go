@@ -12,14 +12,14 @@ import (
 	"holdfast/store"
 )
 
-// Emails about a booking request: one with the link to confirm it, one saying that it was received, and one saying that
-// it was declined.
+// Emails about a booking request: one with the link to confirm the request, one saying that it was received, and one
+// saying that it was declined.
 const (
 	MailRequest  = "confirmation_request"
-	MailReceived = "request_received" // the desk decides on it
+	MailReceived = "request_received" // the desk decides about the request
 	MailDeclined = "request_declined"
 	MailProposed = "request_proposed" // the desk proposes another time
-	mailAsking   = "staff_request"    // to the clinic: a request waits for a decision
+	mailAsking   = "staff_request"    // to the clinic: a request is waiting for a decision
 	// MailLapsed notifies the clinic that a request expired undecided. The patient gets MailDeclined at the same time.
 	MailLapsed = "staff_request_lapsed"
 )
@@ -34,7 +34,7 @@ func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Ti
 		if name != MailDeclined && name != MailLapsed {
 			op.Deadline = r.ExpiresAt
 		}
-		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // writing to a string cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // encoding strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	toPatient, toClinic := name, ""
@@ -72,7 +72,7 @@ func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	}
 }
 
-// outdated reports whether the desk has proposed another time since an email or a text message about an open request
+// outdated reports whether the desk has proposed another time since this email or text message about an open request
 // was queued.
 func outdated(r *store.BookingRequest, op *store.Operation, name string) bool {
 	switch name {

@@ -11,7 +11,7 @@ import (
 // should accept it.
 const noSender = "no-reply@holdfast.invalid"
 
-// errNoSender means that a mail server would get emails from a sender address that does not exist.
+// errNoSender means that the mail server would receive emails from a sender address that does not exist.
 var errNoSender = errors.New(
 	"emails have no sender: set --mail-from, or enter the clinic's email address in the settings")
 
@@ -25,7 +25,7 @@ func (ms *Messages) sender() mail.Address {
 	return ms.senderOr(ms.transport.From)
 }
 
-// senderOr returns this sender or, if it is empty, the clinic's.
+// senderOr returns the given sender or, if it is empty, the clinic's.
 func (ms *Messages) senderOr(said string) mail.Address {
 	clinic := &ms.clinic.Schedule().Clinic
 	from := mail.Address{Name: clinic.Name, Address: said}
@@ -37,11 +37,11 @@ func (ms *Messages) senderOr(said string) mail.Address {
 	return from
 }
 
-// SenderFromStart returns the sender set at startup. An empty string means none.
+// SenderFromStart returns the sender set at startup, or an empty string if none was set.
 func (ms *Messages) SenderFromStart() string { return ms.transport.From }
 
-// Sender returns the sender of emails as mail programs write it, and its source: start, choice or clinic. Both are
-// empty if no sender is set.
+// Sender returns the sender of emails in the form that mail programs write, and its source: start, choice or clinic.
+// Both are empty if no sender is set.
 func (ms *Messages) Sender() (address, from string) {
 	by := ms.sender()
 	chosen := ms.clinic.Settings().Mail
@@ -56,11 +56,11 @@ func (ms *Messages) Sender() (address, from string) {
 	return by.String(), "clinic"
 }
 
-// isNobody reports whether an address is below .invalid (RFC 2606).
+// isNobody reports whether an address is in the domain .invalid (RFC 2606).
 func isNobody(address string) bool { return strings.HasSuffix(strings.ToLower(address), ".invalid") }
 
 // CheckSender returns an error that describes the remedy if a mail server is set but there is no usable sender. An
-// address below .invalid (RFC 2606) is not usable.
+// address in the domain .invalid (RFC 2606) is not usable.
 func (ms *Messages) CheckSender() error {
 	if ms.SendsMail() && isNobody(ms.sender().Address) {
 		return errNoSender

@@ -23,24 +23,25 @@ const (
 	mailSeriesMoved     = "series_reschedule"
 )
 
-// seriesMails maps the email about one appointment to the email about several.
+// seriesMails maps the name of the email about one appointment to the name of the email about several.
 var seriesMails = map[string]string{
 	mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved,
 }
 
-// visitOpenings contains the opening lines for a group visit. Its appointments can only be cancelled together.
+// visitOpenings contains the names of the opening lines for a group visit. Patients can cancel its appointments only
+// together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
-// seriesMail returns the single email about a change's several appointments, which is queued with the first of them.
+// seriesMail returns the single email about several appointments of a change. It is queued with the first of them.
 func (ms *Messages) seriesMail(c *booking.Change, name string, ids []string) booking.Promise {
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
-	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: ids}) // strings cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: ids}) // encoding strings cannot fail
 	return booking.Promise{Operation: op, Notice: name}
 }
 
-// deliverSeriesMail writes one email based on the current state of its appointments, and sends it. It leaves out
-// appointments whose change has since been undone or followed by another, because another email covers them.
+// deliverSeriesMail writes one email based on the current state of its appointments, and sends it. It leaves out an
+// appointment whose change has since been undone or followed by another change, because another email covers it.
 func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
 	wanted := store.Confirmed
 	if p.Notice == mailSeriesCancelled {
@@ -80,7 +81,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	}
 	ms.writeSeriesMail(&m, p.Notice, list, linkTo)
 	if wanted == store.Confirmed {
-		// An invitation can have only one event (RFC 5546), so several appointments are published instead.
+		// An invitation can contain only one event (RFC 5546), so several appointments are published instead.
 		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(ical.Publish)
 	}
 	o := ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
@@ -92,7 +93,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	return o
 }
 
-// writeSeriesMail fills in subject, text and HTML.
+// writeSeriesMail fills in the subject, the text and the HTML.
 func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment,
 	linkTo func(*store.Appointment) string) {
 	s, first := ms.clinic.Current(), &list[0]
@@ -147,16 +148,16 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	m.HTML = ms.asHTML(m.Language, m.Subject, m.Text, links...)
 }
 
-// remindedWith reports whether an earlier appointment of the same group visit has the same email address: one
-// reminder is enough.
+// remindedWith reports whether an earlier appointment of the same group visit has the same email address. One reminder
+// is then enough.
 func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
 	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool {
 		return booking.SameAddress(x.Patient.Email, a.Patient.Email)
 	})
 }
 
-// visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test. It ignores an
-// appointment that an absence displaces, because no reminder is sent for it.
+// visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test. It ignores
+// appointments that an absence displaces, because no reminder is sent for them.
 func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment,
 	passes func(*store.Appointment) bool) bool {
 	if a.VisitID == "" {

@@ -16,16 +16,17 @@ import (
 
 // Text messages go to patients who agreed to them (store.Intake.SMS), in addition to emails. In the delivery log they
 // have the same names as the emails, and their payload is the same. A text message is sent at most once: most gateways
-// cannot recognize a repeated request, and a patient who gets the same message twice at night is worse off than one
-// whose message the desk repeats. So an attempt with an unknown outcome waits for a person's decision
+// cannot recognize a repeated request, and a patient who gets the same message twice at night is worse off than a
+// patient whose message the desk repeats. So an attempt with an unknown outcome waits for a person's decision
 // (outbound.Undecided).
 
-// quietFrom and quietTo are the hours, in the clinic's local time, between which no reminder is sent.
+// quietFrom and quietTo are the hours in the clinic's local time at which the quiet time begins and ends. No reminder
+// is sent during the quiet time.
 const (
 	quietFrom = 21
 	quietTo   = 8
-	// quietGrace is how long after the start of the quiet hours a reminder is still sent, because reminders for the
-	// night are due when the quiet hours start.
+	// quietGrace is how long after quietFrom a reminder may still be sent, because reminders that would fall within the
+	// quiet time are due when it begins.
 	quietGrace = 15 * time.Minute
 )
 
@@ -34,7 +35,8 @@ func (ms *Messages) SendsSMS() bool {
 	return ms.transport.Texter != nil && ms.transport.Texter.IsSet()
 }
 
-// smsNumber returns the number to which the text messages about an appointment are sent. If it is empty, none are sent.
+// smsNumber returns the number that the text messages about an appointment are sent to. If it is empty, no text
+// messages are sent.
 func (ms *Messages) smsNumber(a *store.Appointment) string {
 	if !ms.SendsSMS() {
 		return ""
@@ -48,7 +50,7 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	kind, ok := c.Told()
 	number := ms.smsNumber(c.After)
 	if c.Kind == booking.ChangePatientData && !c.Silent && number != "" && ms.smsNumber(c.Before) == "" {
-		return ms.smsReminders(c) // without a number or consent, none were planned
+		return ms.smsReminders(c) // no reminders were planned while there was no number or no consent
 	}
 	if !ok || number == "" {
 		return nil
@@ -62,7 +64,7 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 			deadline = c.After.SlotEnd
 		}
 		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: name}, c.At, c.At, deadline))
-	case ids[0] == c.After.ID: // one message for all of them
+	case ids[0] == c.After.ID: // the first of them gets the message about all of them
 		p := mailPayload{Notice: seriesMails[name], Appointments: ids}
 		calls = append(calls, ms.smsCall(c.After, p, c.At, c.At, deadline))
 	}
@@ -88,16 +90,16 @@ func (ms *Messages) smsReminders(c *booking.Change) (calls []booking.Promise) {
 	return calls
 }
 
-// smsCall returns one text message to be sent at due, and never after until.
+// smsCall returns one text message to be sent at due, and never later than until.
 func (ms *Messages) smsCall(a *store.Appointment, p mailPayload, at, due, until time.Time) booking.Promise {
 	op := ms.outbound.NewOperation(store.SMS, a, at)
 	op.NextAttemptAt, op.Deadline = due, until
-	op.Payload, _ = json.Marshal(p) // strings cannot fail
+	op.Payload, _ = json.Marshal(p) // encoding strings cannot fail
 	return booking.Promise{Operation: op, Notice: p.Notice}
 }
 
-// reminderDue returns when a reminder is sent: a number of hours before the start or, if that falls within the quiet
-// hours, when they begin.
+// reminderDue returns when to send a reminder: a number of hours before the start or, if that falls within the quiet
+// time, when the quiet time begins.
 func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	due := start.Add(-time.Duration(hours) * time.Hour).In(zone)
 	day := due.Day()
@@ -110,7 +112,7 @@ func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	return time.Date(due.Year(), due.Month(), day, quietFrom, 0, 0, 0, zone)
 }
 
-// quietUntil returns the end of the quiet hours if an instant falls within them. It returns the zero time if a reminder
+// quietUntil returns the end of the quiet time if an instant falls within it. It returns the zero time if a reminder
 // can be sent at that instant.
 func quietUntil(now time.Time, zone *time.Location) time.Time {
 	local := now.In(zone)
@@ -125,8 +127,8 @@ func quietUntil(now time.Time, zone *time.Location) time.Time {
 	return time.Date(local.Year(), local.Month(), day, quietTo, 0, 0, 0, zone)
 }
 
-// forgottenSMS marks a text message whose copy in the queue was lost as having an unknown outcome if it was due,
-// because it might have been sent.
+// forgottenSMS is called for a text message whose copy in the queue was lost. If the message was due, forgottenSMS
+// marks its outcome as unknown, because it might have been sent.
 func forgottenSMS(op *store.Operation) {
 	op.Unknown = op.Unknown || !op.NextAttemptAt.After(time.Now())
 }
@@ -178,8 +180,8 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	return sent(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
 }
 
-// appointmentsOf reads all appointments that a message covers, including those to which it no longer applies. If unread
-// is true, the database could not be read.
+// appointmentsOf reads all appointments that a message covers, including those that it no longer applies to. unread is
+// true if the database could not be read.
 func (ms *Messages) appointmentsOf(ctx context.Context, op *store.Operation,
 	p *mailPayload) (all []store.Appointment, unread bool) {
 	ids := p.Appointments
@@ -198,7 +200,7 @@ func (ms *Messages) appointmentsOf(ctx context.Context, op *store.Operation,
 	return all, false
 }
 
-// smsAbout returns those of all appointments to which a text message still applies, earliest first.
+// smsAbout returns the appointments in all that a text message still applies to, earliest first.
 func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload,
 	all []store.Appointment) (list []store.Appointment) {
 	wanted := store.Confirmed
@@ -221,7 +223,7 @@ func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPa
 	return list
 }
 
-// textedWith reports whether an earlier appointment of the same group visit has the same number: one reminder is
+// textedWith reports whether an earlier appointment of the same group visit has the same number. One reminder is then
 // enough.
 func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
 	s := ms.clinic.Settings()
@@ -262,7 +264,8 @@ func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, na
 		if end != nil {
 			return *end
 		}
-		opens, a.Patient, a.Intake = of, of.Patient, of.Intake // they may have changed since the absence was recorded
+		// the contact data may have changed since the absence was recorded
+		opens, a.Patient, a.Intake = of, of.Patient, of.Intake
 	}
 	number := ms.smsNumber(&a)
 	if number == "" && ms.SendsSMS() {

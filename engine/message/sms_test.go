@@ -102,7 +102,8 @@ func TestPatientsReceiveTextMessages(t *testing.T) {
 	})
 }
 
-// Without consent, without a usable number, or without a gateway, no text message is scheduled.
+// TestNoTextMessageWithoutConsent: without consent, without a usable number, or without a gateway, no text message is
+// scheduled.
 func TestNoTextMessageWithoutConsent(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*booking.Request){
@@ -137,7 +138,8 @@ func TestNoTextMessageWithoutConsent(t *testing.T) {
 	})
 }
 
-// A message whose outcome is unknown must not be sent again by the server: the desk decides.
+// TestTextMessageOfUnknownOutcomeIsNotRepeated: the server must not repeat a message whose outcome is unknown. The desk
+// decides.
 func TestTextMessageOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -148,7 +150,8 @@ func TestTextMessageOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.SMS.NoReminders = true }); err != nil {
 			t.Fatal(err)
 		}
-		fake.Answer(func(noticetest.Text) (int, string) { return 0, "" }) // it received the message and closes the connection
+		// the gateway receives the message and then closes the connection
+		fake.Answer(func(noticetest.Text) (int, string) { return 0, "" })
 		a := c.MustBook(texting(c))
 		time.Sleep(time.Hour)
 		if n := len(fake.Texts()); n != 1 {
@@ -174,7 +177,8 @@ func TestTextMessageOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 	})
 }
 
-// If the gateway says that it is busy, the message is sent again. If the gateway refuses the message, it is not.
+// TestTextMessageIsRetriedAfterBusyGateway: if the gateway reports that it is busy, the server sends the message again.
+// If the gateway refuses the message, the server does not.
 func TestTextMessageIsRetriedAfterBusyGateway(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -195,7 +199,7 @@ func TestTextMessageIsRetriedAfterBusyGateway(t *testing.T) {
 	})
 }
 
-// A reminder for an early appointment is sent the evening before, not at night.
+// TestTextReminderAvoidsNight: a reminder for an early appointment is sent the evening before, not at night.
 func TestTextReminderAvoidsNight(t *testing.T) {
 	t.Parallel()
 	c := smsClinic(t, noticetest.NewGateway(t))
@@ -217,8 +221,8 @@ func TestTextReminderAvoidsNight(t *testing.T) {
 	}
 }
 
-// The gateway is unreachable when a reminder is due in the evening, and reachable again at night. The reminder waits
-// until 8:00.
+// TestLateTextReminderWaitsForMorning: the gateway is unreachable when a reminder is due in the evening, and reachable
+// again at night. The reminder waits until 08:00.
 func TestLateTextReminderWaitsForMorning(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -252,8 +256,9 @@ func TestLateTextReminderWaitsForMorning(t *testing.T) {
 	})
 }
 
-// The gateway is busy when a patient books, and the desk moves the appointment and undoes the move before it is too
-// late for the next attempt. The message must not state the time of the undone move.
+// TestMessageWaitsWhileChangeCanBeUndone: the gateway is busy when a patient books. Before the next attempt, the desk
+// moves the appointment. After the time of that attempt, it undoes the move. The message must not state the time of the
+// undone move.
 func TestMessageWaitsWhileChangeCanBeUndone(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -304,7 +309,8 @@ func TestSMSPreviewShowsLength(t *testing.T) {
 	}
 }
 
-// A specialist works in a time zone other than the clinic's. The appointment's time names that zone.
+// TestTextWithTimeZoneFitsOneSegment: a specialist works in a time zone other than the clinic's, so the message names
+// that zone with the appointment's time. It still fits in one segment.
 func TestTextWithTimeZoneFitsOneSegment(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"https://book.example.org", "https://book.hafenpraxis.example"} {
@@ -327,7 +333,8 @@ func TestTextWithTimeZoneFitsOneSegment(t *testing.T) {
 	}
 }
 
-// The secret is sealed for one request: if the address changes, it must be entered again. No audit entry contains it.
+// TestSMSGatewaySecretStaysWithItsGateway: the secret is sealed for one request. If the address changes, the secret
+// must be entered again. No audit entry contains it.
 func TestSMSGatewaySecretStaysWithItsGateway(t *testing.T) {
 	t.Parallel()
 	x, _ := notice.NewTexter(notice.TexterOptions{AllowPrivate: true})

@@ -17,7 +17,7 @@ import (
 type SMSGateway struct {
 	chosen[notice.Gateway]
 	messages *Messages
-	texter   *notice.Texter // nil means no text message is sent
+	texter   *notice.Texter // nil means that no text message is sent
 }
 
 func newSMSGateway(ms *Messages, texter *notice.Texter, keys *token.Keys) *SMSGateway {
@@ -28,11 +28,11 @@ func newSMSGateway(ms *Messages, texter *notice.Texter, keys *token.Keys) *SMSGa
 
 // SMSGatewaySetup describes how the clinic's text messages are sent. It does not contain a secret.
 type SMSGatewaySetup struct {
-	Given *notice.Gateway // configured at the start, so it takes precedence
+	Given *notice.Gateway // configured at startup, so it takes precedence
 	clinic.ChoiceSetup[notice.Gateway]
 }
 
-// Current returns how the clinic's text messages are currently sent.
+// Current describes how the clinic's text messages are currently sent.
 func (x *SMSGateway) Current() SMSGatewaySetup {
 	s := SMSGatewaySetup{ChoiceSetup: x.choice.Setup()}
 	if x.texter != nil {
@@ -62,10 +62,10 @@ func (x *SMSGateway) Put(ctx context.Context, actor record.Actor, g notice.Gatew
 	})
 }
 
-// SMSTrial is the result of trying out an SMS gateway.
+// SMSTrial is the result of sending a message through an SMS gateway on trial.
 type SMSTrial struct {
-	Error string // why it failed; empty means the gateway accepted the message
-	Said  string // the gateway's answer, at most 300 characters
+	Error string // why the trial failed; empty means that the gateway accepted the message
+	Said  string // the gateway's response, at most 300 characters
 }
 
 // Try sends one text message to a number through a gateway that has not been chosen yet. The current choice does not
@@ -91,7 +91,7 @@ func (x *SMSGateway) Try(ctx context.Context, g notice.Gateway, secret, phone st
 	about := &x.messages.clinic.Schedule().Clinic
 	text := sms.Plain(x.messages.lettersFor(about.Locale).Fill("sms.test", "clinic", about.Name))
 	said, err := x.texter.Try(ctx, *wish, secret, to, text)
-	if secret != "" { // a gateway can repeat the request in its answer
+	if secret != "" { // a gateway can repeat the request in its response
 		said = strings.ReplaceAll(said, secret, "…")
 	}
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 // smsLetter is the content of one text message.
 type smsLetter struct {
 	notice string
-	about  *store.Appointment // the first, if there are several
-	n      int                // how many appointments it is about
+	about  *store.Appointment // the first appointment, if there are several
+	n      int                // the number of appointments
 	link   string             // may be empty
-	until  time.Time          // how long an offered time is held; zero means no offer
-	own    *string            // a text in place of the clinic's own; nil means the clinic's own
+	until  time.Time          // until when an offered time is held; zero means no offer
+	own    *string            // a text to use instead of the clinic's own; nil means the clinic's own
 }
 
-// minClinicName is the minimum number of characters of the clinic's name that a text message keeps.
+// minClinicName is the minimum number of characters that a text message keeps of the clinic's name.
 const minClinicName = 10
 
-// writeSMS returns a text message in the patient's language if there are texts in it, or else in the clinic's. It names
-// neither the type nor the specialist, because the message is visible on a locked screen. If the built-in text is
-// longer than one segment, writeSMS shortens the clinic's name in it. If that is not enough, the text names only the
+// writeSMS returns a text message in the patient's language if it has message texts, or else in the clinic's. The
+// message names neither the type nor the specialist, because it is visible on a locked screen. If the built-in text is
+// longer than one segment, writeSMS shortens the clinic's name in it. If that is not enough, the message names only the
 // city of the specialist's time zone and includes the link without an explanation.
 func (ms *Messages) writeSMS(l smsLetter) string {
 	s := ms.clinic.Current()
@@ -78,8 +78,8 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 	return text
 }
 
-// smsLinks are the texts, by message, for links that do something other than open an appointment to change or cancel
-// it.
+// smsLinks contains, by message, the names of the texts for links that do something other than open an appointment to
+// change or cancel it.
 var smsLinks = map[string]string{MailMustMove: "move", MailOffer: "offer", MailProposal: "proposal"}
 
 // shortened returns the text that write returns for the clinic's name. If it is longer than one segment, shortened
@@ -93,17 +93,17 @@ func shortened(name string, write func(name string) string) string {
 	return text
 }
 
-// city returns the last part of a zone's name as text, such as Sao Paulo.
+// city returns the last part of a zone's name in readable form, such as Sao Paulo.
 func city(zone *time.Location) string {
 	name := zone.String()
 	return strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
 }
 
-// SMSPreview is a text message as it would be written, its length, and the built-in text.
+// SMSPreview is a text message as the server would write it, with its length and the built-in text.
 type SMSPreview struct {
 	Text    string
 	Length  sms.Length
-	Builtin string // with unfilled placeholders
+	Builtin string // the built-in text with unfilled placeholders
 }
 
 // PreviewSMS writes a text message about a made-up appointment with the clinic's own text or, if that is empty, the

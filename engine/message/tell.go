@@ -18,8 +18,8 @@ const MailMustMove = "must_move"
 const mailMustCall = "must_call"
 
 // changesOnline reports whether the patient can currently change an appointment's time with its link. It returns false
-// if the type needs the desk's approval, if the appointment is part of a group visit, or if it is past the clinic's
-// cut-off before the start.
+// if the type needs the desk's approval, if the appointment is part of a group visit, or if the clinic's cut-off before
+// the start has passed.
 func (ms *Messages) changesOnline(a *store.Appointment) bool {
 	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
 	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
@@ -33,7 +33,8 @@ func (ms *Messages) CanWrite(a *store.Appointment) bool {
 	return ms.Channel(a) != ""
 }
 
-// Channel returns how a message about an appointment reaches its patient. An empty result means that it does not.
+// Channel returns the channel by which a message about an appointment reaches its patient. An empty result means that
+// no message reaches the patient.
 func (ms *Messages) Channel(a *store.Appointment) store.MessageChannel {
 	switch {
 	case ms.canMail(a):
@@ -48,14 +49,14 @@ func (ms *Messages) canMail(a *store.Appointment) bool {
 	return a.Patient.Email != "" && ms.transport.Mailer != nil
 }
 
-// MustMoveMail returns the MailMustMove email and text message about an appointment, to be sent at due. It returns none
-// if the patient cannot be notified.
+// MustMoveMail returns the MailMustMove email and text message about an appointment, to be sent at due. It returns no
+// messages if the patient cannot be notified.
 func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls []booking.Promise) {
 	payload := mailPayload{Notice: MailMustMove, Specialist: a.SpecialistID}
 	if ms.canMail(a) {
 		op := ms.outbound.NewOperation(store.Email, a, at)
 		op.NextAttemptAt, op.Deadline = due, a.SlotStart
-		op.Payload, _ = json.Marshal(payload) // writing to a string cannot fail
+		op.Payload, _ = json.Marshal(payload) // encoding strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: MailMustMove})
 	}
 	if ms.smsNumber(a) != "" {
@@ -64,7 +65,7 @@ func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls
 	return calls
 }
 
-// hasMoved reports whether an appointment that had to move has been moved since its message was queued.
+// hasMoved reports whether an appointment that had to be moved has been moved since its message was queued.
 func (p *mailPayload) hasMoved(op *store.Operation, a *store.Appointment) bool {
 	return p.Notice == MailMustMove &&
 		(!a.SlotStart.Equal(op.StartTime) || p.Specialist != "" && a.SpecialistID != p.Specialist)

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestTextMessageSurvivesUndoneCancellation: a text message is due while its appointment's cancellation can still be
-// undone. After the undo, it is sent.
+// TestTextMessageSurvivesUndoneCancellation: a text message becomes due while its appointment's cancellation can still
+// be undone. After the undo, the message is sent.
 func TestTextMessageSurvivesUndoneCancellation(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -39,8 +39,8 @@ func TestTextMessageSurvivesUndoneCancellation(t *testing.T) {
 	})
 }
 
-// TestSeriesEmailSurvivesUndoneCancellation: the email about a group visit is retried while the cancellation of one of
-// its appointments can still be undone. It waits, and names all of them after the undo.
+// TestSeriesEmailSurvivesUndoneCancellation: the email about a group visit is due for a retry while the cancellation of
+// one of its appointments can still be undone. The email waits, and lists all of the appointments after the undo.
 func TestSeriesEmailSurvivesUndoneCancellation(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)

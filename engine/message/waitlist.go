@@ -23,9 +23,9 @@ const (
 	MailProposal  = "proposal"
 )
 
-// WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns none if this server
-// sends no email or the person has no address. For an offer or a proposal, it also returns a text message if the person
-// receives text messages. The messages are sent at due and are useless after until.
+// WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns no email if this server
+// sends none or the person has no address. For an offer or a proposal, it also returns a text message if the person
+// receives text messages. The messages are sent at due and are no longer useful after until.
 func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
 	at, due, until time.Time) []booking.Promise {
 	var calls []booking.Promise
@@ -38,12 +38,12 @@ func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer,
 	a := waitingAs(e, o)
 	op := ms.outbound.NewOperation(store.Email, &a, at)
 	op.NextAttemptAt, op.Deadline = due, until
-	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // writing to a string cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // encoding strings cannot fail
 	return append([]booking.Promise{{Operation: op, Notice: name}}, calls...)
 }
 
-// waitingAs returns the appointment that an offer would become. Without an offer, it returns one for the entry,
-// without a time.
+// waitingAs returns the appointment that an offer would become. Without an offer, it returns an appointment without a
+// time for the entry.
 func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment {
 	a := store.Appointment{ID: e.ID, AppointmentTypeID: e.AppointmentTypeID, Patient: e.Patient, Locale: e.Locale,
 		CreatedAt: e.CreatedAt}
@@ -54,7 +54,7 @@ func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment
 	return a
 }
 
-// waitlistLinkLife is how long after an entry's creation the link in its email works.
+// waitlistLinkLife is how long the link in an entry's email works, counted from the entry's creation.
 const waitlistLinkLife = 366 * 24 * time.Hour
 
 // WaitlistToken signs the link for an entry or, if o is not nil, for its offer.
@@ -95,7 +95,8 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		if end != nil {
 			return *end
 		}
-		token, e.Patient = ms.booking.ManageToken(of), of.Patient // it may have changed since the absence was recorded
+		// the patient may have changed since the absence was recorded
+		token, e.Patient = ms.booking.ManageToken(of), of.Patient
 		if e.Patient.Email == "" {
 			return notNeeded("the patient no longer has an email address")
 		}
@@ -109,9 +110,9 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	return ms.mailed(op, ms.transport.Mailer.Send(ctx, m))
 }
 
-// untilFinal returns the outcome of a message about an entry or its offer while the last change to the appointment of
-// the entry can still be undone. If that change is undone, the entry and the offer stay. It returns nil if the message
-// does not have to wait.
+// untilFinal returns the outcome of a message about an entry or its offer while the last change to the entry's
+// appointment can still be undone. If that change is undone, the entry and the offer stay valid. untilFinal returns nil
+// if the message does not have to wait.
 func (ms *Messages) untilFinal(ctx context.Context, e *store.WaitlistEntry) *outbound.Outcome {
 	if e.AppointmentID == "" {
 		return nil
@@ -142,8 +143,8 @@ func (ms *Messages) displaced(ctx context.Context, e *store.WaitlistEntry) (of *
 	return &a, nil
 }
 
-// isDisplaced reports whether an absence displaces an appointment from its time, so that a reminder for it would be
-// wrong. It returns false if the absence was deleted, or if the database cannot be read.
+// isDisplaced reports whether an absence displaces an appointment from its current time, so that a reminder for it
+// would be wrong. It returns false if the absence has been deleted, or if the database cannot be read.
 func (ms *Messages) isDisplaced(ctx context.Context, a *store.Appointment) bool {
 	entries, err := ms.store.DisplacedEntries(ctx, "", a.ID)
 	if err != nil {
@@ -154,7 +155,7 @@ func (ms *Messages) isDisplaced(ctx context.Context, a *store.Appointment) bool 
 	})
 }
 
-// waitingOf reads what an email is about: an entry, or an offer and its entry.
+// waitingOf reads the subject of an email: an entry, or an offer and its entry.
 func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry,
 	o *store.WaitlistOffer, err error) {
 	if name == MailOffer || name == MailOfferGone || name == MailProposal {

@@ -67,7 +67,7 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	}
 	var calls []booking.Promise
 	for _, event := range events {
-		// strings and numbers cannot fail
+		// encoding strings and numbers cannot fail
 		body, _ := json.Marshal(hookBody{event, c.At.UTC().Format(time.RFC3339), data})
 		for _, to := range endpoints {
 			if !to.Active || len(to.Events) > 0 && !slices.Contains(to.Events, event) {
@@ -125,9 +125,9 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	}
 }
 
-// disableHook disables a webhook whose receiver responded with 410, as Standard Webhooks requires, and adds an email to
-// each owner to the outbox. The operation has nothing left to do, so it does not count as failed. Neither do the
-// operations waiting for this receiver.
+// disableHook disables a webhook whose receiver responded with status 410, as Standard Webhooks requires, and adds an
+// email to each owner to the outbox. The operation has nothing left to do, so it does not count as failed. The same is
+// true of other operations that are waiting for this receiver.
 func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) outbound.Outcome {
 	var calls []booking.Promise
 	disabled, err := ms.clinic.DisableWebhook(ctx, w.ID, w.URL, notice.ErrGone.Error(),
@@ -146,8 +146,8 @@ func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) 
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: notice.ErrGone.Error() + "; the webhook was disabled"}
 }
 
-// promiseHookDisabled adds to the outbox, for each active owner with an email address, an email saying that the webhook
-// w has been disabled.
+// promiseHookDisabled adds an email to the outbox for each active owner with an email address. The email says that the
+// webhook w has been disabled.
 func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *clinic.WebhookEndpoint,
 	at time.Time) (calls []booking.Promise, err error) {
 	if ms.transport.Mailer == nil {
@@ -158,7 +158,7 @@ func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *cli
 		return nil, err
 	}
 	name := w.ID
-	if u, err := url.Parse(w.URL); err == nil { // the host only: the rest of an address can be a secret
+	if u, err := url.Parse(w.URL); err == nil { // only the host, because the rest of an address can be a secret
 		name += " (" + u.Host + ")"
 	}
 	for _, u := range users {
@@ -167,7 +167,7 @@ func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *cli
 		}
 		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
 		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
-		// strings cannot fail
+		// encoding strings cannot fail
 		op.Payload, _ = json.Marshal(mailPayload{Notice: mailHookDisabled, User: u.ID, Webhook: name})
 		calls = append(calls, booking.Promise{Operation: op, Notice: mailHookDisabled})
 	}
