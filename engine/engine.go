@@ -140,8 +140,8 @@ type Options struct {
 	// all nodes.
 	Shared bool
 	Pace   practice.Pace
-	// QueueRebuilt is set if the queue was newly created although the outbox may contain rows. The server cannot tell
-	// which of these rows have been attempted.
+	// QueueRebuilt is set if the queue was newly created but the outbox may contain rows. The server cannot tell which
+	// of these rows have been attempted.
 	QueueRebuilt bool
 	// AfterRollback is set if the data may be older than the last writes to the practice-management system.
 	AfterRollback bool

@@ -188,7 +188,7 @@ func TestProposalGoesToCurrentContact(t *testing.T) {
 func TestAcceptanceOrExpiryWins(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		waitsAt  string // the call at which the acceptance waits until the proposal has expired
+		waitsAt  string // the call in which the acceptance waits until the proposal has expired
 		isBooked bool   // the acceptance writes first
 	}{
 		"the acceptance is written first":                   {"Write", true},

@@ -22,8 +22,8 @@ const (
 	maxTimes = 8
 	// soon is how close to its start an appointment must be for its patient to be called instead of emailed.
 	soon = 2 * time.Hour
-	// nearby is the largest difference in minutes from the booked time at which the desk can move an appointment
-	// without asking: such a move hardly changes the patient's day.
+	// nearby is the largest difference in minutes from the booked time that lets the desk move an appointment without
+	// asking: such a move hardly changes the patient's day.
 	nearby = 60
 )
 

@@ -99,7 +99,7 @@ func networkOf(address string) string {
 }
 
 // begin counts an attempt as failed until end corrects the count. If the attempt has to wait, begin does not count it
-// and returns the time from which it is allowed.
+// and returns the earliest instant when it is allowed.
 func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // maxBackoff, and the wait starts at the last failure.
 
 // beginGuess counts one attempt as failed until endGuess corrects the count. If the attempt has to wait, beginGuess
-// does not count it, and until is the earliest instant at which the attempt might be allowed. Even then, it might have
-// to wait again.
+// does not count it, and until is the earliest instant when the attempt might be allowed. Even then, it might have to
+// wait again.
 func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	if err := store.Trial(ctx); err != nil {
 		return time.Time{}, err

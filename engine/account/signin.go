@@ -312,7 +312,7 @@ func (ac *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, 
 	return ac.store.SignIns(ctx, userID)
 }
 
-// SignInStands returns the instant at which a sign-in ends without further activity. Streams that were opened with the
+// SignInStands returns the instant when a sign-in ends without further activity. Streams that were opened with the
 // sign-in call it. Such a call does not count as activity, so it does not extend the sign-in. It returns
 // ErrUnauthorized if the sign-in has ended, or if the user's role or specialist has changed.
 func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {

@@ -25,8 +25,8 @@ func procedures(p *enginetest.TestPractice) map[string]int {
 	return n
 }
 
-// charts are patients whom the front desk has added in the practice-management system: Jane and her cousin of the same
-// name; two patients with the same name, date of birth and number; and one without an email address.
+// charts contains patients that the front desk has added in the practice-management system: Jane and her cousin of the
+// same name; two patients with the same name, date of birth and number; and one without an email address.
 var charts = []upstreamtest.Patient{
 	{GUID: enginetest.PatientGUID(1), FirstName: "Jane Marie", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "(555) 010-0123", Email: "jane@example.org"},
 	{GUID: enginetest.PatientGUID(2), FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1999-09-09", Phone: "(555) 010-0199"},

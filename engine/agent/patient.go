@@ -211,7 +211,8 @@ func (ag *Agent) patientOpen() PatientAnswer {
 	}
 }
 
-// setPatientNow adds a patient while a caller waits. After a rate limit, it tries once more after the retry delay.
+// setPatientNow adds a patient while a caller waits. If the upstream reports a rate limit, setPatientNow tries again
+// once, after the retry delay.
 func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstream.NewPatient) (string, error) {
 	// Even if the caller abandons the request, the call must run to completion. Otherwise its outcome would be unknown.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)

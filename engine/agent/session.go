@@ -35,7 +35,7 @@ func bySaid(keyID string, r *Patient) string {
 	}, "\x00")
 }
 
-// session returns the session stored under the first of these names under which there is one.
+// session returns the session stored under the first of these names that has a session.
 func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSession, found bool, err error) {
 	now := time.Now()
 	for _, name := range names {

@@ -58,8 +58,8 @@ func TestSecondChildIsConfirmed(t *testing.T) {
 	})
 }
 
-// TestSiblings: siblings are booked one after another. Each booking waits for its turn and none is lost. A booking
-// whose turn would come too late for the caller is queued.
+// TestSiblings: siblings are booked one after another. Each booking waits for its turn, and no booking is lost. A
+// booking whose turn would come too late for the caller is queued.
 func TestSiblings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -231,7 +231,7 @@ func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []stor
 	return seats, ""
 }
 
-// refuses is Seats without the check of appointments.
+// refuses applies the same checks as Seats, except those of appointments.
 func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules Rules) Reason {
 	switch {
 	case !c.active || !t.Active:
@@ -372,8 +372,9 @@ func makeBlocked(blocks []store.Block) []blockedTime {
 	return merged
 }
 
-// rulesOut returns the open interval (after, before) of start times at which a slot of t or its buffers would overlap
-// the blocked time. The test is the same as the guarantee's for an appointment at that time without buffers.
+// rulesOut returns the open interval (after, before) of start times that are excluded because a slot of t or its
+// buffers would overlap the blocked time. The test is the same as the guarantee's for an appointment at that time
+// without buffers.
 func (b *blockedTime) rulesOut(t *store.AppointmentType) (after, before int64) {
 	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(),
 		b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()

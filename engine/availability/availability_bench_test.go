@@ -33,7 +33,8 @@ func BenchmarkBookable(b *testing.B) {
 	}
 }
 
-// BenchmarkNewCalendar measures the cost of a schedule change per specialist, most of which is loading the zone.
+// BenchmarkNewCalendar measures the cost per specialist of a schedule change, most of which is the time to load the
+// zone.
 func BenchmarkNewCalendar(b *testing.B) {
 	hours := everyDay(9*60, 17*60)
 	b.ReportAllocs()

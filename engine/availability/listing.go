@@ -92,10 +92,11 @@ func ceilSeconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Open appends, in order, every slot start with from ≤ start < to at which the guarantee leaves a seat free. The caller
-// applies the minimum notice and the booking horizon, so the result can be cached. Open appends nothing for an inactive
-// type or specialist. taken contains the confirmed appointments in at least the range that Around returns, ordered by
-// slot start, then seat, as store.Reader.Taken returns them for one specialist. Open skips those of other specialists.
+// Open appends, in order, every slot start with from ≤ start < to for which the guarantee leaves a seat free. The
+// caller applies the minimum notice and the booking horizon, so the result can be cached. Open appends nothing for an
+// inactive type or specialist. taken contains the confirmed appointments in at least the range that Around returns,
+// ordered by slot start, then seat, as store.Reader.Taken returns them for one specialist. Open skips those of other
+// specialists.
 //
 // It agrees with FreeSeats at every start time, but makes only one pass over both lists.
 func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
@@ -144,7 +145,7 @@ func (r *Rooms) Search(at time.Time) (int, bool) {
 	})
 }
 
-// PoolRooms lists the slots of at most 65,535 specialists together: every start time with from ≤ start < to at which at
+// PoolRooms lists the slots of at most 65,535 specialists together: every start time with from ≤ start < to when at
 // least one of them has a free seat. taken is the result of store.Reader.Taken for all of them, over the range that
 // Around returns. The caller applies the minimum notice and the booking horizon.
 func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) *Rooms {
@@ -181,8 +182,7 @@ func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Ti
 	}
 }
 
-// Only returns the rooms for which keep returns true. keep receives the slot's start time and the index of the
-// calendar.
+// Only returns the rooms that keep accepts. keep receives the slot's start time and the index of the calendar.
 func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
 	kept := &Rooms{}
 	for i := range r.starts {

@@ -112,7 +112,7 @@ func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours
 	})
 }
 
-// spanOf returns the time for which an appointment occupies a resource, which is never shared.
+// spanOf returns the time during which an appointment occupies a resource. A resource is never shared.
 func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.Span {
 	return SpanOf(t, resourceID, start)
 }

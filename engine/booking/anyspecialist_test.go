@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, although the
-// database would accept a second booking there.
+// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, even though
+// the database would accept a second booking there.
 func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {

@@ -26,8 +26,8 @@ func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) 
 	return bk.store.Appointments(ctx, f)
 }
 
-// BookedOnline lists the bookings that patients and agents have made since the given instant, newest first. If no
-// specialist is named, it lists those of all specialists.
+// BookedOnline lists the bookings that patients and agents have made since the given instant, newest first, for one
+// specialist or, if no specialist is named, for all.
 func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string,
 	limit int) ([]store.Appointment, error) {
 	return bk.store.BookedOnline(ctx, since, specialistID, limit)

@@ -354,7 +354,7 @@ func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 	return list
 }
 
-// Rooms lists every start time in the question at which Offer finds a seat, ignoring holds, the minimum notice and the
+// Rooms lists every start time in the question where Offer finds a seat, ignoring holds, the minimum notice and the
 // booking horizon, in one pass over the calendars. It also returns the rooms and devices that the type needs, or nil if
 // it needs none.
 func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *availability.Needs) {

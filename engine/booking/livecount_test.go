@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// TestPollSeesTheHoldOfAVisit: a poll shows the hold of a visit immediately, although no time has passed since the
+// TestPollSeesTheHoldOfAVisit: a poll shows the hold of a visit immediately, even though no time has passed since the
 // last poll.
 func TestPollSeesTheHoldOfAVisit(t *testing.T) {
 	t.Parallel()

@@ -115,7 +115,7 @@ func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) 
 	return done, nil
 }
 
-// selectable returns the specialists to whom a selection can apply: the one named in the request, or all specialists of
+// selectable returns the specialists that a selection can apply to: the one named in the request, or all specialists of
 // the type.
 func (bk *Booking) selectable(r *SelectRequest) []string {
 	if r.SpecialistID != "" {

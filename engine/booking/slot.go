@@ -57,7 +57,7 @@ type Timeslot struct {
 	SpecialistIDs []string  // those with a free seat that no other client holds, by id
 }
 
-// SlotList is a computed list to which holds, the minimum notice and the booking horizon have not been applied. It is
+// SlotList is a computed list that does not take holds, the minimum notice or the booking horizon into account. It is
 // immutable, except for a part that is computed on first use. Until the list changes, all listings share the same
 // *SlotList, so callers can cache the data that they derive from it.
 type SlotList struct {
@@ -300,7 +300,7 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, owner holds.Owner,
 	return touched
 }
 
-// withRooms returns a copy of a slot with only the seats for which the holds leave enough rooms.
+// withRooms returns a copy of a slot without the specialists and the seats that the holds leave no room for.
 func (l *SlotList) withRooms(left touchedSlot, place int, held []holds.Hold, owner holds.Owner) touchedSlot {
 	start := l.Start(place)
 	if left.place < 0 {

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// The number of hours for which a request holds its time while it waits for the desk's approval: the default, and the
-// maximum for a type.
+// How many hours a request can hold its time while it waits for the desk's approval: the default, and the maximum for a
+// type.
 const (
 	DefaultApprovalHours = 48
 	MaxApprovalHours     = 7 * 24

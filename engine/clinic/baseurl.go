@@ -50,8 +50,8 @@ func ParseBaseURL(s string) (string, error) {
 	return "", fmt.Errorf("%q must be a scheme and a host only, such as https://book.example.org", s)
 }
 
-// GuessBaseURL sets the address at which the pages can be reached from this machine. Links in emails use it while no
-// other address is set.
+// GuessBaseURL sets the address where this machine can reach the pages. Links in emails use it while no other address
+// is set.
 func (cl *Clinic) GuessBaseURL(origin string) { cl.guessedURL.Store(&origin) }
 
 // BaseURL returns the address of the pages, without a trailing slash, and its source. The address is empty if none is

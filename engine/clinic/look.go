@@ -107,7 +107,7 @@ func isLogo(url string) bool {
 }
 
 // isDrawing reports whether a string is an SVG without scripts, foreign markup or entities. The pages show it as an
-// image, in which browsers do not run anything. This check protects people who open the image on its own.
+// image, and browsers run nothing in images. This check protects people who open the image on its own.
 func isDrawing(text string) bool {
 	parts, depth, elements := xml.NewDecoder(strings.NewReader(text)), 0, 0
 	for {

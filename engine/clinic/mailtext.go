@@ -42,7 +42,7 @@ func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailTe
 	if !slices.Contains(mailNotices, notice) {
 		m.Add(at+"notice", "must be one of %s", strings.Join(mailNotices, ", "))
 	}
-	if !slices.Contains(words.Tags(), language) { // a text in another language would never be sent
+	if !slices.Contains(words.Tags(), language) { // the server would never send text in another language
 		m.Add(at+"language", "must be one of %s: emails are available only in these "+
 			"languages", strings.Join(words.Tags(), ", "))
 	}

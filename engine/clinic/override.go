@@ -19,7 +19,7 @@ func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 	return s.Overrides[specialistID], nil
 }
 
-// PutOverride closes one local date of a specialist or gives it other hours. It replaces any override for that date.
+// PutOverride closes one local date of a specialist or sets other hours for it. It replaces any override for that date.
 // Appointments on that date do not change. The next listing reflects the override. Errors: store.ErrNotFound,
 // *ValidationError.
 func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override,

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// A clinic can have several places. A window in a specialist's hours can name the place of work, and an appointment
-// gets its place from the window in which it is booked.
+// A clinic can have several places. A window in a specialist's hours can name the place of work. An appointment takes
+// place where its window says.
 
 const maxPlaces = 50
 

@@ -39,7 +39,7 @@ func AlwaysOpen() []upstreamtest.Column {
 // LookUp is the procedure that looks up a patient's appointments.
 const LookUp = "GetAppointmentListByPatient"
 
-// Asked returns the times at which a procedure was called.
+// Asked returns the times of the calls to a procedure.
 func (p *TestPractice) Asked(procedure string) (at []time.Time) {
 	for _, c := range p.Upstream.Calls() {
 		if c.Procedure == procedure {

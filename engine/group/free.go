@@ -55,7 +55,7 @@ func (k *known) at(specialistID string, start time.Time) availability.Reason {
 	return refusal.Reason
 }
 
-// among returns the specialists in ids who are free at a start time, in the same order. If none of them is free, it
+// among returns the specialists in ids who are free at a start time, in the same order. If no specialist is free, it
 // returns the refusal that came closest to an offer.
 func (k *known) among(ids []string, start time.Time) (free []string, refusal booking.Refusal) {
 	for _, id := range ids {

@@ -25,10 +25,8 @@ type SlotsRequest struct {
 	Desk               bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays
 }
 
-// Slots lists the start times at which a whole visit fits: on the first type's grid, within opening hours, and free for
-// the visit's whole duration. A start time is listed as held if another client holds part of the visit's time.
-//
-// Errors: *ValidationError, record.ErrNoAppointmentType.
+// Slots lists the start times when a whole visit fits: on the first type's grid, within opening hours, and free for the
+// visit's whole duration. A start time is listed as held if another client holds part of the visit's time.
 func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, error) {
 	s := v.clinic.Current()
 	w, err := slotOf(s, r.AppointmentTypeIDs)

@@ -98,7 +98,7 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Ben would be assigned first but cannot take the last time. Ada gets all times at which she is free.
+	// Ben would be assigned first but cannot take the last time. Ada gets all the times when she is free.
 	c.MustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4),
 		Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
 	rule := group.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.Start), Time: 12 * 60, Count: 5,

@@ -122,8 +122,8 @@ func TestUndoRefusesOneOfSeries(t *testing.T) {
 	})
 }
 
-// TestSeriesUndoRefusesLateOrTaken: if one appointment cannot be undone, none is, and the patient gets the email
-// about the change.
+// TestSeriesUndoRefusesLateOrTaken: if one appointment cannot be restored, no appointment is, and the patient gets the
+// email about the change.
 func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 	t.Parallel()
 	taken := func(c *enginetest.TestClinic, list []store.Appointment) {

@@ -49,7 +49,7 @@ func TestVisitMovesAsOne(t *testing.T) {
 	if err != nil || stay[0].Version != c.Confirmed()[0].Version || stay[0].ManageEpoch != 4 {
 		t.Errorf("to their current time: %v, %+v", err, stay)
 	}
-	// One of the appointments would not fit, so none is moved.
+	// One of the appointments would not fit, so no appointment is moved.
 	other := enginetest.BookingOf(1, "checkup")
 	other.SlotStart, other.SpecialistID = c.Start.Add(5*time.Hour), "ben"
 	c.MustBook(other)

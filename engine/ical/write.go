@@ -131,8 +131,8 @@ func escape(s string) string {
 	return strings.Map(dropControl, s)
 }
 
-// parameter returns a parameter with a quoted text value, or "" if the text is empty. It drops characters that a
-// quoted text cannot contain (section 3.2).
+// parameter returns a parameter with a quoted value, or "" if the value is empty. It drops characters that a quoted
+// value cannot contain (section 3.2).
 func parameter(name, value string) string {
 	value = strings.Map(dropControl, strings.ReplaceAll(value, `"`, "'"))
 	if value == "" {

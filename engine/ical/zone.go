@@ -31,8 +31,8 @@ func (z *zone) ahead(at time.Time) time.Duration {
 	return z.turns[i].ahead
 }
 
-// instant returns the instant at which the zone's clocks show a wall time. A skipped wall time moves forward. A
-// repeated one means its first occurrence.
+// instant returns the instant when the zone's clocks show a wall time. A skipped wall time moves forward. If a wall
+// time occurs twice, the first occurrence counts.
 func (z *zone) instant(wall time.Time) time.Time {
 	shows := func(at time.Time) bool { return at.Add(z.ahead(at)).Equal(wall) }
 	before, after := wall.Add(-z.ahead(wall.Add(-day))), wall.Add(-z.ahead(wall.Add(day)))

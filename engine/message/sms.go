@@ -20,8 +20,8 @@ import (
 // patient whose message the desk repeats. So an attempt with an unknown outcome waits for a person's decision
 // (outbound.Undecided).
 
-// quietFrom and quietTo are the hours in the clinic's local time at which the quiet time begins and ends. No reminder
-// is sent during the quiet time.
+// quietFrom and quietTo are the hours, in the clinic's local time, when the quiet time begins and ends. No reminder is
+// sent during the quiet time.
 const (
 	quietFrom = 21
 	quietTo   = 8
@@ -200,7 +200,8 @@ func (ms *Messages) appointmentsOf(ctx context.Context, op *store.Operation,
 	return all, false
 }
 
-// smsAbout returns the appointments in all that a text message still applies to, earliest first.
+// smsAbout returns the appointments in all that a text message still applies to and that share the phone number of the
+// first of them, earliest first.
 func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload,
 	all []store.Appointment) (list []store.Appointment) {
 	wanted := store.Confirmed

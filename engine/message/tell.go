@@ -108,8 +108,8 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 	return err
 }
 
-// Told reports for which of these appointments an email or a text message asking the patient to move has been queued or
-// delivered.
+// Told reports, by id, for which of these appointments a message that asks the patient to move has been queued or
+// delivered, by email or text message.
 func (ms *Messages) Told(ctx context.Context, list []store.Appointment) (map[string]bool, error) {
 	told := make(map[string]bool)
 	for i := range list {
