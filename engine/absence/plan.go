@@ -55,7 +55,7 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 		return nil, false, err
 	}
 	p := &plan{s: ab.Clinic.Current(), away: away, now: time.Now(), sameSpecialist: sameSpecialist}
-	slots := make(map[string][]booking.Timeslot) // by appointment type
+	slots := make(map[string][]booking.Timeslot) // keyed by appointment type
 	for i := range list {
 		a := &list[i]
 		free, listed := slots[a.AppointmentTypeID]

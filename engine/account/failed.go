@@ -28,7 +28,7 @@ type failedSignIns struct {
 // failedJSON is the audit entry for a failed sign-in.
 type failedJSON struct {
 	Network  string `json:"network,omitempty"`
-	Failures int    `json:"failures,omitempty"` // in this hour
+	Failures int    `json:"failures,omitempty"` // number of failures in this hour
 	More     bool   `json:"more,omitempty"`     // the log omits the other failures of this hour
 }
 

@@ -136,7 +136,7 @@ type Return struct {
 	State, Code        string
 	Issuer             string // the parameter iss; empty if it is missing
 	Error              string // the issuer's error code; empty means none
-	Address, UserAgent string // of the browser
+	Address, UserAgent string // the browser's network address and user agent
 }
 
 // Finish signs in the user of a browser that returned from the issuer. With ErrCodeNeeded it returns a cookie for

@@ -25,7 +25,7 @@ const (
 	// an override closes the specialist's local date, or a block conflicts
 	ReasonOverrideClosed Reason = "override_closed"
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit entirely into one window of opening time
-	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
+	ReasonNotASlotStart  Reason = "not_a_slot_start" // the slot would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment conflicts, or every seat is booked
 	// other clients hold every free seat, or every free room in a group
 	ReasonHeld Reason = "held"

@@ -19,7 +19,7 @@ type Request struct {
 	HoldID            string
 	SlotStart         time.Time
 	SpecialistID      string // empty means any specialist of the type
-	Place             string // one of the clinic's; empty means any
+	Place             string // the id of one of the clinic's places; empty means any
 	Client            holds.ClientID
 	Patient           store.Patient
 	Said              clinic.Said  // the patient's consent and answers, as received

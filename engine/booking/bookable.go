@@ -62,7 +62,7 @@ type Snapshot struct {
 	Question
 	booking *Booking
 	now     time.Time
-	taken   []store.Taken // by specialist or room, in store order, without the appointments being moved
+	taken   []store.Taken // sorted by specialist or room, in store order, without the appointments being moved
 	held    []holds.Hold
 	own     map[string][]occupancy.Interval // current times of the appointments being moved, by specialist
 }

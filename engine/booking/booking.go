@@ -59,7 +59,7 @@ type Booking struct {
 
 	keys     *token.Keys
 	lists    *listCache
-	recent   *timed.Map[string, recentHold] // by the hold's id
+	recent   *timed.Map[string, recentHold] // keyed by hold id
 	confirms *confirms
 	live     liveDays
 	pulse    pulse

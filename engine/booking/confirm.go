@@ -26,7 +26,7 @@ const confirmWait = time.Second
 // confirms tracks the bookings in the feed whose EventConfirm has not yet arrived at this node.
 type confirms struct {
 	mu      sync.Mutex
-	waiting map[string]expected // by appointment id
+	waiting map[string]expected // keyed by appointment id
 	woken   chan struct{}       // buffered for one signal
 	seen    *timed.Map[confirmKey, struct{}]
 }

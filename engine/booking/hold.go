@@ -22,7 +22,7 @@ type HoldRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
 	SpecialistID      string // empty means that Hold assigns one
-	Place             string // one of the clinic's; empty means any
+	Place             string // the id of one of the clinic's places; empty means any
 	Client            holds.ClientID
 	TTL               time.Duration // 0 means the type's hold TTL
 	Displace          bool          // staff: displace another client's hold and notify its owner
@@ -218,7 +218,7 @@ func (bk *Booking) KnowHold(id string, s *holds.Span, owner holds.Owner) {
 
 const (
 	recentHoldTime = 15 * time.Minute
-	maxRecentHolds = 1 << 15 // in each of the two halves of the timed.Map
+	maxRecentHolds = 1 << 15 // the limit for each of the two halves of the timed.Map
 )
 
 // Booked returns a function that reports whether a hold's booking was written. The live state calls it for a pinned

@@ -114,7 +114,7 @@ type liveDay struct {
 	changes uint64    // the value of countedHolds.changes before the read
 	until   time.Time // when the first of its entries expires, or maxLiveAge after the read
 	held    []holds.Hold
-	looking []holds.Selection // of the listing's type, by start
+	looking []holds.Selection // selections of the listing's type, sorted by start
 }
 
 type liveKey struct {

@@ -45,7 +45,7 @@ type Timeslots struct {
 	Timezone          string
 	From, To          store.Date
 	Generation        uint64
-	Slots             []Timeslot // by start
+	Slots             []Timeslot // sorted by start
 }
 
 // Timeslot is one bookable start time with the live holds applied.
@@ -54,7 +54,7 @@ type Timeslot struct {
 	Available     int       // free seats over all specialists, minus those held by others
 	Held          int       // free seats held by others
 	OwnHold       bool      // the requesting client holds it
-	SpecialistIDs []string  // those with a free seat that no other client holds, by id
+	SpecialistIDs []string  // specialists with a free seat that no other client holds, sorted by id
 }
 
 // SlotList is a computed list that does not take holds, the minimum notice or the booking horizon into account. It is

@@ -24,7 +24,7 @@ func (bk *Booking) AnnounceStream(ctx context.Context, owner holds.Owner, connec
 type StreamStart struct {
 	Generation uint64 // generation of the slots, read before the other fields
 	Holds      []holds.Hold
-	Looking    []holds.Selection // of future slots
+	Looking    []holds.Selection // selections of future slots
 }
 
 // StreamStart returns the holds and selections of all specialists of a type, or of all specialists if no type is given.

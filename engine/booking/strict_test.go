@@ -28,7 +28,7 @@ type slotCall struct {
 // slotState is the state of a slot between two calls.
 type slotState struct {
 	booked bool
-	holder int // 0: none
+	holder int // 0 means none
 }
 
 // strictSlot models the results that sequential calls on a slot can have: true means done, false means refused. Holds

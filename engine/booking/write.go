@@ -217,7 +217,7 @@ func ChannelOf(k store.OperationKind) string {
 type CooldownError struct {
 	Until         time.Time // UTC
 	AppointmentID string
-	SlotStart     time.Time // of the appointment, UTC
+	SlotStart     time.Time // start of the appointment, UTC
 }
 
 func (e *CooldownError) Error() string {

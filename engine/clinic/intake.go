@@ -22,7 +22,7 @@ const (
 // consent.
 type Consent struct {
 	Text  string            `json:"text,omitempty"`
-	Texts map[string]string `json:"texts,omitempty"` // by language
+	Texts map[string]string `json:"texts,omitempty"` // keyed by language
 }
 
 // Said is the data that a patient gives for a booking in addition to the name.
@@ -30,7 +30,7 @@ type Said struct {
 	Consent    bool              // the patient agrees to the clinic's text
 	NewPatient bool              // the patient has not been here before
 	SMS        bool              // the patient agrees to text messages
-	Answers    map[string]string // by the question's id
+	Answers    map[string]string // keyed by the question's id
 }
 
 // CheckIntake checks the intake of a booking for a type and returns the part to store. If online is set, the patient

@@ -20,7 +20,7 @@ const maxPlaces = 50
 type Place struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
-	Names   map[string]string `json:"names,omitempty"` // by language
+	Names   map[string]string `json:"names,omitempty"` // keyed by language
 	Address string            `json:"address,omitempty"`
 }
 

@@ -12,9 +12,9 @@ import (
 // A request becomes an appointment when the patient confirms it from the email, or when the desk confirms it.
 type PublicBookings struct {
 	Confirm        bool `json:"confirm,omitempty"`
-	PerNetwork     int  `json:"perNetwork,omitempty"`     // from one IPv4 address or IPv6 /64; default 10
-	PerEmail       int  `json:"perEmail,omitempty"`       // with one email address; default 3
-	PerPhone       int  `json:"perPhone,omitempty"`       // with one phone number; default 3
+	PerNetwork     int  `json:"perNetwork,omitempty"`     // bookings from one IPv4 address or IPv6 /64; default 10
+	PerEmail       int  `json:"perEmail,omitempty"`       // bookings with one email address; default 3
+	PerPhone       int  `json:"perPhone,omitempty"`       // bookings with one phone number; default 3
 	ConfirmMinutes int  `json:"confirmMinutes,omitempty"` // how long a request holds its time; default 30
 }
 

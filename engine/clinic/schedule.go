@@ -48,7 +48,7 @@ type scheduleCache struct {
 	change  sync.Mutex    // one change at a time, so that SpecialistChanged is called in the order of the commits
 
 	mu          sync.RWMutex
-	generations map[string]uint64 // by appointment type; a type that is missing here has the generation in base
+	generations map[string]uint64 // keyed by appointment type; a type that is missing here has the generation in base
 	base        uint64
 }
 

@@ -24,7 +24,7 @@ const (
 type TypeGroup struct {
 	ID    string            `json:"id"`
 	Name  string            `json:"name"`
-	Names map[string]string `json:"names,omitempty"` // by language
+	Names map[string]string `json:"names,omitempty"` // keyed by language
 }
 
 // NameIn returns the name of a type in a language. If the type has no name in that language, it returns the type's

@@ -79,7 +79,7 @@ type Sheet struct {
 	Specialist   string
 	Zone         *time.Location
 	Hours        []store.Window
-	Rows         []Row // by start
+	Rows         []Row // sorted by start
 }
 
 // Kind is the kind of a row.

@@ -17,7 +17,7 @@ import (
 // separate appointments.
 type slot struct {
 	*store.AppointmentType                          // the first type, with the duration and the needs of all
-	types                  []*store.AppointmentType // by person
+	types                  []*store.AppointmentType // one for each person
 	// the start of each appointment, measured from the start of the first
 	offsets []time.Duration
 }

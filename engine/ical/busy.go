@@ -114,7 +114,7 @@ type worker struct {
 	home     *zone
 	from, to time.Time
 	steps    int
-	known    map[string]*zone // by TZID; nil means unknown
+	known    map[string]*zone // keyed by TZID; nil means unknown
 	replaced map[replaced]bool
 	busy     []Span
 	isOwn    func(id string) bool

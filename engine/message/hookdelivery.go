@@ -41,7 +41,7 @@ func newHookAttempt(at time.Time, took time.Duration, a notice.Answer) *HookAtte
 type HookDelivery struct {
 	outbound.QueuedOperation
 	Event string
-	Body  json.RawMessage // as sent
+	Body  json.RawMessage // the body as sent
 	Last  *HookAttempt    // nil means that there has been no attempt yet
 }
 
