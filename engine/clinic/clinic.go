@@ -136,7 +136,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// StoredSchedule returns the schedule as the transaction reads it. Base a change on it, not on Current.
+// StoredSchedule returns the schedule in the state that the transaction sees. Base a change on it, not on Current.
 func StoredSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
 	s, err := tx.Schedule(ctx)
 	s.Clinic.Timezone = cmp.Or(s.Clinic.Timezone, unsetZone)

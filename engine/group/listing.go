@@ -16,7 +16,7 @@ import (
 // list for each request and does not cache it.
 const MaxPublicDays = 14
 
-// SlotsRequest is a request for the start times at which a whole visit fits.
+// SlotsRequest is a request for the start times when a whole visit fits.
 type SlotsRequest struct {
 	AppointmentTypeIDs []string // one for each person
 	SpecialistID       string   // empty means all specialists who serve all types

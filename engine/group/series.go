@@ -20,7 +20,7 @@ import (
 const (
 	MaxTimes = 52 // maximum number of appointments
 	maxEvery = 12 // maximum number of weeks from one to the next
-	// maxAhead is how far ahead the last one can be.
+	// maxAhead is how far ahead the last appointment of a series can be.
 	maxAhead = 2 * 366 * 24 * time.Hour
 	// If a time is not free, Plan searches for other times up to nearestDays away and lists at most maxNearest of them.
 	nearestDays, maxNearest = 3, 4
