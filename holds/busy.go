@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Booked is the slot of an appointment that shares its time with no other appointment: not a seat of a group session,
-// and not an overbooked one.
+// Booked is the slot of an appointment that shares its time with no other appointment: it is neither a seat in a group
+// session nor overbooked.
 type Booked struct {
 	AppointmentID string
 	SpecialistID  string
@@ -16,9 +16,9 @@ type Booked struct {
 
 // Busy receives the booked time of specialists. Claim refuses that time with ErrTaken.
 //
-// A backend that reads the appointments from the database does nothing here. The other backends store one bit per
-// BusyTick, specialist and UTC day. Only ticks wholly inside a slot are set, so a set bit always means a conflict. A
-// clear bit proves nothing, and the database decides.
+// In a backend that reads the appointments from the database, these methods do nothing. The other backends store one
+// bit per BusyTick, specialist and UTC day. Only ticks wholly inside a slot are set, so a set bit always means a
+// conflict. A clear bit proves nothing: the database decides.
 type Busy interface {
 	// FollowBusy applies one committed change: in one step, it clears the ticks of freed and sets the ticks of taken.
 	// Either can be zero. change is the position of the change in the commit order. If several nodes share the bits, a
@@ -27,8 +27,8 @@ type Busy interface {
 	// Change 0 stands for an appointment that the caller has read from the store. Only a backend in the caller's own
 	// process applies it.
 	//
-	// FollowBusy does not wait for the network. The next Claim and the next Confirm of the same backend wait until it
-	// is applied, so no node grants a hold on time that another node has booked.
+	// FollowBusy does not wait for the network. The next Claim and the next Confirm of the same backend wait until the
+	// change has been applied, so no node grants a hold on time that another node has booked.
 	FollowBusy(ctx context.Context, change int64, freed, taken Booked) error
 
 	// ClearBusy clears every tick that overlaps [from, to), because the database has no appointment there. It does not

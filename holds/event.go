@@ -2,7 +2,7 @@ package holds
 
 import "time"
 
-// EventKind is the kind of an Event. Its text is the "type" of the wire format.
+// EventKind is the kind of an Event. Its string value is the "type" in the wire format.
 type EventKind string
 
 const (
@@ -16,8 +16,8 @@ const (
 	EventSelect       EventKind = "select"
 	EventDeselect     EventKind = "deselect"
 	EventAvailability EventKind = "availability" // hours, overrides, blocks, the specialist or a type changed
-	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason is which of the two
-	EventSession      EventKind = "session"      // an on-demand session changed: SessionID, its status in Reason
+	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason says which
+	EventSession      EventKind = "session"      // the on-demand session SessionID changed; Reason is its status
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
 	// Owner opened the live stream ConnectionID, on any node; used only by the hubs
 	EventStream EventKind = "stream"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Span is the part of one specialist's time that a hold or an appointment takes: the slot that the patient sees, and
-// the busy interval, which is the slot extended by the appointment type's buffers. Both are half open, [start, end).
+// Span is the part of one specialist's time that a hold or an appointment occupies: the slot that the patient sees, and
+// the busy interval, which is the slot extended by the appointment type's buffers. Both are half-open, [start, end).
 type Span struct {
 	AppointmentTypeID string
 	SpecialistID      string
@@ -47,7 +47,7 @@ func IDsOf(ids []string) IDs { return IDs(strings.Join(ids, " ")) }
 // List returns the ids.
 func (ids IDs) List() []string { return strings.Fields(string(ids)) }
 
-// Hold is a short exclusive claim by one client on one span. It can also claim the same time of resources: rooms and
+// Hold is a short exclusive claim by one client on one span. It can also claim resources for the same time: rooms and
 // devices, which are never shared and are only claimed together with a specialist.
 type Hold struct {
 	ID string // UUIDv7; it grants no access by itself
@@ -75,7 +75,7 @@ type Claim struct {
 	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
 	Quota    int           // the maximum number of live holds of the client, including this one; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
-	Moving   []Booked      // appointments that this claim will move; their own time is available to it
+	Moving   []Booked      // appointments that this claim will move; their current time counts as free for it
 }
 
 // Excludes reports whether the two holds cannot both exist: their spans conflict, or their times conflict and both take
@@ -96,7 +96,7 @@ func (c *Claim) Unmeetable() bool {
 	return len(c.Seats) == 0 || slices.ContainsFunc(c.Needs, func(group []string) bool { return len(group) == 0 })
 }
 
-// Remains is a hold, with its remaining time, that another backend takes over.
+// Remains is a hold that another backend takes over, with its remaining time.
 type Remains struct {
 	Hold
 	LapsesAt time.Time     // when it would expire without a pin; UTC
@@ -105,22 +105,22 @@ type Remains struct {
 
 // Restorer is a Backend that can take over the holds, selections and presence of another Backend.
 type Restorer interface {
-	// Restore adds a hold with its remaining time, its restarts and its pin. It returns the hold in the form that this
-	// backend has, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If
-	// the same owner has another hold on the same slot, Restore releases that hold with ReasonReleased. It returns a
-	// *HeldError if another client's hold conflicts. Restore does not check booked time.
+	// Restore adds a hold with its remaining time, its restarts and its pin. It returns the hold as this backend stores
+	// it, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If the same
+	// owner has another hold on the same slot, Restore releases that hold with ReasonReleased. If another client's hold
+	// conflicts, it returns a *HeldError. Restore does not check booked time.
 	Restore(ctx context.Context, r Remains) (Hold, error)
 
-	// RestoreSelection is like Select, with the remaining time of a selection.
+	// RestoreSelection is like Select, but the selection keeps its remaining time.
 	RestoreSelection(ctx context.Context, s Selection) error
 
-	// RestorePresent sets a specialist's presence to the one in another backend. If this backend has a later heartbeat,
-	// that heartbeat and the load stay. As in Seed, a Present can be Online and Deactivated. If it is only Deactivated
-	// and the specialist was online in this backend, Activate brings them online again.
+	// RestorePresent copies a specialist's presence from another backend. It does not change the load, and it keeps
+	// this backend's heartbeat if that is later. As in Seed, a Present can be Online and Deactivated. If it is only
+	// Deactivated and the specialist was online in this backend, Activate brings them back online.
 	RestorePresent(ctx context.Context, p Present) error
 }
 
-// Restored is the result of one Restore: the hold in the form that this backend has, or the error.
+// Restored is the result of one Restore: the hold as this backend stores it, or the error.
 type Restored struct {
 	Hold Hold
 	Err  error
@@ -130,15 +130,15 @@ type Restored struct {
 type ManyRestorer interface {
 	Restorer
 
-	// RestoreAll is Restore for each hold, in order, in one step. It returns ErrUnavailable if the outcome of every
+	// RestoreAll is Restore for each hold, in order, in one step. If it returns ErrUnavailable, the outcome of every
 	// hold is unknown, and the caller can call Restore for each of them.
 	RestoreAll(ctx context.Context, all []Remains) ([]Restored, error)
 }
 
 // Table is the table of holds.
 //
-// Each call is one atomic step. From its ExpiresAt on, no call sees the hold, even if its release event has not been
-// published yet. Correctness never depends on a sweeper.
+// Each call is one atomic step. Once a hold's ExpiresAt is reached, no call sees the hold, even if its release event
+// has not been published yet. Correctness never depends on a sweeper.
 type Table interface {
 	// Claim reserves the span for one client.
 	//
@@ -216,8 +216,8 @@ type Table interface {
 
 	// Watch subscribes to the events of these specialists and resources, or to all events if none are given. An event
 	// that names no specialist goes to every watch. The watch receives every event that is published after Watch
-	// returns. So a caller that watches first and then lists misses nothing. It can tell by the hold's id that the list
-	// already includes an event. Error: ErrClosed.
+	// returns. So a caller that watches first and then lists misses nothing. If the list already includes an event, the
+	// hold's id shows that. Error: ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }
 

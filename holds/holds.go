@@ -39,7 +39,7 @@ type Backend interface {
 	// Ping returns nil if the backend is usable now.
 	Ping(ctx context.Context) error
 
-	// Stats counts the live state, for the server's operators.
+	// Stats returns counts of the live state, for operators.
 	Stats(ctx context.Context) (Stats, error)
 
 	// Close ends every Watch with ErrClosed, stops the backend's goroutines and waits for them. It is idempotent.
@@ -47,7 +47,7 @@ type Backend interface {
 	Close() error
 }
 
-// Stats counts the live state.
+// Stats contains counts of the live state.
 type Stats struct {
 	Holds      int
 	Selections int
@@ -59,7 +59,7 @@ type Stats struct {
 type Server struct {
 	UsedMemory       int64   // bytes
 	ConnectedClients int     // of all nodes
-	HitRate          float64 // the share of key reads since its start that found a key; 0 to 1
+	HitRate          float64 // the share of key reads since the server started that found a key; 0 to 1
 }
 
 // Served is a Backend that runs on a separate server.
@@ -77,7 +77,7 @@ var (
 	ErrQuota = errors.New("too many holds for one client")
 	// ErrTaken means that the time is booked.
 	ErrTaken = errors.New("the time is booked")
-	// ErrRestarts means that the hold's maximum lifetime has been restarted as often as allowed.
+	// ErrRestarts means that the hold's maximum lifetime has already been restarted MaxRestarts times.
 	ErrRestarts = errors.New("the hold cannot be renewed again")
 	// ErrSlow means that this watcher fell behind and was cut off. It must watch and list again.
 	ErrSlow = errors.New("watcher too slow, events were lost")
@@ -91,8 +91,8 @@ var (
 	ErrOffline = errors.New("specialist not online")
 )
 
-// LostError is the ErrUnavailable of a claim that may have succeeded anyway, because its response was lost. A caller
-// that switches to another backend learns from it which hold might remain in this one.
+// LostError is the error of a claim that may have succeeded even though its response was lost. It wraps ErrUnavailable.
+// It tells a caller that switches to another backend which hold might remain in this one.
 type LostError struct {
 	ID  string // of the hold, if there is a new one
 	Err error  // wraps ErrUnavailable

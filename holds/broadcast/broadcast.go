@@ -27,11 +27,11 @@ const (
 	defaultQueue = 65_536
 )
 
-// page is a run of events. A written event never changes, so it is read without the lock.
+// page is a block of consecutive events. An event never changes after it is written, so readers need no lock.
 type page [pageSize]holds.Event
 
 // Log is the stream of events. It assigns the number and writes the event in one short step under the lock, so the
-// numbers have no gaps and follow the order of the events. It is safe for concurrent use.
+// numbers have no gaps and follow the order in which the events were published. It is safe for concurrent use.
 type Log struct {
 	limit int // of pages
 
@@ -56,12 +56,13 @@ func New(queue int) *Log {
 	}
 	return &Log{
 		epoch: newEpoch(),
-		limit: (queue+pageSize-1)/pageSize + 1, // one page is being written
+		limit: (queue+pageSize-1)/pageSize + 1, // plus the page being written
 		about: make(map[string][]*watch),
 	}
 }
 
-// newEpoch returns a short epoch, because it is part of every event id on the wire. It contains no dash.
+// newEpoch returns the name of a new epoch. It is short because it is part of every event id on the wire, and it
+// contains no dash.
 func newEpoch() string {
 	return strconv.FormatInt(time.Now().UnixMilli(), 36) + strconv.FormatUint(rand.Uint64()>>32, 36)
 }
@@ -73,7 +74,7 @@ func (l *Log) Epoch() string {
 	return l.epoch
 }
 
-// Hold publishes a change of a hold, or its end.
+// Hold publishes a change to a hold, or the end of a hold.
 func (l *Log) Hold(kind holds.EventKind, reason holds.Reason, at time.Time, h *holds.Hold) {
 	l.mu.Lock()
 	l.write(kind, reason, at, h)
@@ -101,7 +102,7 @@ func (l *Log) write(kind holds.EventKind, reason holds.Reason, at time.Time, h *
 	}
 }
 
-// Publish publishes any other event, with its own number.
+// Publish assigns the next number to any other event and publishes it.
 func (l *Log) Publish(event *holds.Event) {
 	l.mu.Lock()
 	l.seq++
@@ -182,8 +183,8 @@ func (l *Log) Watching() int {
 	return len(l.watches)
 }
 
-// Break reports that events may have been lost: it ends every watch with holds.ErrSlow and starts a new epoch. A
-// client that watches again misses no event after that.
+// Break handles a possible loss of events: it ends every watch with holds.ErrSlow and starts a new epoch. A client that
+// watches again misses no event after that.
 func (l *Log) Break() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,11 +16,11 @@ type watch struct {
 
 	// Under the log's lock:
 	next    uint64 // the first event still needed; read updates it only at the next call of Next
-	waiting bool   // waits for an event that concerns it, and needs no event before that
+	waiting bool   // the reader is waiting for an event that concerns it, and needs no event before that
 	ended   error  // why there are no more events
 }
 
-// Watch follows the events of these specialists, of all if none are given, as defined by holds.Table. Error:
+// Watch follows the events of these specialists, or of all specialists if none are given; see holds.Table. Error:
 // holds.ErrClosed.
 func (l *Log) Watch(specialistIDs ...string) (holds.Watch, error) {
 	l.mu.Lock()
@@ -47,7 +47,8 @@ func (l *Log) Watch(specialistIDs ...string) (holds.Watch, error) {
 	return w, nil
 }
 
-// Next implements holds.Watch. It returns at most a page, so a long backlog takes several calls, none of which waits.
+// Next implements holds.Watch. It returns at most one page of events, so a long backlog takes several calls. None of
+// these calls waits.
 func (w *watch) Next(ctx context.Context, buf []holds.Event) ([]holds.Event, error) {
 	buf = buf[:0]
 	for {

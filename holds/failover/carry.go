@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// restore copies a hold to a backend, under the id that the hold has, or might have, there.
+// restore copies a hold to a backend, under the id that the hold has, or might have, in that backend.
 func restore(ctx context.Context, to holds.Backend, e *entry, id string) (holds.Hold, error) {
 	return to.(holds.Restorer).Restore(ctx, e.remains(id))
 }
@@ -20,7 +20,7 @@ func (e *entry) remains(id string) holds.Remains {
 	return r
 }
 
-// toPrimary copies the holds that were created or changed in this process to the primary, and in the primary ends the
+// toPrimary copies the holds that were created or changed in this process to the primary, and ends in the primary the
 // holds that ended here. Changes during the call are left for the next call. Error: holds.ErrUnavailable.
 func (l *ledger) toPrimary(ctx context.Context) error {
 	if err := l.layGhosts(ctx); err != nil {
@@ -59,7 +59,7 @@ func (l *ledger) toPrimary(ctx context.Context) error {
 	return nil
 }
 
-// carry copies one hold to the primary, in the state in which it was read.
+// carry copies one hold to the primary, in the state in which toPrimary read it.
 func (l *ledger) carry(ctx context.Context, was *entry) error {
 	id := was.ids[inPrimary]
 	if id == "" {
@@ -191,7 +191,7 @@ func (l *ledger) bringLooks(ctx context.Context) error {
 }
 
 // recallLooks marks these selections, and these ended selections, for the next copy. If the client has made another
-// selection since then, it replaces the end of the previous one.
+// selection since then, that selection replaces the end of the previous one.
 func (l *ledger) recallLooks(list []holds.Selection, blind map[holds.Owner]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

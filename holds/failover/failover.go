@@ -5,30 +5,30 @@
 // # Which backend serves
 //
 // The primary serves until a call fails with holds.ErrUnavailable, its event stream breaks off, or it does not respond
-// to the ping sent every second. Whichever happens first switches all callers together. The fallback handles the failed
-// call, so no caller waits longer than the time limit for one call to the primary. The fallback serves for at least
-// 1250 ms, so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four
-// times a second. The primary serves again once it has responded to two pings in a row.
+// to the ping sent every second. The first of these switches all callers at once. The fallback handles the failed call,
+// so no caller waits longer than the time limit for one call to the primary. The fallback serves for at least 1250 ms,
+// so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four times a
+// second. The primary serves again once it has responded to two pings in a row.
 //
 // # Copied state
 //
-// A ledger contains every hold and selection that this process knows: its own from the responses to its calls, and
-// other processes' from their events. When the fallback takes over, the live entries of the ledger are copied to it
+// A ledger contains every hold and selection that this process knows about: its own from the responses to its calls,
+// and other processes' from their events. When the fallback takes over, the live entries of the ledger are copied to it
 // with their remaining time. When the primary is back, holds that were created or changed in this process are copied to
 // it in the same way, and holds that ended here are ended there. If another client took the time of such a hold in the
 // primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds that it created
 // or changed. If a claim in the primary got no response, its client was given a different hold. So the hold that the
 // claim may have created is released in the primary too, unless its client has renewed it since.
 //
-// Presence is always stored in this process as well, and served from here while the primary is unavailable. During
-// that time, a node has only its own heartbeats. Both backends receive the booked time, whichever one serves.
+// Presence is always stored in this process as well, and served from here while the primary is unavailable. During that
+// time, a node has only its own heartbeats. Both backends receive the booked time, whichever one serves.
 //
 // A hold keeps the id that its owner received, whatever its ids in the two backends are.
 //
-// # The events of watchers
+// # Events for watchers
 //
-// Watchers receive one stream, numbered here, which a switch does not interrupt. Events from the next backend that
-// repeat earlier ones are left out, and missed events are published.
+// Watchers receive a single stream, which this package numbers and which a switch does not interrupt. After a switch,
+// events that watchers have already received are left out, and events that they missed are published.
 package failover
 
 import (
@@ -42,17 +42,16 @@ import (
 	"holdfast/holds/broadcast"
 )
 
-// Options are the options of New. Primary and Fallback are required. The new backend owns them and closes them when it
-// is closed.
+// Options configures New. Primary and Fallback are required. The new backend owns them and closes them when it is
+// closed.
 type Options struct {
 	Primary  holds.Backend // a holds.Restorer
 	Fallback holds.Backend // a holds.Restorer in this process, empty
 
-	// Booked reports whether a pinned hold was booked if its end was missed in a switch, as in package
-	// memory.
+	// Booked reports whether a pinned hold whose end was missed during a switch was booked; see package memory.
 	Booked func(holds.Hold) bool
 
-	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
+	// WatchQueue is the number of events that a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
 	// Probe is the time limit for the primary's response to a ping; 0 means 250 ms.
@@ -66,9 +65,9 @@ const (
 	pingEvery  = time.Second             // while the primary serves
 	restTime   = 1250 * time.Millisecond // of the primary, before the next ping
 	probeEvery = 250 * time.Millisecond  // while it does not serve
-	probeTime  = 250 * time.Millisecond  // for the answer to either, unless Options.Probe is set
+	probeTime  = 250 * time.Millisecond  // for the response to a ping, unless Options.Probe is set
 	probesGood = 2                       // in a row, before the primary serves again
-	hearEvery  = 100 * time.Millisecond  // while the events of the fallback are not received
+	hearEvery  = 100 * time.Millisecond  // while the fallback's event stream is interrupted
 	carryTime  = 10 * time.Second        // to copy everything back to the primary
 )
 
@@ -76,7 +75,7 @@ const (
 // are missing.
 var errEvents = errors.New("events of the primary interrupted")
 
-// Backend is a primary and its fallback. The zero value is not usable; see New.
+// Backend combines a primary and its fallback. The zero value is not usable; see New.
 type Backend struct {
 	primary, fallback holds.Backend
 	booked            func(holds.Hold) bool
@@ -101,7 +100,7 @@ type Backend struct {
 
 var _ holds.Backend = (*Backend)(nil)
 
-// New starts a backend. If the primary is unusable now, the fallback serves first.
+// New starts a backend. If the primary is not usable at that time, the fallback serves first.
 func New(ctx context.Context, o Options) *Backend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -251,7 +250,7 @@ func (b *Backend) takeOver() {
 	b.term++
 	ctx, end := context.WithCancel(b.done)
 	b.endTerm = end
-	// before the fallback is filled: the ledger already contains what those events report
+	// Watch before filling the fallback: the ledger already contains what the events of the filling report.
 	w, err := b.fallback.Watch(ctx)
 	if err != nil {
 		b.logger.Error("events from the fallback not received yet", "error", err)
@@ -268,8 +267,8 @@ func (b *Backend) takeOver() {
 	})
 }
 
-// hearAgain watches the fallback again after its event stream broke off, and repairs the ledger. It returns nil if it
-// is not watching yet.
+// hearAgain watches the fallback again after its event stream broke off, and repairs the ledger. It returns nil if the
+// watch fails or ctx is done.
 func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
 	pause := time.NewTimer(hearEvery)
 	defer pause.Stop()

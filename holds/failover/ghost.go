@@ -14,8 +14,8 @@ import (
 // the other hold.
 type ghost struct {
 	owner     holds.Owner
-	untouched time.Duration // from its expiry to its maximum, as long as it has not been renewed
-	until     time.Time     // by then it has expired
+	untouched time.Duration // from its expiry to its maximum, if it has not been renewed
+	until     time.Time     // by this time it has expired
 }
 
 // mayHave notes that the primary might have created a hold for this claim.
@@ -29,7 +29,7 @@ func (l *ledger) mayHave(id string, c holds.Claim) {
 }
 
 // layGhosts releases the ghosts in the primary. A ghost that has been renewed was found by its client through another
-// process, so it is a normal hold now. If a renewal could not be detected, the ghost is left to expire.
+// process, so it is now a normal hold. If a renewal could not be detected, the ghost is left to expire.
 //
 // On holds.ErrUnavailable, the remaining ghosts are left for the next call.
 func (l *ledger) layGhosts(ctx context.Context) error {

@@ -19,7 +19,7 @@ const (
 	inFallback
 )
 
-// ledger contains the live state that this process knows, and the state that its watchers have received.
+// ledger contains the live state that this process knows about, and the state that its watchers have received.
 type ledger struct {
 	b *Backend
 
@@ -29,13 +29,13 @@ type ledger struct {
 	holds  map[string]*entry      // live holds, by the id that the owner received
 	names  [2]map[string]string   // from ids in each backend to the ids that owners received
 	placed map[string]holds.Owner // holds in the fallback, by their id there
-	ends   map[string]ending      // holds that calls ended here and whose end watchers have not received yet
+	ends   map[string]ending      // holds that calls ended here but whose end has not reached the watchers yet
 	dead   map[string]ending      // holds that ended while the fallback served and still exist in the primary
 	// holds that a claim with a lost response might have left in the primary, by their id there
 	ghosts map[string]ghost
 	looks  map[holds.Owner]*look
 
-	// holds whose end was received recently; the response to a call may still arrive for them
+	// holds whose end event was received recently; a response to a call about them may still arrive
 	over      map[string]ending
 	overList  []overHold            // the same, oldest first
 	told      map[string]holds.Hold // holds that watchers consider live
@@ -51,7 +51,7 @@ type ledger struct {
 // entry is one live hold.
 type entry struct {
 	holds.Hold               // under the id that its owner received
-	lapsesAt   time.Time     // when it expires without a pin
+	lapsesAt   time.Time     // when it would expire without a pin
 	life       time.Duration // MaxLife of its claim, as far as this process can tell
 	own        bool          // created or changed by a call of this process, which therefore copies it
 	carry      bool          // it must be copied to the primary
@@ -227,13 +227,13 @@ type overHold struct {
 	inner string
 }
 
-// isOverNow reports whether the event for a hold's end was received. The lock is held.
+// isOverNow reports whether the event for a hold's end has been received. The lock is held.
 func (l *ledger) isOverNow(id string) bool {
 	_, over := l.over[id]
 	return over
 }
 
-// isOverBy reports whether the event for a hold's end was received with this kind and reason.
+// isOverBy reports whether the event for a hold's end has been received with this kind and reason.
 func (l *ledger) isOverBy(id string, kind holds.EventKind, reason holds.Reason) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -286,7 +286,7 @@ func (l *ledger) lookedAway(at where, owner holds.Owner) {
 	}
 }
 
-// attended notes that the presence of a specialist changed, and its load by delta.
+// attended records that a specialist's presence changed, and that the load changed by delta.
 func (l *ledger) attended(specialistID string, delta int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -298,7 +298,7 @@ func (l *ledger) attended(specialistID string, delta int) {
 	}
 }
 
-// hide notes whether Activate would bring a deactivated specialist online again.
+// hide records whether Activate would bring a deactivated specialist back online.
 func (l *ledger) hide(specialistID string, online bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,7 +309,7 @@ func (l *ledger) hide(specialistID string, online bool) {
 	}
 }
 
-// loaded notes that all loads were set.
+// loaded records that all loads were set.
 func (l *ledger) loaded(loads map[string]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ func (l *ledger) toFallback(ctx context.Context) {
 	l.put(ctx)
 }
 
-// place is like toFallback, but runs during a term, after the fallback's event stream broke off.
+// place is like toFallback, but runs during a term, after the fallback's event stream has broken off.
 func (l *ledger) place(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// attend changes the presence of a specialist in the serving backend, and in this process too.
+// attend changes a specialist's presence in the serving backend, and also in this process.
 func (b *Backend) attend(ctx context.Context, specialistID string,
 	call func(live holds.Backend) (bool, error)) (changed bool, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {

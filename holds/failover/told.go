@@ -70,7 +70,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// hearLook is like hear, for an event that is not about a hold. The lock is held.
+// hearLook does the same as hear for events that do not concern a hold. The lock is held.
 func (l *ledger) hearLook(e *holds.Event) {
 	span, told := l.toldLooks[e.Owner]
 	switch e.Kind {
@@ -150,8 +150,8 @@ func (l *ledger) settle() {
 	}
 }
 
-// endOf returns how a hold ended that watchers still consider live. For an expired pinned hold, the result is
-// uncertain. The lock is held.
+// For a hold that watchers still consider live, endOf returns how it ended. sure is false if the hold was pinned when
+// it expired, so that Booked has to decide. The lock is held.
 func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	if end, known := l.ends[id]; known {
 		return end, true
