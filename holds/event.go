@@ -43,8 +43,8 @@ const (
 	ReasonConflict  Reason = "conflict"  // the database refused its booking
 )
 
-// Event is one change of the live state, or of durable state if watchers need it. It is a value and never changes
-// after it is published.
+// Event is one change to the live state, or to durable state that watchers need to know about. It is a value and never
+// changes after it is published.
 //
 // Events of one specialist are published in the order in which they took effect. Seq numbers all events of one epoch
 // without a gap.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrMoved means that, in the epoch of this call, live state is not stored in this backend. Nothing was done.
+// ErrMoved means that, in the epoch of this call, live state is not stored in this backend. The call changed nothing.
 var ErrMoved = errors.New("live state has moved")
 
 // Decision records where the live state of all nodes is stored. That place is the home. Every change of home starts a
@@ -25,12 +25,12 @@ type Decision struct {
 type Member struct {
 	Node    string
 	Beat    int64  // counts the renewals of its lease
-	Left    uint64 // it makes no change under an epoch before this one
+	Left    uint64 // it makes no more changes under an epoch before this one
 	Reaches bool   // it can use Redis
 }
 
-// Decisions is where the nodes jointly decide where live state is stored. It is one row in their database, and one row
-// per node. Each call is one atomic step. It returns ErrUnavailable if the call's outcome is unknown.
+// Decisions stores the nodes' joint decision about where the live state is stored: one row in their database, and one
+// row per node. Each call is one atomic step. It returns ErrUnavailable if the call's outcome is unknown.
 type Decisions interface {
 	// Lease renews the lease of a node, stores what the node reports about itself, and returns the decision. fresh
 	// reports that the node had no lease before.
@@ -94,9 +94,9 @@ const (
 	// Sealed is the complete state, read after the previous home stopped accepting changes. It replaces the contents of
 	// the new home.
 	Sealed Origin = iota
-	// Remembered is what one node remembers of a home that cannot be read. It is added to what other nodes remember;
-	// for each specialist, the latest heartbeat counts. Once the home has a sealed snapshot, it refuses this one with
-	// ErrMoved.
+	// Remembered is the state that one node remembers of a home that cannot be read. It is added to what other nodes
+	// remember; for each specialist, the latest heartbeat counts. Once the home has a sealed snapshot, it refuses a
+	// remembered one with ErrMoved.
 	Remembered
 )
 
@@ -115,20 +115,22 @@ type Homely interface {
 	// Snapshot returns all live state.
 	Snapshot(ctx context.Context) (Snapshot, error)
 
-	// Fill copies a snapshot to the home of a new epoch that is not open yet, with the time that each hold and
-	// selection has left. It returns the outcome for each hold. It returns ErrMoved if the epoch is over, or open.
+	// Fill copies a snapshot to the home of a new epoch that is not open yet. Each hold and selection keeps its
+	// remaining time. Fill returns the outcome for each hold. It returns ErrMoved if the epoch is over, or already
+	// open.
 	Fill(ctx context.Context, epoch uint64, s Snapshot, from Origin) ([]Restored, error)
 }
 
-// Sealer is a home outside the database that the nodes use for their decisions.
+// Sealer is a home outside the database in which the nodes make their decisions.
 type Sealer interface {
 	Homely
 
-	// LatestEpoch returns the latest epoch that this home has recorded, 0 for none, and whether it accepts changes
-	// under it. After the database was restored from a backup, this epoch is later than the decision there.
+	// LatestEpoch returns the latest epoch that this home has recorded, or 0 if there is none, and whether it accepts
+	// changes under that epoch. After the database has been restored from a backup, this epoch is later than the
+	// decision in the database.
 	LatestEpoch(ctx context.Context) (epoch uint64, open bool, err error)
 
 	// Seal makes the home refuse every change, from any process, under an epoch before this one. It reports whether the
-	// home still has everything that it had under the previous epoch. It returns ErrMoved if the epoch is over.
+	// home still has everything that it received under the previous epoch. It returns ErrMoved if the epoch is over.
 	Seal(ctx context.Context, before, epoch uint64) (whole bool, err error)
 }

@@ -77,7 +77,7 @@ func (h Harness) busy(t *testing.T) {
 		p.released(p.claim(c))
 		c = p.claimOf(p.spanAt("ada", p.at("09:45"), p.at("10:45")), amal)
 		c.Moving = []holds.Booked{own}
-		p.taken(c) // another appointment has it
+		p.taken(c) // another appointment occupies it
 		c = p.claimOf(p.spanAt("bob", p.at("09:30"), p.at("10:30")), amal)
 		c.Moving = []holds.Booked{own}
 		p.claim(c)
@@ -168,7 +168,7 @@ func bookUnderRace(t *testing.T, claim func(i int) error, book func()) {
 					return
 				}
 				select {
-				case <-booked: // claim once more after the booking
+				case <-booked: // claim one last time, after the booking
 					last = true
 				case <-time.After(time.Millisecond):
 				}
@@ -209,7 +209,8 @@ func (p *proof) taken(c holds.Claim) {
 	}
 }
 
-// takenAt claims a span and fails unless the claim is refused as wanted. If the claim succeeds, takenAt releases it.
+// takenAt claims a span. If want is true, the claim must return ErrTaken. Otherwise it must succeed, and takenAt
+// releases the hold.
 func (p *proof) takenAt(specialistID string, from, to time.Time, want bool) {
 	p.Helper()
 	c := p.claimOf(p.spanAt(specialistID, from, to), caro)

@@ -25,7 +25,7 @@ func (h Harness) displace(t *testing.T) {
 		if _, err := p.Hold(p.ctx, beside.ID); err != nil {
 			p.Errorf("the hold of another time: got %v, want it unchanged", err)
 		}
-		p.stream.event(holds.EventHold, got.ID) // if this event came first, the stream has found a conflict
+		p.stream.event(holds.EventHold, got.ID) // if this event came first, the stream would report a conflict
 	})
 	h.prove(t, "a pinned hold is not displaced, and then no other hold is either", func(p *proof) {
 		longer := p.wish("ada", "09:00", amal)

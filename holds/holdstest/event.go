@@ -116,7 +116,7 @@ func (h Harness) event(t *testing.T) {
 	h.prove(t, "a watcher that falls behind gets ErrSlow, and the others continue", func(p *proof) {
 		slow := p.watch()
 		defer slow.Close()
-		// The stream would report a gap, or being cut off.
+		// The stream would report a gap, or that it was cut off.
 		p.flood(p.h.Queue*3, "ada")
 		var err error
 		for range p.h.Queue * 3 {
@@ -233,8 +233,8 @@ func (p *proof) flood(n int, specialistID string) {
 	}
 }
 
-// replays applies a watch's events, up to the hold named last, to the list taken after the watch began, and fails
-// unless the result is want.
+// replays applies a watch's events, up to the hold named last, to the list that was read after the watch began, and
+// fails unless the result is want.
 func (p *proof) replays(w holds.Watch, list []holds.Hold, last string, want []holds.Hold) {
 	p.Helper()
 	held := map[string]bool{}

@@ -19,7 +19,7 @@ import (
 	"holdfast/holds"
 )
 
-// Faulty configures how the suite opens nodes on one server, and the faults of that server and its connections.
+// Faulty configures how the suite opens nodes on one server, and which faults that server and its connections have.
 type Faulty struct {
 	// Server starts the server that the nodes share. It returns a function that opens a node on that server, and the
 	// faults. The suite closes the nodes. A call to a node can take a second.
@@ -101,7 +101,7 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 	}
 }
 
-// counts returns the number of calls so far, by outcome.
+// counts returns the number of calls in the history, by outcome.
 func (u *unlucky) counts() (done, held, unknown int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -335,7 +335,7 @@ func prolong(live []entry, own int, c call, r reply, slack time.Duration) []entr
 }
 
 // claimLate returns the possible sets of live holds after a claim with an unknown outcome that created a new hold or
-// changed nothing. It can have created one only once all other holds on that time had expired.
+// changed nothing. It can only have created a hold after all other holds on that time had expired.
 func (m model) claimLate(live []entry, c call, r reply) []any {
 	var rest []entry
 	since := c.at

@@ -13,7 +13,7 @@ import (
 	"holdfast/holds"
 )
 
-// claim proves what Claim returns for a free span, and for a span that another client holds.
+// claim tests what Claim returns for a free span, and for a span that another client holds.
 func (h Harness) claim(t *testing.T) {
 	h.prove(t, "a claim returns the hold, shows it and publishes it", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -78,7 +78,7 @@ func (h Harness) claim(t *testing.T) {
 	})
 }
 
-// conflict proves which spans exclude each other. It tests the predicate of the guarantee in any order and under
+// conflict tests which spans exclude each other. It checks the predicate of the guarantee in any order and under
 // concurrency.
 func (h Harness) conflict(t *testing.T) {
 	for _, c := range conflicts {
@@ -128,7 +128,7 @@ func (h Harness) conflict(t *testing.T) {
 		})
 }
 
-// repeat proves what Claim returns for a slot that the client already holds.
+// repeat tests what Claim returns for a slot that the client already holds.
 func (h Harness) repeat(t *testing.T) {
 	h.prove(t, "a repeat returns the existing hold, renewed and never shortened", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -196,7 +196,7 @@ func (h Harness) end(t *testing.T) {
 	})
 }
 
-// owner proves that only its owner can change a hold by id.
+// owner tests that only its owner can change a hold by id.
 func (h Harness) owner(t *testing.T) {
 	h.prove(t, "only the owner can change a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
@@ -247,7 +247,7 @@ func (p *proof) calls(id string, c holds.Owner) map[string]func() (bool, error) 
 	}
 }
 
-// listed proves which holds List returns, and in which order.
+// listed tests which holds List returns, and in which order.
 func (h Harness) listed(t *testing.T) {
 	h.prove(t, "the list has the holds of the named specialists, by specialist, slot start and seat", func(p *proof) {
 		for _, at := range []string{"11:00", "09:00", "10:00"} {

@@ -44,7 +44,7 @@ type Harness struct {
 	// waiting.
 	Parallel bool
 
-	// Late is the maximum delay of an event, and the maximum deviation of a point in time; 0 means 50 ms.
+	// Late is the maximum delay of an event, and the tolerance for a point in time; 0 means 50 ms.
 	Late time.Duration
 }
 
@@ -146,7 +146,7 @@ func (h Harness) prove(t *testing.T, promise string, body func(*proof)) {
 	h.proveBooked(t, promise, nil, body)
 }
 
-// proveBooked is prove with a function that decides whether expired pinned holds were booked.
+// proveBooked is like prove, with a function that decides whether expired pinned holds were booked.
 func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hold) bool, body func(*proof)) {
 	t.Run(promise, func(t *testing.T) {
 		if h.Parallel {
@@ -170,7 +170,7 @@ func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hol
 	})
 }
 
-// The suite's clients.
+// The clients of the suite.
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
 	bela = holds.ClientID("client-bela-03be8842a6").Owner()
@@ -294,7 +294,7 @@ func (p *proof) released(h holds.Hold) {
 	}
 }
 
-// unchanged fails unless the hold still exists unchanged.
+// unchanged fails unless the hold still exists and has not changed.
 func (p *proof) unchanged(want holds.Hold) {
 	p.Helper()
 	if got, err := p.Hold(p.ctx, want.ID); err != nil || got != want {

@@ -16,8 +16,8 @@ import (
 	"holdfast/holds"
 )
 
-// linearizable generates histories of calls from seeds and checks with porcupine that each is linearizable. Clients
-// wake on whole seconds, so calls race with each other and with the exact instants at which holds expire.
+// linearizable generates histories of calls from seeds and uses porcupine to check that each of them is linearizable.
+// Clients wake on whole seconds, so calls race with each other and with the exact instants at which holds expire.
 func (h Harness) linearizable(t *testing.T) {
 	seeds := 60
 	if !h.Virtual {
@@ -170,7 +170,7 @@ type entry struct {
 	span    holds.Span
 	lapses  window
 	maximum window
-	since   time.Duration // it was claimed at this instant or later; 0 if the claim was answered
+	since   time.Duration // it was claimed at this instant or later; 0 if the claim got a response
 }
 
 func (m model) porcupine() porcupine.Model {
@@ -250,7 +250,7 @@ func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 	return e.lapses.has(r.until), append(rest, e)
 }
 
-// touch handles every call that identifies a hold.
+// touch handles every call that names a hold by its id.
 func (m model) touch(live []entry, c call, r reply) (bool, []entry) {
 	i := slices.IndexFunc(live, func(e entry) bool { return e.id == c.id })
 	absent := errors.Is(r.err, holds.ErrNotFound) || c.op != "extend" && r.err == nil && !r.found

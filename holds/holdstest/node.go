@@ -63,7 +63,7 @@ func (n *nodes) open(booked func(holds.Hold) bool) holds.Backend {
 	return b
 }
 
-// noon is a noon years after all of the suite's holds have ended.
+// noon is noon on a day years after all of the suite's holds have ended.
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // nodeWish returns a claim for half an hour from noon, with a TTL of one minute.
@@ -220,7 +220,7 @@ func (n *nodes) racers() {
 	}
 }
 
-// onceLapsed counts the events that every node receives about expired holds.
+// onceLapsed counts the expiry events that every node receives.
 func (n *nodes) onceLapsed() {
 	const count, holdsOf = 4, 200
 	var all []holds.Backend
@@ -253,8 +253,8 @@ func (n *nodes) onceLapsed() {
 	}
 }
 
-// doubt: a pinned hold expires, and the node that takes the doubt hangs. The other node asks, and the first node's late
-// result is not published again.
+// doubt tests a pinned hold that expires while the node that took its doubt hangs. The other node asks whether the hold
+// was booked, and the first node's late result is not published again.
 func (n *nodes) doubt() {
 	answer := make(chan struct{})
 	resume := sync.OnceFunc(func() { close(answer) })
@@ -325,8 +325,8 @@ func (n *nodes) present() {
 	}
 }
 
-// booked: the node that books applies the change before it ends the hold. The other node has not received the change
-// yet.
+// booked tests that no node grants a hold on time that another node books. The node that books applies the change
+// before it ends the hold. The other node has not received the change yet.
 func (n *nodes) booked() {
 	a, b := n.open(nil), n.open(nil)
 	c := nodeWish("ada", amal)
@@ -353,7 +353,8 @@ func (n *nodes) booked() {
 		n.Fatal(err)
 	}
 
-	// Each node applies every change, one node later than the others. An old change from a slow node has no effect.
+	// Every node applies every change, but one node applies it later than the others. An old change from a slow node
+	// has no effect.
 	if err := b.FollowBusy(n.Context(), 2, appointment, holds.Booked{}); err != nil {
 		n.Fatal(err)
 	}
@@ -367,7 +368,8 @@ func (n *nodes) booked() {
 	n.claim(a, nodeWish("ada", caro))
 }
 
-// fed: every node follows the feed, so without a filter a watcher would receive a change once per node.
+// fed tests that a watcher receives a change from the feed only once. Every node follows the feed, so without a filter
+// a watcher would receive the change once per node.
 func (n *nodes) fed() {
 	a, b := n.open(nil), n.open(nil)
 	here, there := n.hear(a), n.hear(b)

@@ -216,7 +216,7 @@ func (p *proof) one(id string) holds.Present {
 	return got
 }
 
-// loads adds to a load and fails unless the sum is want.
+// loads adds to a load and fails unless the new load is want.
 func (p *proof) loads(id string, delta, want int) {
 	p.Helper()
 	if got, err := p.Load(p.ctx, id, delta); got != want || err != nil {

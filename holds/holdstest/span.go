@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// interval is a span written as text: the slot, and the busy interval if there are buffers.
+// interval is a span in text form: the slot, and the busy interval if there are buffers.
 type interval struct {
 	kind, specialist   string
 	start, end         string

@@ -106,7 +106,7 @@ func (s *stream) account(e holds.Event) {
 }
 
 // late returns the maximum delay for a release event that no test waits for. In real time, the sweep of hundreds of
-// holds shares the machine with the test that created them.
+// holds competes for the machine with the test that created them.
 func (s *stream) late() time.Duration {
 	if s.p.h.Virtual {
 		return s.p.h.Late
@@ -153,7 +153,7 @@ func (s *stream) event(kind holds.EventKind, holdID string) (found holds.Event) 
 	return found
 }
 
-// count returns the number of events of a kind that were read so far.
+// count returns the number of events of a kind that have been read.
 func (s *stream) count(kind holds.EventKind) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *stream) count(kind holds.EventKind) (n int) {
 	return n
 }
 
-// seen waits until n events were read.
+// seen waits until n events have been read.
 func (s *stream) seen(n int) {
 	s.p.Helper()
 	s.await(fmt.Sprintf("%d events", n), func() bool { return len(s.events) >= n })

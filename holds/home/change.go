@@ -11,7 +11,7 @@ import (
 const (
 	helpEvery = 20 * time.Millisecond  // while other nodes leave a home
 	retryFill = 100 * time.Millisecond // after a failure
-	turnTime  = 500 * time.Millisecond // for the node that decided to copy the state, before another node does
+	turnTime  = 500 * time.Millisecond // for the deciding node to copy the state, before another node does
 )
 
 // help copies the state to a new home that is not open yet, until it is open.
@@ -20,7 +20,7 @@ func (b *Backend) help(d holds.Decision) {
 	before := b.term
 	b.mu.Unlock()
 	if before != nil && d.Home == b.database.Mode() {
-		before.calls.Wait() // until the ledger has their results
+		before.calls.Wait() // until the ledger has recorded their results
 	}
 	b.listenEarly(d)
 	if d.Home == b.primary.Mode() {
@@ -49,7 +49,7 @@ func (b *Backend) help(d holds.Decision) {
 }
 
 // overtake makes a new decision with a later epoch if the primary has a later epoch than the database. That happens
-// when the database was restored from a backup.
+// after the database has been restored from a backup.
 func (b *Backend) overtake(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, b.renewTime())
 	defer cancel()
@@ -62,8 +62,8 @@ func (b *Backend) overtake(d holds.Decision) {
 	}
 }
 
-// awaitTurn leaves the copying to the node that decided, for at most turnTime. One copy is enough, and a late copy
-// would put old state into a Redis that has since been emptied.
+// awaitTurn leaves the copying to the node that made the decision, for at most turnTime. One copy is enough, and a late
+// copy would put old state into a Redis that has since been emptied.
 func (b *Backend) awaitTurn(d holds.Decision) {
 	b.mu.Lock()
 	mine := b.decided == d.Epoch
@@ -99,7 +99,7 @@ func (b *Backend) listenEarly(d holds.Decision) {
 	b.early = early{d.Epoch, w}
 }
 
-// pends reports whether a decision still applies and its home is not open yet.
+// pends reports whether a decision still applies although its home is not open yet.
 func (b *Backend) pends(d holds.Decision) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

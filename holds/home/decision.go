@@ -77,7 +77,8 @@ func (b *Backend) lease(ctx context.Context) error {
 	if fresh {
 		b.since = time.Now()
 	}
-	// If this response ends the term, the term's lease is not extended: later results from that home are not confirmed.
+	// If this response ends the term, the term's lease is not extended, so later results from that home are not
+	// confirmed.
 	if b.term != nil && b.term.epoch == d.Epoch && d.Open {
 		b.term.until.Store(sent + int64(b.leaseTime))
 		b.tell()
@@ -118,8 +119,8 @@ func (b *Backend) tell() {
 	b.changed = make(chan struct{})
 }
 
-// hasDeparted starts the primary's rest time. It is longer than the previous one if the last departure was at most
-// calmAfter ago. The lock is held.
+// hasDeparted starts the primary's rest time. The rest is longer than the previous one if the last departure was at
+// most calmAfter ago. The lock is held.
 func (b *Backend) hasDeparted() {
 	now := time.Now()
 	if b.departed.IsZero() || now.Sub(b.departed) > calmAfter {
@@ -174,7 +175,7 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if d.Epoch == max(from, above)+1 && d.Epoch > b.logged {
-		b.logged = d.Epoch // the renewal of the lease may have read this decision first
+		b.logged = d.Epoch // the lease renewal may have read this decision first
 		if home == b.primary.Mode() {
 			b.logger.Info("Redis reachable from all nodes; moving live state back", "epoch", d.Epoch)
 		} else {
@@ -187,7 +188,8 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	b.learn(d, sent)
 }
 
-// look pings the primary for the callers that got no response. If the ping fails, look moves all nodes to PostgreSQL.
+// look pings the primary on behalf of the callers that got no response. If the ping fails, look moves all nodes to
+// PostgreSQL.
 func (b *Backend) look(t *term) {
 	b.probing.Lock()
 	defer b.probing.Unlock()
@@ -265,8 +267,7 @@ func (b *Backend) keepProbing() {
 	}
 }
 
-// comeBack moves the nodes back to the primary when all of them reach it and its rest time has
-// passed.
+// comeBack moves the nodes back to the primary once all of them can reach it and its rest time has passed.
 func (b *Backend) comeBack(t *term) {
 	b.mu.Lock()
 	rested := b.departed.IsZero() || time.Since(b.departed) >= b.rest
@@ -293,7 +294,7 @@ func (b *Backend) comeBack(t *term) {
 	}
 }
 
-// isDead waits for deadAfter and reports whether the node has not renewed its lease in that time. Such a node is
+// isDead waits for deadAfter and reports whether the node failed to renew its lease in that time. Such a node is
 // removed from the members.
 func (b *Backend) isDead(ctx context.Context, m holds.Member) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*b.deadAfter())

@@ -53,30 +53,30 @@ import (
 	"holdfast/holds/node"
 )
 
-// Database is PostgreSQL's role in this package: the nodes decide there, and it is one of the two homes.
+// Database is PostgreSQL in its two roles in this package: the nodes make their decisions in it, and it is one of the
+// two homes.
 type Database interface {
 	holds.Homely
 	holds.Decisions
 }
 
-// Options are the options of New. Primary and Database are required. The new backend owns them and closes them when it
-// is closed.
+// Options configures New. Primary and Database are required. The new backend owns them and closes them when it is
+// closed.
 type Options struct {
 	Primary  holds.Sealer
 	Database Database
 
-	// Booked reports whether a pinned hold was booked if its end was missed during a change of home, as in
-	// package memory.
+	// Booked reports whether a pinned hold whose end was missed during a change of home was booked; see package memory.
 	Booked func(holds.Hold) bool
 
-	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
+	// WatchQueue is the number of events that a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
 	// Probe is the time limit for the primary's response to a ping; 0 means 100 ms.
 	Probe time.Duration
 
 	// Lease is how long after a renewal this node is allowed to acknowledge results from the primary. 0 means 800 ms.
-	// All nodes need the same value. A call waits for a change of home for a quarter longer than that.
+	// All nodes need the same value. A call waits for a change of home for up to 25% longer than that.
 	Lease time.Duration
 
 	// Rest is the minimum time between leaving the primary and returning to it; 0 means 1.25 s. Each departure that
@@ -90,18 +90,18 @@ type Options struct {
 const (
 	leaseTime  = 800 * time.Millisecond  // after the renewal was sent
 	leaseMore  = 150 * time.Millisecond  // after the end of a lease: a node that has not renewed it by then is dead
-	renewEvery = 350 * time.Millisecond  // twice within a lease; a transaction of an idle node each time
+	renewEvery = 350 * time.Millisecond  // twice within a lease; each is one transaction, even on an idle node
 	probeEvery = time.Second             // while the primary is the home
 	awayEvery  = 250 * time.Millisecond  // while PostgreSQL is the home
-	probeTime  = 100 * time.Millisecond  // for the answer to a ping
-	stall      = 50 * time.Millisecond   // over a time limit: this process was stopped
+	probeTime  = 100 * time.Millisecond  // for the response to a ping
+	stall      = 50 * time.Millisecond   // beyond a time limit; a longer delay means that this process was stopped
 	restLeast  = 1250 * time.Millisecond // of the primary after a departure
 	restMost   = 48                      // times Options.Rest at most, after several departures
 	calmAfter  = 5 * time.Minute         // after this time without a departure, the rest is short again
 	fillTime   = 10 * time.Second        // to copy all state
 )
 
-// Backend is live state with two homes. The zero value is not usable; see New.
+// Backend is live state that can be in either of two homes. The zero value is not usable; see New.
 type Backend struct {
 	primary   holds.Sealer
 	database  Database
@@ -118,7 +118,7 @@ type Backend struct {
 	decision holds.Decision
 	term     *term         // the epoch that this node last entered
 	early    early         // the watch of the next home
-	changed  chan struct{} // closed at the next change of decision or term
+	changed  chan struct{} // closed at the next change of the decision or the term
 	decided  uint64        // the last epoch that this node decided on
 	logged   uint64        // the last epoch whose reason this node has logged
 	left     uint64        // this node makes no change under an epoch before this one
@@ -128,7 +128,7 @@ type Backend struct {
 	closed   bool
 
 	leasing sync.Mutex // one renewal at a time
-	gone    bool       // guarded by leasing: there are no more renewals
+	gone    bool       // guarded by leasing; there will be no more renewals
 	probing sync.Mutex // one check of the primary at a time
 	reaches atomic.Bool
 
@@ -144,7 +144,7 @@ type term struct {
 	home    holds.Homely
 	primary bool
 	until   atomic.Int64   // the end of the lease on this process's monotonic clock; used only if primary
-	calls   sync.WaitGroup // that have not returned
+	calls   sync.WaitGroup // calls that have not returned
 	end     context.CancelFunc
 }
 
@@ -159,7 +159,7 @@ var (
 	_ holds.Served  = (*Backend)(nil)
 )
 
-// errUnsettled is returned while this node cannot confirm which home has the live state.
+// errUnsettled is returned while this node cannot confirm which home holds the live state.
 var errUnsettled = errors.Join(holds.ErrUnavailable, errors.New("this node cannot confirm which store has the live state"))
 
 // New starts a backend. It waits until this node serves from a home, until ctx is done, or for at most 2 s (longer if

@@ -21,16 +21,16 @@ type ledger struct {
 	epoch   uint64            // of the last snapshot
 	holds   map[string]*entry // live holds, by id
 	looks   map[holds.Owner]holds.Selection
-	ahead   time.Duration         // the smallest time by which the clock of the home is ahead of this process's clock
+	ahead   time.Duration         // the home's clock is ahead of this process's clock by at least this
 	ends    map[string]ending     // holds that calls ended here, until the event arrives
-	over    map[string]ending     // holds that ended recently; the answer of a call may still arrive for them
+	over    map[string]ending     // holds that ended recently; a response to a call about them may still arrive
 	overIDs []string              // the same, oldest first
 	told    map[string]holds.Hold // holds that watchers consider live
 	looking map[holds.Owner]holds.Span
 	present map[string]attendance // specialists who are online, by id
 }
 
-// entry is one live hold. It is own if a call of this process returned the hold: then all its fields are known.
+// entry is one live hold. own is true if a call of this process returned the hold: then all its fields are known.
 type entry struct {
 	holds.Remains
 	own bool
@@ -87,7 +87,7 @@ func (m *ledger) ended(id string, kind holds.EventKind, reason holds.Reason) {
 	}
 }
 
-// isEnded forgets a hold, and remembers that it ended until mostOver later holds have ended. The lock is held.
+// isEnded forgets a hold, and remembers its end until mostOver later holds have ended. The lock is held.
 func (m *ledger) isEnded(id string, end ending) {
 	delete(m.holds, id)
 	if _, known := m.over[id]; known {
@@ -108,7 +108,7 @@ func (m *ledger) isOver(id string, kind holds.EventKind, reason holds.Reason) bo
 	return over && end.kind == kind && end.reason == reason
 }
 
-// renewed remembers that a selection has its full lifetime again.
+// renewed records that a selection has its full lifetime again.
 func (m *ledger) renewed(owner holds.Owner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,7 +142,7 @@ func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	return s
 }
 
-// group is a client and the slot in which it holds a place. A client has at most one hold per slot.
+// group is a client and the slot that it holds. A client has at most one hold per slot.
 type group struct {
 	holds.Owner
 	typeID, specialistID string
@@ -187,7 +187,7 @@ func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
 		w.Close()
 		w = nil
 		if ctx.Err() == nil {
-			b.lost(ctx, t) // a different server may answer now
+			b.lost(ctx, t) // a different server may be responding now
 		}
 	}
 }
@@ -249,7 +249,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// takesLook is like takes, for an event that is not about a hold. The lock is held.
+// takesLook does the same as takes for events that do not concern a hold. The lock is held.
 func (m *ledger) takesLook(e *holds.Event) bool {
 	span, told := m.looking[e.Owner]
 	switch e.Kind {
@@ -338,8 +338,8 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.settleLooks(s.At)
 }
 
-// endOf returns how a hold ended that watchers still consider live. For an expired pinned hold, the result is
-// uncertain. The lock is held.
+// For a hold that watchers still consider live, endOf returns how it ended. sure is false if the hold was pinned when
+// it expired, so that Booked has to decide. The lock is held.
 func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (end ending, sure bool) {
 	if end, known := m.ends[id]; known {
 		return end, true
@@ -366,7 +366,7 @@ func (b *Backend) resolve(end ending) {
 	b.log.Hold(end.kind, end.reason, time.Now().UTC(), &end.hold)
 }
 
-// settleLooks is settle for selections. The lock is held.
+// settleLooks does the same as settle for selections. The lock is held.
 func (m *ledger) settleLooks(at time.Time) {
 	for owner, span := range m.looking {
 		x, live := m.looks[owner]

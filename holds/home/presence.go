@@ -13,8 +13,8 @@ import (
 // received, with the instant of the last heartbeat. So a specialist who has left in the meantime goes offline when that
 // heartbeat is too old. The engine restores the others from the database.
 
-// attendance is an online specialist's presence. It is own if the last change or heartbeat that this node knows of came
-// from a call by this process.
+// attendance is an online specialist's presence. own is true if the last change or heartbeat that this node knows of
+// came from a call by this process.
 type attendance struct {
 	holds.Present
 	own bool
@@ -30,8 +30,8 @@ func (m *ledger) came(specialistID string, max int, began time.Time) {
 	m.present[specialistID] = attendance{p, true, time.Now()}
 }
 
-// beat remembers a heartbeat that a call of this process stored. A specialist whom the ledger does not know has an
-// unknown capacity, so the specialist is remembered only from the next list on.
+// beat remembers a heartbeat that a call of this process stored. The capacity of a specialist who is not in the ledger
+// is unknown, so the ledger adds that specialist only with the next list.
 func (m *ledger) beat(specialistID string, began time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,8 +68,8 @@ func (m *ledger) amendAll(change func(p *holds.Present)) {
 	}
 }
 
-// attend adopts the presence that the home listed in response to a request at this time. Later changes by this process
-// stay.
+// attend adopts the presence that the home listed in response to a request sent at asked. Changes that this process
+// made after that are kept.
 func (m *ledger) attend(list []holds.Present, asked time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

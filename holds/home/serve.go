@@ -33,7 +33,7 @@ func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) erro
 		case confirmed || err != nil:
 			return err
 		default:
-			b.ask() // the lease ended during the call: another home, which has no record of this, may be open
+			b.ask() // the lease ended during the call: another home, which has no record of the call, may be open
 		}
 		if ctx.Err() != nil || time.Now().After(limit) {
 			if err == nil || errors.Is(err, holds.ErrMoved) {
@@ -90,8 +90,8 @@ func (b *Backend) refused(ctx context.Context, t *term) {
 	}
 }
 
-// lost moves the nodes to PostgreSQL, where they restore the state that they remember, if a home has lost
-// its state.
+// lost checks whether a home has lost its state. If so, it moves the nodes to PostgreSQL, where they restore the state
+// that they remember.
 func (b *Backend) lost(ctx context.Context, t *term) {
 	whole, err := t.home.Whole(ctx, t.epoch)
 	switch {
@@ -128,7 +128,7 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	maxLife time.Duration) (holds.Hold, error) {
 	return b.held(ctx, max(maxLife, ttl), func(at holds.Homely) (holds.Hold, error) {
 		h, err := at.Transfer(ctx, id, owner, to, ttl, maxLife)
-		if errors.Is(err, holds.ErrNotOwner) { // the transfer may have succeeded and its answer been lost
+		if errors.Is(err, holds.ErrNotOwner) { // the transfer may have succeeded although its response was lost
 			if now, look := at.Hold(ctx, id); look == nil && now.Owner.Is(to) {
 				return now, nil
 			}
@@ -137,7 +137,7 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	})
 }
 
-// held runs a call that returns a hold, and remembers the hold. life is the maximum lifetime of the hold, 0 if the
+// held runs a call that returns a hold, and remembers the hold. life is the maximum lifetime of the hold, or 0 if the
 // call does not set it.
 func (b *Backend) held(ctx context.Context, life time.Duration,
 	call func(at holds.Homely) (holds.Hold, error)) (h holds.Hold, err error) {
