@@ -11,11 +11,11 @@ import (
 // engine converts it to an Owner on arrival and passes on only owners.
 type ClientID string
 
-// Owner identifies the client. Live state, database, events and logs store only the Owner, never the client id. It
+// Owner identifies a client. Live state, database, events and logs store only the Owner, never the client id. An Owner
 // cannot be used to act for the client. The zero Owner means no client.
 type Owner [16]byte
 
-// Owner returns the first 16 bytes of the client id's SHA-256 hash, or the zero Owner for no client.
+// Owner returns the first 16 bytes of the client id's SHA-256 hash, or the zero Owner if there is no client.
 func (c ClientID) Owner() (o Owner) {
 	if c != "" {
 		sum := sha256.Sum256([]byte(c))
@@ -27,8 +27,8 @@ func (c ClientID) Owner() (o Owner) {
 // IsZero reports whether the owner stands for no client.
 func (o Owner) IsZero() bool { return o == Owner{} }
 
-// Is reports whether the two owners are the same client. It is false for the zero Owner. It takes the same time for
-// all values.
+// Is reports whether both owners are the same client. It is false for the zero Owner. It takes the same time for all
+// values.
 func (o Owner) Is(other Owner) bool {
 	return subtle.ConstantTimeCompare(o[:], other[:]) == 1 && !o.IsZero()
 }

@@ -17,14 +17,15 @@ type Selection struct {
 
 // Selections records which slots clients are looking at. A client has at most one selection.
 type Selections interface {
-	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client had not already selected
-	// it. If the client had another slot selected, Select first ends that selection, with EventDeselect.
+	// Select marks a slot for SelectionTTL from now and publishes EventSelect unless the client had already selected
+	// it. If the client had selected another slot, Select first ends that selection, with EventDeselect.
 	Select(ctx context.Context, owner Owner, s Span) (Selection, error)
 
 	// Deselect ends the client's selection with EventDeselect and reports whether there was one.
 	Deselect(ctx context.Context, owner Owner) (bool, error)
 
-	// Renew gives the client's selection another SelectionTTL and reports whether there was one. It publishes nothing.
+	// Renew extends the client's selection to SelectionTTL from now and reports whether there was one. It publishes
+	// nothing.
 	Renew(ctx context.Context, owner Owner) (bool, error)
 
 	// Selected lists the live selections of these specialists (all if none are given) whose slot overlaps [from, to),

@@ -15,7 +15,7 @@ const pastDays = 2
 // 1970. The shard's lock guards it. The zero value is empty and usable.
 type busyTime map[int64]*busyDay
 
-// busyDay has one bit per tick.
+// busyDay contains one bit per tick.
 type busyDay [(holds.BusyTicksOfDay + 63) / 64]uint64
 
 func maskOf(t holds.Ticks) (mask busyDay) {

@@ -12,8 +12,8 @@ import (
 // clients contains the holds of some clients, from all shards. It is a hash table whose chains are linked through the
 // records.
 //
-// Its lock is acquired before any shard's. A record whose hold ended without this lock stays in its chain, marked as
-// gone, until the next sweep.
+// Its lock is acquired before the lock of any shard. A record whose hold ended without this lock stays in its chain,
+// marked as gone, until the next sweep.
 type clients struct {
 	sync.Mutex
 	chains []*record // by a part of the hash
@@ -47,11 +47,11 @@ func (b *Backend) lockClients(one, other uint64) (unlock func()) {
 	return func() { b.clients[last].Unlock(); b.clients[first].Unlock() }
 }
 
-// has reports whether the hold belongs to this owner. The hash is keyed with a secret, so the timing of the comparison
-// reveals nothing.
+// has reports whether the hold belongs to this owner. The hash is keyed with a secret, so the duration of the
+// comparison reveals nothing.
 func (id *identity) has(r *record) bool { return r.hash == id.hash && r.Owner == id.owner }
 
-// chain returns the head of the chain for a hash. The low bits of the hash have already selected this clients table.
+// chain returns the head of the chain for a hash. The low bits of the hash have already selected this table of clients.
 func (cs *clients) chain(hash uint64) **record {
 	return &cs.chains[hash>>32&uint64(len(cs.chains)-1)]
 }

@@ -13,7 +13,7 @@ type clock struct {
 	read  atomic.Int64 // the monotonic time of the last read of the wall clock
 }
 
-// instant is one moment. The monotonic time decides; the wall time is for display.
+// instant is one moment. All decisions use the monotonic time; the wall time is for display.
 type instant struct {
 	mono time.Duration // since the backend was opened
 	wall time.Time     // UTC

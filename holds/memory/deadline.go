@@ -34,7 +34,7 @@ func (d *deadlines) remove(r *record) {
 	}
 }
 
-// changed moves a record to its position after its deadline changed.
+// changed moves a record to its position after its deadline has changed.
 func (d deadlines) changed(r *record) { d.sift(r.place, due{r.deadline(), r}) }
 
 // sift puts x into its position in the heap, moving up or down from a free position.

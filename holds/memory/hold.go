@@ -89,9 +89,9 @@ func repeated(near []*record, id *identity, span *holds.Span) *record {
 	return nil
 }
 
-// takeSeat sets c.Seat to the first seat that conflicts with no hold. If there is none and c displaces, takeSeat sets
-// the first seat that conflicts with no pinned hold. If there is none either, until is when the last conflicting hold
-// expires.
+// takeSeat sets c.Seat to the first seat that conflicts with no hold. If there is none and c displaces, takeSeat
+// chooses the first seat that conflicts with no pinned hold. If there is no such seat either, until is when the last
+// conflicting hold expires.
 func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
 	until, ok = firstFree(near, c, func(*record) bool { return true })
 	if !ok && c.Displace {
@@ -231,7 +231,7 @@ func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, 
 	return h, err
 }
 
-// own runs do on a live hold of this owner, under the locks of its client and its shard.
+// own runs do on a live hold of this owner, under the locks of the owner's clients table and of the hold's shard.
 //
 // Errors: ErrNotFound, ErrNotOwner, ErrClosed, and any error from do.
 func (b *Backend) own(id string, owner holds.Owner, do func(*shard, *record, instant) error) error {
@@ -276,7 +276,7 @@ func (b *Backend) Hold(_ context.Context, id string) (holds.Hold, error) {
 	return holds.Hold{}, holds.ErrNotFound
 }
 
-// List implements holds.Table. It acquires every lock before it reads, so the holds of all specialists are from one
+// List implements holds.Table. It acquires all locks before it reads, so the holds of all specialists are from one
 // instant.
 func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold, error) {
 	if b.closed.Load() {

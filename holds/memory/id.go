@@ -8,10 +8,10 @@ import (
 )
 
 // ids creates the ids of holds: UUIDs of version 7 (RFC 9562) that always increase, even if the wall clock is set back.
-// The 12 bits after the milliseconds are a fraction of a millisecond (its section 6.2, method 3). The last 32 bits are
-// the hold's place in the table, which makes a map of all ids unnecessary. The 30 bits before them are random, but the
-// same for all ids created by one backend: they distinguish the ids of two backends. More randomness is not needed,
-// because an id does not grant access.
+// The 12 bits after the milliseconds are a fraction of a millisecond (RFC 9562, section 6.2, method 3). The last 32
+// bits are the hold's place in the table, which makes a map of all ids unnecessary. The 30 bits before them are random,
+// but the same for all ids created by one backend: they distinguish the ids of two backends. More randomness is not
+// needed, because an id does not grant access.
 type ids struct {
 	node uint64
 	last atomic.Uint64 // milliseconds << 12 | fraction
@@ -62,8 +62,8 @@ func (g *ids) rise(t uint64) uint64 {
 	}
 }
 
-// place is the location of a hold: 24 bits for its number in the shard's table, which is more than fits into
-// memory, and 8 for the shard.
+// place is the location of a hold: 24 bits for its number in the shard's table, which is more than fit into memory, and
+// 8 for the shard.
 type place uint32
 
 func placeAt(shard, number int) place { return place(number<<8 | shard) }

@@ -15,7 +15,7 @@ const sweepGap = 2 * time.Millisecond
 
 const never = time.Duration(math.MaxInt64)
 
-// wakeUp is the next time at which the sweeper wakes. Only the sweeper itself sets it to a later time.
+// wakeUp is the next time at which the sweeper wakes up. Only the sweeper itself sets it to a later time.
 type wakeUp struct {
 	at     atomic.Int64 // time.Duration on the monotonic clock
 	signal chan struct{}
@@ -43,7 +43,7 @@ func (a *wakeUp) notLater(t time.Duration) {
 	}
 }
 
-// sweep ends expired holds and selections on time when no other call has ended them. It runs until Close.
+// sweep ends expired holds and selections on time if no other call has ended them. It runs until Close.
 func (b *Backend) sweep() {
 	timer := time.NewTimer(never)
 	defer timer.Stop()
@@ -59,7 +59,7 @@ func (b *Backend) sweep() {
 			timer.Reset(at - now)
 			continue
 		}
-		// Deadlines set from here on set the wake-up themselves; this sweep finds the earlier ones.
+		// Deadlines set from here on schedule their own wake-up; this sweep finds the earlier ones.
 		b.wake.at.Store(int64(never))
 		next := b.sweepOnce()
 		b.wake.notLater(max(next, b.clock.now().mono+sweepGap))
@@ -122,8 +122,8 @@ func (d *doubts) take() []holds.Hold {
 	return list
 }
 
-// resolve asks about expired pinned holds and publishes how they ended. It is separate from the sweep because it can
-// take a long time to find out.
+// resolve asks about expired pinned holds and publishes how they ended. It is separate from the sweep because an answer
+// can take a long time.
 func (b *Backend) resolve() {
 	for {
 		select {

@@ -6,13 +6,13 @@
 // claim. Every entry into a shard first ends the expired holds in it. So no call sees a hold after its deadline, and no
 // call waits for a sweeper. The sweeper's only task is to publish a release on time when there are no calls.
 //
-// The quota applies across shards, so each client has a lock too, which is acquired before the shard's and held
-// during the claim. A hold changes under both locks; either one is enough to read it. If a hold ends without its
-// client's lock (it expires or is displaced), it is marked as gone, and the sweeper removes it from its client's
-// chain.
+// The quota applies across shards, so each client has a lock too, which is acquired before the shard's and held during
+// the claim. A hold changes under both locks; either one is enough to read it. If a hold ends without its client's lock
+// (it expires or is displaced), it is marked as gone, and the sweeper removes it from its client's chain.
 //
-// The order is client, shard, log. Selections and presence have one lock each; while holding it, they acquire only the
-// log's lock. The shard's lock guards busy time. No code sleeps, waits or does I/O while it holds one of these locks.
+// The order is client, shard, log. Selections and presence have one lock each; code that holds one of these acquires
+// only the log's lock. The shard's lock guards busy time. No code sleeps, waits or does I/O while it holds one of these
+// locks.
 //
 // # Time
 //
@@ -30,27 +30,27 @@ import (
 	"holdfast/holds/broadcast"
 )
 
-// Options are the options of New. With the zero value, no expired hold counts as booked.
+// Options configures New. With the zero value, no expired hold counts as booked.
 type Options struct {
-	// Booked reports whether the booking of a pinned hold was written although the hold expired. If so, the backend
-	// publishes EventConfirm, otherwise EventRelease. Booked can read the database. One goroutine calls it, outside
-	// every lock, and Close waits until it returns. The interval is free from the deadline onward, whatever Booked
-	// returns. Nil means that no such hold was booked.
+	// Booked reports whether the booking of a pinned hold was written even though the hold had expired. If so, the
+	// backend publishes EventConfirm, otherwise EventRelease. Booked can read the database. One goroutine calls it,
+	// outside every lock, and Close waits until it returns. The interval is free from the deadline onward, whatever
+	// Booked returns. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
 	// Shards is the number of shards over which specialists are distributed, rounded up to a power of two; 0 means
 	// 64, and the maximum is 256.
 	Shards int
 
-	// WatchQueue is how many events a watcher can fall behind before it is cut off, rounded up to whole pages of 256. 0
-	// means 65,536, which is enough even if 100,000 holds expire at the same time. Memory is allocated only while a
-	// watcher is behind.
+	// WatchQueue is the number of events that a watcher can fall behind before it is cut off, rounded up to whole pages
+	// of 256. 0 means 65,536, which is enough even if 100,000 holds expire at the same time. Memory is allocated only
+	// while a watcher is behind.
 	WatchQueue int
 }
 
 const (
 	defaultShards = 64
-	mostShards    = 256 // a hold's id has eight bits for its shard
+	mostShards    = 256 // a hold's id contains eight bits for its shard
 )
 
 // Backend is the live state of a single process. The zero value is not usable; see New.

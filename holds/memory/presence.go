@@ -22,7 +22,7 @@ type presence struct {
 }
 
 type present struct {
-	holds.Present               // Online is the answer to callers: false while deactivated
+	holds.Present               // Online is what callers receive: false while deactivated
 	online        bool          // in the set of specialists online, deactivated or not
 	beat          time.Duration // HeartbeatAt on the monotonic clock
 }
@@ -43,7 +43,7 @@ func (p *presence) of(specialistID string) *present {
 	return one
 }
 
-// come and leave maintain the order. A load changes only between a leave and a come.
+// come and leave maintain the order. A specialist's load changes only between leave and come.
 func (p *presence) come(one *present) {
 	i, _ := slices.BinarySearchFunc(p.order, one, byLoad)
 	p.order = slices.Insert(p.order, i, one)
@@ -309,7 +309,7 @@ func (b *Backend) Count(_ context.Context, staleAfter time.Duration) (int, error
 	return n, nil
 }
 
-// Seed implements holds.Presence. State that exists here takes precedence over the durable mirror.
+// Seed implements holds.Presence. Existing state in this backend takes precedence over the durable mirror.
 func (b *Backend) Seed(_ context.Context, all []holds.Present) error {
 	if b.closed.Load() {
 		return holds.ErrClosed

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// resources indexes the holds that take resources by resource. A resource is never a specialist, so it is in no shard.
+// resources indexes by resource the holds that take resources. A resource is never a specialist, so it is in no shard.
 // The lock of resources is acquired last, after the locks of clients and shards. When a hold changes, resources is
 // updated before the lock of the hold's shard is released.
 //
@@ -17,8 +17,8 @@ type resources struct {
 	sync.Mutex
 	of map[string][]*share
 
-	// A claim that is about to take a resource locks claims before any shard's lock. So no claim for another
-	// specialist, who may be in another shard, can take the resource between the choice and the insertion.
+	// A claim that is about to take a resource locks claims before any shard. So no claim for another specialist, who
+	// may be in another shard, can take the resource between the choice and the insertion.
 	claims sync.Mutex
 }
 

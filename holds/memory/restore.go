@@ -10,7 +10,7 @@ import (
 
 var _ holds.Restorer = (*Backend)(nil)
 
-// Restore implements holds.Restorer. An id contains the place of its hold in this backend, so a hold from another
+// Restore implements holds.Restorer. An id encodes the place of its hold in this backend, so a hold from another
 // backend gets a new id.
 func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error) {
 	if b.closed.Load() {
@@ -59,7 +59,7 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	return r.Hold, nil
 }
 
-// restore sets a hold's remaining time to that of another one. Its ExpiresAt and MaxExpiresAt stay the ones that
+// restore sets a hold's remaining time to that of another hold. Its ExpiresAt and MaxExpiresAt remain the values that
 // clients have received.
 func (s *shard) restore(r *record, x *holds.Remains, now instant) {
 	left := func(t time.Time) time.Duration { return now.mono + max(0, t.Sub(now.wall)) }

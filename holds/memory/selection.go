@@ -45,7 +45,7 @@ func (b *Backend) Select(_ context.Context, owner holds.Owner, span holds.Span) 
 	return ss.look(owner, span, now).Selection, nil
 }
 
-// look sets the owner's only selection to a slot, for the full lifetime.
+// look makes a slot the owner's only selection, for the full lifetime.
 func (ss *selections) look(owner holds.Owner, span holds.Span, now instant) *selection {
 	s := ss.byOwner[owner]
 	if s != nil && s.SameGroup(&span) {

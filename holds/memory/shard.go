@@ -33,7 +33,7 @@ type record struct {
 	holds.Hold
 	life    time.Duration // MaxLife of its claim, for a restart
 	expires time.Duration // when it expires without a pin, on the monotonic clock
-	most    time.Duration // MaxExpiresAt on the monotonic clock
+	most    time.Duration // the monotonic time of MaxExpiresAt
 	pinned  time.Duration // the end of its pin on the monotonic clock; 0 without one
 
 	at    place // in the table; part of its id
@@ -112,7 +112,7 @@ func (s *shard) lapse(now instant) {
 	}
 }
 
-// claim puts a new hold into the table. No other hold may conflict with it.
+// claim adds a new hold to the table. No other hold may conflict with it.
 func (s *shard) claim(of *specialist, c *holds.Claim, resources []string, hash uint64, now instant) *record {
 	r := s.take()
 	r.ID, r.Span, r.Resources, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, holds.IDsOf(resources), c.Owner,
@@ -135,7 +135,7 @@ func (s *shard) extend(r *record, now instant, ttl time.Duration) {
 	s.b.log.Hold(holds.EventHeartbeat, "", now.wall, &r.Hold)
 }
 
-// settle updates the heap, the wake-up and the resources after a change of r's deadline.
+// settle updates the heap, the wake-up and the resources after r's deadline has changed.
 func (s *shard) settle(r *record, now instant) {
 	r.ExpiresAt = now.at(r.deadline())
 	s.deadlines.changed(r)
@@ -215,7 +215,7 @@ func (s *shard) take() *record {
 	return r
 }
 
-// mostSpents is the maximum number of free records a shard retains after a burst of claims.
+// mostSpents is the maximum number of free records that a shard retains after a burst of claims.
 const mostSpents = 64
 
 // keep stores an unreferenced record for the next claim.

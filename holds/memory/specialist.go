@@ -6,18 +6,19 @@ import (
 	"holdfast/holds"
 )
 
-// specialist has the holds of one specialist by slot start, then seat. The entry stays after the last hold has
+// specialist contains the holds of one specialist by slot start, then seat. The entry stays after the last hold has
 // ended: there are never more entries than specialists.
 //
-// The slots of two holds are disjoint or belong to one session, so only a few holds are near any span. reach is how far
-// any hold so far extended from its slot's start. It only grows, so it can be larger than the live holds need.
+// The slots of two holds are disjoint or belong to one session, so only a few holds are near any span. reach is the
+// greatest distance between the slot's start and an edge of the hold, over all holds to date. It only grows, so it can
+// be larger than the live holds need.
 type specialist struct {
 	holds []*record
 	busy  busyTime
-	reach int64 // no hold so far extended further than this many seconds from its slot's start, in either direction
+	reach int64 // in seconds: no hold has ever extended further than this from its slot's start, in either direction
 }
 
-// of returns the entry of a specialist of this shard, and creates it if there is none.
+// of returns the entry of a specialist in this shard, and creates it if there is none.
 func (s *shard) of(specialistID string) *specialist {
 	of := s.specialists[specialistID]
 	if of == nil {
@@ -27,7 +28,7 @@ func (s *shard) of(specialistID string) *specialist {
 	return of
 }
 
-// near returns the holds that can conflict with a span, and possibly some that do not. The result is a part of
+// near returns the holds that can conflict with a span, and possibly some that cannot. The result is a part of
 // of.holds.
 func (of *specialist) near(span *holds.Span) []*record {
 	earliest, latest := bounds(span)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	sweepEvery = time.Second // without any event, for holds about which this node received no event
+	sweepEvery = time.Second // without any event, for holds whose events this node did not receive
 	// the same while nothing on the server can expire, so that an idle node stays idle
 	sweepRest = 5 * time.Second
 	sweepGap  = 2 * time.Millisecond // the minimum time between two sweeps
@@ -28,8 +28,8 @@ const (
 // has received in an event, and also once a second, or every five seconds while nothing on the server can expire. If
 // several nodes sweep at the same time, only the first finds the expired holds, so each end is published once.
 //
-// A pinned hold that has expired is a doubt: a node has to ask whether it was booked. That can take a long time, so it
-// runs in a separate goroutine.
+// A pinned hold that has expired is a doubt: a node has to ask whether it was booked. That can take a long time, so the
+// node asks in a separate goroutine.
 type Sweeper struct {
 	sweep   func(ctx context.Context, doubts int) (next time.Duration, taken []string)
 	resolve func(ctx context.Context, doubt string)
@@ -71,8 +71,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Expect schedules a sweep for when the hold or selection in an event expires. It uses durations, because the server's
-// clock and this node's clock may differ.
+// Expect schedules a sweep for the time at which the hold or selection in an event expires. It uses durations, because
+// the server's clock and this node's clock may differ.
 func (s *Sweeper) Expect(e *holds.Event) {
 	switch e.Kind {
 	case holds.EventHold, holds.EventHeartbeat:
@@ -100,7 +100,7 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 		// Events received from here on schedule their own sweep; this sweep covers everything before that.
 		s.set(time.Now().Add(sweepRest))
 		take := SweepMost
-		if s.Asking() { // a doubt whose answer takes long must be available to another node when its lease has expired
+		if s.Asking() { // a doubt that is slow to resolve must be available to another node after its lease has expired
 			take = 0
 		}
 		next, taken := s.sweep(ctx, take)

@@ -54,7 +54,7 @@ const (
 	earQuiet = time.Second            // without a notification, before a ping to the server
 )
 
-// hear listens to all events until Close. Events during an interruption are lost, and every watch ends with
+// hear listens for all events until Close. Events during an interruption are lost, and every watch ends with
 // holds.ErrSlow.
 func (b *Backend) hear() {
 	for quiet := false; b.done.Err() == nil; {

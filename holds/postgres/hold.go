@@ -13,7 +13,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// endedFor is how long the database remembers which call ended a hold. It is longer than reading a result back takes.
+// endedFor is how long the database remembers which call ended a hold. It is longer than it takes to read a result
+// back.
 const endedFor = 5 * time.Second
 
 // Claim implements holds.Table.
@@ -67,7 +68,7 @@ func (b *Backend) take(ctx context.Context, text string, args []any) (holds.Hold
 	return answered(word, hold)
 }
 
-// answered reads a response that is a hold or a word.
+// answered converts a response, which is a hold or a status word.
 func answered(word, hold string) (holds.Hold, error) {
 	switch word {
 	case "ok":
@@ -89,7 +90,7 @@ func answered(word, hold string) (holds.Hold, error) {
 
 const readHold = `SELECT holds_json(h)::text FROM holds_live h WHERE h.id = $1 AND h.deadline > holds_clock()`
 
-// readBack reads a hold after the response to a call was lost, even if the caller has given up since then. If the
+// readBack reads a hold after the response to a call was lost, even if the caller has given up in the meantime. If the
 // server refused the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
@@ -203,8 +204,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.finish(ctx, id, owner, holds.EventRelease, reason)
 }
 
-// finish ends a hold. For endedFor after that, the database remembers which call ended it, so that a lost result can be
-// read back.
+// finish ends a hold. The database then remembers for endedFor which call ended it, so that a lost result can be read
+// back.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind,
 	reason holds.Reason) (bool, error) {
 	if b.closed.Load() {
@@ -229,7 +230,7 @@ func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind
 	return false, err
 }
 
-// finished checks which call ended a hold. A hold that is neither live nor among the recent ends did not exist.
+// finished checks which call ended a hold. If the hold is neither live nor among the recent ends, it did not exist.
 func (b *Backend) finished(ctx context.Context, id, call string, lost error) (bool, error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
 		return false, lost

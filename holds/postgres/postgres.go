@@ -62,14 +62,14 @@ import (
 	"holdfast/store/pool"
 )
 
-// Options are the options of Open. Only URL is required.
+// Options configures Open. Only URL is required.
 type Options struct {
 	// URL names the database in libpq's format, postgres://user@host:5432/name?sslmode=…. It can name several hosts;
 	// the backend uses the one that accepts writes.
 	URL string
 
-	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package memory.
-	// Any node can be asked about any hold. Nil means that no such hold was booked.
+	// Booked reports whether the booking of a pinned hold was written even though the hold had expired; see package
+	// memory. Any node can be asked about any hold. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
 	// Timeout limits every call, including reading its result back; 0 means 2 s.
@@ -78,7 +78,7 @@ type Options struct {
 	// Connections is the maximum number of concurrent calls; 0 means 8. One more connection listens.
 	Connections int
 
-	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
+	// WatchQueue is the number of events that a watcher can fall behind before it is cut off; 0 means 65,536.
 	WatchQueue int
 
 	// Logger logs when the event subscription is lost and restored; nil disables logging.
@@ -154,8 +154,8 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
 	}
-	// The server times out before this node does, so a response, and a result that is read back after it, can be
-	// trusted.
+	// The server times out before this node does. So a response can be trusted, and so can a result that is read back
+	// later.
 	ms := strconv.FormatInt(max(1, (b.timeout*9/10).Milliseconds()), 10)
 	for name, value := range map[string]string{
 		"application_name":              "holdfast-live",
@@ -174,7 +174,7 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// If one of several hosts does not respond, enough time is left for the others.
+	// If one of several hosts does not respond, enough time remains for the others.
 	if most := b.timeout / time.Duration(1+len(c.Fallbacks)); c.ConnectTimeout <= 0 || c.ConnectTimeout > most {
 		c.ConnectTimeout = most
 	}
@@ -228,8 +228,8 @@ func (b *Backend) call(ctx context.Context, text string, args []any, into ...any
 	return b.with(ctx, func(pg *pgconn.PgConn) error { return askOne(ctx, pg, text, args, into...) })
 }
 
-// change is call for a function that changes live state, whose first argument is $1. It runs under the epoch that was
-// entered. If that epoch has ended, it returns holds.ErrMoved.
+// change is like call, for a function that changes live state and whose first argument is $1. It runs under the epoch
+// that this node has entered. If that epoch has ended, it returns holds.ErrMoved.
 func (b *Backend) change(ctx context.Context, text string, args []any, into ...any) error {
 	if epoch := b.epoch.Load(); epoch != 0 {
 		text, args = under(text, args, epoch, aChange)
@@ -272,7 +272,7 @@ func (b *Backend) texts(ctx context.Context, text string, args ...any) (list []s
 	return list, err
 }
 
-// translate converts every failure of a call to holds.ErrUnavailable, and that of a closed backend to holds.ErrClosed.
+// translate converts every failure of a call to holds.ErrUnavailable, or to holds.ErrClosed if the backend is closed.
 // It leaves out the server's error detail, which could contain values.
 func (b *Backend) translate(err error) error {
 	var said *pgconn.PgError
@@ -299,7 +299,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.code) }
 
-// refused reports whether it is certain that nothing changed, so that nothing has to be read back.
+// refused reports whether it is certain that nothing changed. In that case, no result has to be read back.
 func refused(err error) bool {
 	var said *refusedError
 	return errors.As(err, &said) && said.undone || pgconn.SafeToRetry(err) || errors.Is(err, holds.ErrMoved)

@@ -15,7 +15,7 @@ import (
 	"holdfast/holds/node"
 )
 
-// attend changes the presence of one specialist and reports whether that was a change.
+// attend changes the presence of one specialist and reports whether the call changed anything.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, max int) (bool, error) {
 	var changed int
 	if err := b.change(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, small(max)},
@@ -31,7 +31,7 @@ func (b *Backend) attend(ctx context.Context, specialistID, what string, max int
 	return changed == 1, nil
 }
 
-// small clamps a number to the range of the tables' integers. No real number of sessions is outside that range.
+// small clamps a number to the range of the integer columns. No real number of sessions is outside that range.
 func small(n int) int { return max(math.MinInt32, min(n, math.MaxInt32)) }
 
 // Online implements holds.Presence.

@@ -14,8 +14,8 @@ import (
 
 var _ holds.ManyRestorer = (*Backend)(nil)
 
-// Restore implements holds.Restorer. The hold keeps its id. The remaining time is computed on this node's clock,
-// which has to agree with the server's clock as closely as the clocks of nodes agree with each other.
+// Restore implements holds.Restorer. The hold keeps its id. The remaining time is computed on this node's clock, which
+// has to agree with the server's clock as closely as the nodes' clocks agree with each other.
 func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
 	pinned := int64(0)
 	if r.Pinned {

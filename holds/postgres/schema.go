@@ -15,7 +15,7 @@ var sources embed.FS
 // files lists the files of sql/, each after the files that it uses.
 var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
-// version is the version of the text in sql/. TestVersionMatchesText checks that it changes whenever the text does.
+// version is the version of the files in sql/. TestVersionMatchesText checks that it changes whenever they do.
 const version = 10
 
 // schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers below
@@ -23,8 +23,8 @@ const version = 10
 const schemaLock = 4716222640829337646 + 16
 
 // makeTables creates missing tables and functions, both at startup and after a broken connection, because the server
-// may then be a different one. If a newer program has changed the database, it is used unchanged: each version can
-// still call the next version's functions.
+// may then be a different one. If a newer program has changed the database, makeTables leaves it unchanged: each
+// version can still call the next version's functions.
 func makeTables(ctx context.Context, at *pgconn.Config) (err error) {
 	at = at.Copy()
 	at.RuntimeParams["statement_timeout"], at.RuntimeParams["lock_timeout"] = "30000", "30000"

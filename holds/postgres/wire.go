@@ -16,11 +16,11 @@ import (
 // errNoRow reports that a query for one row returned none.
 var errNoRow = errors.New("no row")
 
-// prepared is the key under which a connection's custom data stores its prepared statements, by their text.
+// prepared is the key in a connection's custom data under which its prepared statements are stored, by their text.
 const prepared = "holdfast-live"
 
-// ask runs a statement once on a connection, where it stays prepared, and calls each for every row. A NULL value is
-// nil.
+// ask runs a statement once on a connection, on which the statement stays prepared, and calls each for every row. A
+// NULL value is nil.
 func ask(ctx context.Context, pg *pgconn.PgConn, text string, args []any, each func(values [][]byte) error) error {
 	values := make([][]byte, len(args))
 	for i, arg := range args {

@@ -19,7 +19,7 @@ const (
 
 // Change numbers that mark.lua treats specially.
 const (
-	clearNumber  = 0  // clear the ticks, regardless of which change was applied last
+	clearNumber  = 0  // clear the ticks, whichever change was applied last
 	forgetNumber = -1 // delete the bitmap
 )
 
@@ -36,7 +36,7 @@ type marks struct {
 	mu      sync.Mutex
 	waiting []mark
 
-	unwritten atomic.Int64  // waiting, or in the call that is in progress
+	unwritten atomic.Int64  // waiting, or part of the call in progress
 	turn      chan struct{} // holds one value while a call is in progress
 	some      chan struct{} // holds one value when writeMarks must check again
 }
@@ -110,8 +110,8 @@ func (b *Backend) writeMarks() {
 	}
 }
 
-// settleMarks returns when Redis has every mark that was enqueued before the call. If Redis cannot be used, a later
-// call deletes the affected bitmaps: a missing bit is harmless, and a wrong bit is not.
+// settleMarks returns when Redis has every mark that was enqueued before the call. If Redis is unavailable, a later
+// call deletes the affected bitmaps: a missing bit is harmless, but a wrong bit is not.
 func (b *Backend) settleMarks(ctx context.Context) error {
 	if b.marks.unwritten.Load() == 0 {
 		return nil

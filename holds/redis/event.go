@@ -14,7 +14,7 @@ import (
 
 const eventsChannel = "holds:events:"
 
-// Epoch implements holds.Table. The epoch is this node's own. It changes when events may have been lost.
+// Epoch implements holds.Table. Each node has its own epoch, which changes when events may have been lost.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 
 // Publish implements holds.Table. If At is zero, the event gets the time of the call.

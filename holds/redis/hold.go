@@ -24,7 +24,7 @@ const (
 	selectionsKey = "selections:deadlines"
 )
 
-// endedFor is how long Redis remembers which call ended a hold. It is longer than reading a result back takes.
+// endedFor is how long Redis remembers which call ended a hold. It is longer than it takes to read a result back.
 const endedFor = 2 * time.Second
 
 // Claim implements holds.Table.
@@ -91,7 +91,7 @@ func holdKey(s *holds.Span) string {
 // exact rounds t to milliseconds, the precision used in Redis.
 func exact(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// claimed searches for the hold of a claim whose response was lost. A repeated claim would conflict with that hold.
+// claimed looks for the hold of a claim whose response was lost. A repeated claim would conflict with that hold.
 func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hold, error) {
 	if h, call, err := b.readBack(ctx, id, lost); err == nil && call == id {
 		return h, nil
@@ -102,8 +102,8 @@ func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hol
 	return holds.Hold{}, &holds.LostError{ID: id, Err: lost}
 }
 
-// readBack reads a hold after the response to a call was lost, even if the caller has given up since. If Redis refused
-// the call or the backend is closed, readBack returns lost.
+// readBack reads a hold after the response to a call was lost, even if the caller has given up in the meantime. If
+// Redis refused the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
 		return h, "", lost
@@ -120,7 +120,7 @@ func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.
 	return node.ReadHold(text(reply, 1))
 }
 
-// answered reads a response that is a hold or a word.
+// answered converts a response, which is a hold or a status word.
 func (b *Backend) answered(reply []any) (holds.Hold, error) {
 	switch word := text(reply, 0); word {
 	case "ok", "own":
@@ -206,7 +206,7 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.finish(ctx, id, owner, holds.EventRelease, reason)
 }
 
-// finish ends a hold. For endedFor after that, the key for the hold's id records which call ended it, so that a lost
+// finish ends a hold. The key for the hold's id then records for endedFor which call ended the hold, so that a lost
 // result can be read back.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind,
 	reason holds.Reason) (bool, error) {

@@ -7,7 +7,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// sweep ends expired holds and selections and returns the time until the next expiry, or less than 0 if it is unknown.
+// sweep ends expired holds and selections and returns the time until the next expiry, or less than 0 if nothing can
+// expire or the time is unknown.
 func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []string) {
 	reply, err := b.run(ctx, sweepScript, []string{deadlinesKey, selectionsKey, doubtsKey}, node.SweepMost,
 		node.Milliseconds(node.DoubtLease), doubts, b.booked != nil)

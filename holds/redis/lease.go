@@ -16,7 +16,7 @@ const leaseTime = 30 * time.Second
 const leaseKey = "holdfast:lease"
 
 // LeaseError reports that another node, with its own database, uses this Redis. Two such nodes would share holds but
-// not appointments, so nothing would protect the bookings. It is a holds.ErrUnavailable.
+// not appointments, so nothing would protect the bookings. It wraps holds.ErrUnavailable.
 type LeaseError struct {
 	Holder string
 	Left   time.Duration // until the lease expires, if that node no longer runs

@@ -17,7 +17,7 @@ const (
 	loadKey        = "specialists:load"
 )
 
-// attend changes the presence of one specialist and reports whether that was a change.
+// attend changes the presence of one specialist and reports whether the call changed anything.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, more int64) (bool, error) {
 	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + specialistID, "specialist:heartbeat:" +
 		specialistID}

@@ -64,33 +64,33 @@ import (
 	"holdfast/holds/node"
 )
 
-// Options are the options of Open. Only URL is required.
+// Options configures Open. Only URL is required.
 type Options struct {
 	// URL is redis://user:password@host:port/db, rediss:// with TLS, or unix:///path. With ?master_name=… it names a
 	// Sentinel; other Sentinels follow as addr=host:port.
 	URL string
 
-	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package memory.
-	// Any node can be asked about any hold. Nil means that no such hold was booked.
+	// Booked reports whether the booking of a pinned hold was written even though the hold had expired; see package
+	// memory. Any node can be asked about any hold. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
 	// Lease identifies the durable record that this Redis serves: the id of the record and, if only one node uses the
-	// record, a space and that node's instance. While the lease is valid, another record or instance cannot use the
-	// same Redis database. Every Ping renews the lease. All databases in a Redis share its channels, so their names end
-	// in the record's id. Lease is empty only in tests.
+	// record, a space and that node's instance. While the lease is valid, no other record or instance can use the same
+	// Redis database. Every Ping renews the lease. All databases in a Redis share its channels, so the channel names
+	// end in the record's id. Lease is empty only in tests.
 	Lease string
 
 	// Timeout limits every call, including reading its result back; 0 means 250 ms.
 	Timeout time.Duration
 
-	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
+	// WatchQueue is the number of events that a watcher can fall behind before it is cut off; 0 means 65,536.
 	WatchQueue int
 
 	// Logger logs when the event subscription is lost and restored; nil disables logging.
 	Logger *slog.Logger
 }
 
-// errURL leaves out the URL, because it may contain a password.
+// errURL does not contain the URL, because the URL may contain a password.
 var errURL = errors.New("is not a valid Redis address: use redis://host:6379/0, rediss://…, unix:///path, or redis://host:26379/0?master_name=… for Sentinel")
 
 const defaultTimeout = 250 * time.Millisecond
@@ -154,7 +154,7 @@ func Open(o Options) (*Backend, error) {
 	return b, nil
 }
 
-// CheckURL returns the error in a URL, if any, without the URL's secrets.
+// CheckURL returns the error in a URL, if there is one, without the URL's secrets.
 func CheckURL(text string) error {
 	client, err := newClient(Options{URL: text})
 	if err != nil {
@@ -163,7 +163,7 @@ func CheckURL(text string) error {
 	return client.Close()
 }
 
-// newClient returns a client that never retries and that waits no longer than the time limit per call.
+// newClient returns a client that never retries, and never waits longer than the time limit per call.
 func newClient(o Options) (*redis.Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
@@ -224,8 +224,7 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// translate converts every failure of a call to holds.ErrUnavailable, and that of a closed backend to
-// holds.ErrClosed.
+// translate converts every failure of a call to holds.ErrUnavailable, or to holds.ErrClosed if the backend is closed.
 func (b *Backend) translate(err error) error {
 	switch {
 	case err == nil:
@@ -238,14 +237,15 @@ func (b *Backend) translate(err error) error {
 	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
 }
 
-// refused reports whether Redis itself refused the call, so that nothing was changed and nothing has to be read back.
+// refused reports whether Redis itself refused the call. In that case, nothing was changed and no result has to be read
+// back.
 func refused(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) || errors.Is(err, holds.ErrMoved)
 }
 
 // Without this logger, the library would log connection problems to standard error. The errors that calls return
-// contain everything that matters.
+// contain all relevant information.
 func init() { redis.SetLogger(silence{}) }
 
 type silence struct{}

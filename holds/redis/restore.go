@@ -20,8 +20,8 @@ func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
 	return err
 }
 
-// Restore implements holds.Restorer. The hold keeps its id. The remaining time is computed on this node's clock,
-// which has to agree with Redis's clock as closely as the clocks of nodes agree with each other.
+// Restore implements holds.Restorer. The hold keeps its id. The remaining time is computed on this node's clock, which
+// has to agree with Redis's clock as closely as the nodes' clocks agree with each other.
 func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
 	return b.restore(ctx, b.under(), r)
 }

@@ -93,8 +93,8 @@ func (b *Backend) run(ctx context.Context, s lua, keys []string, args ...any) ([
 	return []any{reply}, nil
 }
 
-// change runs a script that changes live state, under the epoch that was entered. If that epoch has ended, it returns
-// holds.ErrMoved.
+// change runs a script that changes live state, under the epoch that this node has entered. If that epoch has ended, it
+// returns holds.ErrMoved.
 func (b *Backend) change(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	return b.changeUnder(ctx, b.under(), s, keys, args...)
 }
@@ -123,7 +123,7 @@ func text(reply []any, i int) string {
 	return ""
 }
 
-// plain refuses ids with characters that have a meaning in a key or in JSON. The engine creates no such ids.
+// plain refuses ids that contain characters with a special meaning in a key or in JSON. The engine creates no such ids.
 func plain(ids ...string) error {
 	for _, id := range ids {
 		for _, c := range []byte(id) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Log stores the log output of a backend. It is safe for concurrent use.
+// Log captures the log output of a backend. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer

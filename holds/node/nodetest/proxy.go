@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Proxy connects clients to a server and loses the requests and responses that the test selects.
+// Proxy connects clients to a server and loses the requests and responses that the test chooses.
 type Proxy struct {
 	listener net.Listener
 	server   string
@@ -23,7 +23,7 @@ type Proxy struct {
 	away   bool
 	mute   bool
 	late   time.Duration
-	nth    int // every nth answer is lost; 0 means none
+	nth    int // every nth response is lost; 0 means none
 	count  int
 }
 
@@ -68,7 +68,7 @@ func (p *Proxy) LoseRequest(text string) {
 	p.drops = append(p.drops, text)
 }
 
-// Lost returns how many requests and replies were lost so far.
+// Lost returns how many requests and responses have been lost.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *Proxy) LoseEvery(n int) {
 	p.nth = n
 }
 
-// passes returns whether and when a response passes, or whether the connection is cut instead.
+// passes reports whether and when a response is passed on, and whether the connection is cut instead.
 func (p *Proxy) passes() (ok, cut bool, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,7 +228,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// takes reports whether a request contains one of these texts, and removes that text from the list.
+// takes reports whether a request contains one of the listed strings. If so, it removes that string from the list.
 func (p *Proxy) takes(list *[]string, request string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

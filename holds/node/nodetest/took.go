@@ -5,7 +5,9 @@ import "time"
 // nap is the unit that Took counts in.
 const nap = 5 * time.Millisecond
 
-// takes reports whether a request contains one of these texts. If so, it removes that text from the list.
+// Took runs a call and returns how long it took, counting only the time during which this process could run. Another
+// goroutine takes naps during the call, and Took counts each nap at its nominal length. So a call that waits for a
+// missing response takes as long as it waits, but a busy machine that does not schedule this process adds nothing.
 func Took(call func()) time.Duration {
 	over, naps := make(chan struct{}), make(chan int)
 	go func() {

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds/node/nodetest"
 )
 
-// Proxy connects clients to a server and loses the requests and responses that the test selects.
+// Proxy connects clients to a server and loses the requests and responses that the test chooses.
 type Proxy struct {
 	*nodetest.Proxy
 	socket string

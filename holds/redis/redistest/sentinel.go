@@ -25,15 +25,16 @@ type Watched struct {
 
 const (
 	// calm is how long the primary may be unreachable before Promote, in milliseconds. A busy machine can stall servers
-	// for half a second: with a shorter time, the Sentinel promoted the replica although the primary was alive.
+	// for half a second: with a shorter time, the Sentinel would promote the replica although the primary is alive.
 	calm = "600000"
-	// prompt is the corresponding time within Promote.
+	// prompt is the same limit during Promote.
 	prompt = "500"
-	// tilt is how long a Sentinel does nothing after its process was stopped for 2 s.
+	// tilt is how long a Sentinel does nothing after its process has been stopped for 2 s.
 	tilt = 30 * time.Second
 )
 
-// StartWatched starts all three with one of the Programs, on loopback ports: a Sentinel does not support Unix sockets.
+// StartWatched starts all three servers with one of the Programs, on loopback ports: a Sentinel does not support Unix
+// sockets.
 func StartWatched(t testing.TB, program string) *Watched {
 	t.Helper()
 	w := &Watched{t: t}

@@ -74,7 +74,7 @@ func (s *Server) Kill() {
 	}
 }
 
-// Restart starts an empty server. If the server is still running, it kills it first.
+// Restart starts an empty server. If the old server is still running, Restart kills it first.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -130,7 +130,7 @@ func (s *Server) Flush() {
 	}
 }
 
-// Freeze stops the server without ending it: connections stay open, but requests get no response.
+// Freeze suspends the server: connections stay open, but requests get no response.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // Thaw resumes a frozen server, which then handles the requests that arrived while it was frozen.
