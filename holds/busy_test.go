@@ -37,7 +37,7 @@ func TestTicksNeverRefuseFreeTime(t *testing.T) {
 	}
 }
 
-// TestTicksAreCutAtMidnight: Days splits a run by UTC day, and the parts together contain every tick.
+// TestTicksAreCutAtMidnight: Days splits a run by UTC day, and together the parts contain every tick.
 func TestTicksAreCutAtMidnight(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int64{0, 1, 287, 288, -1, -288, -289, 20_600*288 + 286} {

@@ -21,8 +21,8 @@ func span(kind string, start, end, before, after, seat int) holds.Span {
 	}
 }
 
-// TestConflictsKeepsLargerBuffer compares Conflicts with the guarantee as worded: the gap between two appointments of a
-// specialist is at least the larger of the after-buffer of the first and the before-buffer of the second.
+// TestConflictsKeepsLargerBuffer compares Conflicts with the wording of the guarantee: the gap between two appointments
+// of a specialist is at least the larger of the after-buffer of the first and the before-buffer of the second.
 func TestConflictsKeepsLargerBuffer(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))

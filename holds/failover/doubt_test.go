@@ -8,14 +8,14 @@ import (
 	"holdfast/holds"
 )
 
-// The effects in the primary of calls that a process has since abandoned.
+// These tests cover the effects in the primary of calls that a process has since abandoned.
 
 // doubtful is a primary that executes each call, but something happens before it responds.
 type doubtful struct {
 	*flaky
 	asked    func() // a claim has arrived
 	released func() // a release has been executed
-	err      error  // the answer to a release, if not its effect
+	err      error  // the response to a release, if not its effect
 }
 
 func (d *doubtful) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
@@ -42,7 +42,8 @@ func openDoubtful(t *testing.T) (*Backend, *doubtful) {
 	return b, primary
 }
 
-// TestReleaseIsFinal: a release is final even if its response was late or lost, and if the fallback never had the hold.
+// TestReleaseIsFinal: a release is final even if its response was late or lost, and even if the fallback never had the
+// hold.
 func TestReleaseIsFinal(t *testing.T) {
 	for name, answer := range map[string]error{"late": nil, "lost": holds.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
@@ -69,10 +70,11 @@ func TestReleaseIsFinal(t *testing.T) {
 	}
 }
 
-// TestLateClaimIsReleased: the claim's client has since received and released another hold.
+// TestLateClaimIsReleased: if the claim's client has since received and released another hold, the primary's hold is
+// released too.
 func TestLateClaimIsReleased(t *testing.T) {
 	b, primary := openDoubtful(t)
-	primary.asked = func() { // and is executed, but the answer is lost
+	primary.asked = func() { // and is executed, but the response is lost
 		primary.strike(true)
 		mode(t, b, "fallback")
 	}

@@ -16,7 +16,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestPrimaryUp runs the whole contract while nothing fails.
+// TestPrimaryUp runs the whole contract with no failures.
 func TestPrimaryUp(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
@@ -67,8 +67,8 @@ func TestSuiteOnRedis(t *testing.T) {
 	}
 }
 
-// patience is for calls that must get a response: a primary that is merely slow, like everything on a busy machine, is
-// not abandoned. In tests of abandonment, the primary's own timeout ends the wait.
+// patience is the timeout for calls that must get a response, so that a primary that is merely slow, like everything on
+// a busy machine, is not abandoned. In tests of abandonment, the primary's own timeout ends the wait.
 const patience = time.Minute
 
 func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Backend {
@@ -77,7 +77,7 @@ func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Ba
 	return b
 }
 
-// once asks about each hold only once, because in these tests a hold that is in both backends expires in both.
+// once calls booked only once for each hold, because in these tests a hold that is in both backends expires in both.
 func once(booked func(holds.Hold) bool) func(holds.Hold) bool {
 	if booked == nil {
 		return nil
@@ -99,7 +99,7 @@ func restless(b *Backend, primary *flaky, switches *atomic.Uint64) holds.Backend
 	var moving sync.WaitGroup
 	moving.Go(func() {
 		for down := true; ; down = !down {
-			wait := 2300 * time.Millisecond // of which the primary serves two thirds
+			wait := 2300 * time.Millisecond // for two thirds of this time, the primary serves
 			if !down {
 				wait = 700 * time.Millisecond
 			}

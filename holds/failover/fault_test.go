@@ -12,7 +12,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// The effects on two processes with one Redis when Redis becomes unavailable and returns.
+// These tests cover the effects on two processes with one Redis when Redis becomes unavailable and returns.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -29,7 +29,7 @@ func wish(specialistID string, owner holds.Owner) holds.Claim {
 	}
 }
 
-// node is one process.
+// node opens the backend of one process.
 func node(t *testing.T, url string) *Backend {
 	t.Helper()
 	primary, err := redis.Open(redis.Options{URL: url, Timeout: time.Second})
@@ -52,7 +52,7 @@ func each(t *testing.T, test func(t *testing.T, s *redistest.Server)) {
 	}
 }
 
-// mode waits for a mode.
+// mode waits until the backend is in a mode.
 func mode(t *testing.T, b *Backend, want string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -92,7 +92,7 @@ func watch(t *testing.T, b *Backend) *told {
 	return &told{t: t, watch: w}
 }
 
-// next waits for the next event of a kind, "" for any, and skips the events before it.
+// next waits for the next event of a kind, or of any kind if kind is empty, and skips the events before it.
 func (w *told) next(kind holds.EventKind) (e holds.Event) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -151,7 +151,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 	})
 }
 
-// TestLoserIsNotified cuts one node off. Then a client on each node claims the same slot.
+// TestLoserIsNotified cuts one node off. Then two clients, one on each node, claim the same slot.
 func TestLoserIsNotified(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)

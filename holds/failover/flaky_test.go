@@ -45,7 +45,7 @@ func newFlaky(booked func(holds.Hold) bool) *flaky {
 	return &flaky{Backend: memory.New(memory.Options{Booked: booked, WatchQueue: 4096}), down: make(chan struct{})}
 }
 
-// strike cuts the connection, or restores it.
+// strike cuts the connection or restores it.
 func (f *flaky) strike(cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,7 +224,7 @@ func (f *flaky) Watch(ctx context.Context, ids ...string) (holds.Watch, error) {
 	return &line{Watch: w, down: ctx, gone: sync.OnceFunc(func() { close(gone) })}, nil
 }
 
-// line is a watch that uses the connection.
+// line is a watch that goes through the connection.
 type line struct {
 	holds.Watch
 	down context.Context

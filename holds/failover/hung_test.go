@@ -13,7 +13,7 @@ import (
 // the fallback grants a hold, and after the return the primary has that hold too.
 func TestHungPrimaryKeepsNoCallWaiting(t *testing.T) {
 	t.Parallel()
-	const most = 20 // calls of the return at most
+	const most = 20 // the maximum number of calls during the return
 	var hung atomic.Int64
 	t.Run("calls", func(t *testing.T) {
 		for nth := range int64(most) {
@@ -30,7 +30,7 @@ func TestHungPrimaryKeepsNoCallWaiting(t *testing.T) {
 	}
 }
 
-// returnWithHungCall hangs the nth call of the return to the primary, and reports whether there was one.
+// returnWithHungCall makes the nth call of the return to the primary hang, and reports whether there was an nth call.
 func returnWithHungCall(t *testing.T, nth int64) bool {
 	primary := newFlaky(nil)
 	primary.strike(true)

@@ -150,8 +150,8 @@ func (l *ledger) settle() {
 	}
 }
 
-// For a hold that watchers still consider live, endOf returns how it ended. sure is false if the hold was pinned when
-// it expired, so that Booked has to decide. The lock is held.
+// endOf returns how a hold that watchers still consider live has ended. sure is false if the hold was pinned when it
+// expired, so that Booked has to decide. The lock is held.
 func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	if end, known := l.ends[id]; known {
 		return end, true

@@ -10,8 +10,8 @@ import (
 )
 
 // TestModelOfFaultsJudgesHistories checks the model itself: it accepts everything that a correct backend can do during
-// a fault, and rejects what no correct backend does. Times are in milliseconds. A reply with the error "lost" is one
-// whose outcome the client does not know; its call stays pending until the history ends.
+// a fault, and rejects what no correct backend does. Times are in milliseconds. A reply with the error "lost" has an
+// outcome that the client does not know; its call stays pending until the history ends.
 func TestModelOfFaultsJudgesHistories(t *testing.T) {
 	const end = 5000
 	owners := []holds.Owner{client(0), client(1)}

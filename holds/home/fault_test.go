@@ -32,7 +32,7 @@ func (b *Backend) entered() uint64 {
 	return b.term.epoch
 }
 
-// carried is how much a busy machine can change the remaining hour of a hold, over several changes of home.
+// carried is how much a hold's remaining hour may change on a busy machine, over several changes of home.
 const carried = 30 * time.Second
 
 // all waits until every node is in a mode.
@@ -44,7 +44,7 @@ func (x *nodes) all(t *testing.T, mode string) {
 }
 
 // TestNodeWithoutRedisMovesAll cuts one node off from Redis: all nodes move to PostgreSQL together, so no time is ever
-// given to two clients, and all holds stay valid.
+// granted to two clients, and all holds stay valid.
 func TestNodeWithoutRedisMovesAll(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -75,7 +75,7 @@ func TestNodeWithoutRedisMovesAll(t *testing.T) {
 	release(t, b, before)
 }
 
-// TestHoldsSurviveTheirRedis kills Redis under two nodes, starts it empty, and empties it once more while they use it.
+// TestHoldsSurviveTheirRedis kills Redis while two nodes use it, starts it empty, and empties it again during use.
 func TestHoldsSurviveTheirRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -105,7 +105,7 @@ func TestHoldsSurviveTheirRedis(t *testing.T) {
 	x.holds(t, before, during)
 }
 
-// holds checks that every node lists exactly these holds, with their maximum lifetime.
+// holds checks that every node lists exactly these holds, with their maximum lifetimes.
 func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	t.Helper()
 	for i, n := range x.of {
@@ -167,8 +167,8 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestPresenceSurvivesItsRedis kills Redis under two nodes, so that no node can read it any more. Specialists stay
-// online with their capacity, their load and their last heartbeat, which decides when they go offline.
+// TestPresenceSurvivesItsRedis kills Redis while two nodes use it, so that no node can read it any more. Specialists
+// stay online with their capacity, their load and their last heartbeat, which determines when they go offline.
 func TestPresenceSurvivesItsRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -244,8 +244,8 @@ func (x *nodes) everyone(t *testing.T, want ...string) {
 	}
 }
 
-// TestRestoredDatabaseOvertakesRedis: Redis has a later epoch than the database, as happens after a restore or after
-// promoting a standby that lacks the last decisions.
+// TestRestoredDatabaseOvertakesRedis: Redis has a later epoch than the database, as after a restore or after the
+// promotion of a standby that lacks the last decisions.
 func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)

@@ -41,7 +41,7 @@ func awaitMode(t testing.TB, b *Backend, want string) {
 	}
 }
 
-// answered repeats a call until it succeeds: on a busy machine, a node's lease may briefly expire.
+// answered repeats a call until it succeeds, because on a busy machine a node's lease may briefly expire.
 func answered[T any](t *testing.T, ask func() (T, error)) (T, error) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -97,7 +97,7 @@ func watch(t *testing.T, b *Backend) *watcher {
 	return &watcher{t: t, watch: w}
 }
 
-// next waits for the next event of a kind, "" for any, and skips the events before it.
+// next waits for the next event of a kind, or of any kind if kind is empty, and skips the events before it.
 func (w *watcher) next(kind holds.EventKind) (e holds.Event) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -116,7 +116,7 @@ func (w *watcher) next(kind holds.EventKind) (e holds.Event) {
 	}
 }
 
-// nodes is a set of nodes, each with its own link to one Redis, and one PostgreSQL.
+// nodes is a set of nodes with one PostgreSQL and one Redis. Each node has its own link to Redis.
 type nodes struct {
 	of    []*Backend
 	links []*redistest.Proxy

@@ -44,7 +44,7 @@ func openNode(t testing.TB, redisURL, url string, booked func(holds.Hold) bool) 
 		Options{Probe: patience, Lease: patience})
 }
 
-// openWith opens a node with a test's time limits.
+// openWith opens a node with time limits for tests.
 func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *Backend {
 	t.Helper()
 	r.URL = redisURL
@@ -60,7 +60,7 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 	database := &withAppointments{Backend: opened, url: url}
 	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
 	if o.Rest == 0 {
-		// which doubles: a busy machine might leave Redis more often than the test intends
+		// which doubles, because a busy machine might leave Redis more often than the test intends
 		o.Rest = 100 * time.Millisecond
 	}
 	return New(t.Context(), o)
@@ -69,8 +69,8 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 // nowhere is the address of a nonexistent Redis.
 const nowhere = "redis://127.0.0.1:1/0"
 
-// patience is for calls that must get a response: a primary that is merely slow, like everything on a busy machine, is
-// not abandoned.
+// patience is the timeout for calls that must get a response, so that a primary that is merely slow, like everything on
+// a busy machine, is not abandoned.
 const patience = time.Minute
 
 // TestContractInRedis runs the whole contract with live state in a real Redis and decisions in a real PostgreSQL.
@@ -144,7 +144,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withAppointments is a database in which appointment changes are committed.
+// withAppointments is a database to which appointment changes are committed.
 type withAppointments struct {
 	*postgres.Backend
 	url string

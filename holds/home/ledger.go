@@ -338,8 +338,8 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.settleLooks(s.At)
 }
 
-// For a hold that watchers still consider live, endOf returns how it ended. sure is false if the hold was pinned when
-// it expired, so that Booked has to decide. The lock is held.
+// endOf returns how a hold that watchers still consider live has ended. sure is false if the hold was pinned when it
+// expired, so that Booked has to decide. The lock is held.
 func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (end ending, sure bool) {
 	if end, known := m.ends[id]; known {
 		return end, true

@@ -11,7 +11,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestSentinelPromotionIsFollowed: the primary of Redis dies and a Sentinel promotes its replica. Two nodes serve from
+// TestSentinelPromotionIsFollowed: the primary Redis dies and a Sentinel promotes its replica. Two nodes serve from
 // PostgreSQL until then and from the promoted Redis afterwards, with all holds, without manual intervention.
 func TestSentinelPromotionIsFollowed(t *testing.T) {
 	t.Parallel()

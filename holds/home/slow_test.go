@@ -14,9 +14,10 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// The effects on two processes when Redis is running, but its responses are lost or late.
+// These tests cover the effects on two processes when Redis is running, but its responses are lost or late.
 
-// slowPair is two processes with the program's timeouts, each with its own connection to one Redis, and one PostgreSQL.
+// slowPair starts two processes with the program's timeouts, each with its own connection to one Redis, and one
+// PostgreSQL.
 func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct holds.Backend) {
 	t.Helper()
 	url := database(t)

@@ -29,8 +29,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// Three nodes, each in a separate process. One node at a time loses its link to Redis or to PostgreSQL, or is briefly
-// stopped.
+// The storm runs three nodes, each in a separate process. One node at a time loses its link to Redis or to PostgreSQL,
+// or is briefly stopped.
 
 const (
 	childRedis    = "HOLDFAST_TEST_HOME_REDIS"
@@ -41,7 +41,7 @@ const (
 type request struct {
 	N          int
 	Extend     string // the id of a hold
-	Release    string // the id of a hold; without either it is a claim
+	Release    string // the id of a hold; if Extend is empty too, the request is a claim
 	Specialist string
 	Owner      string
 	TTL        time.Duration
@@ -57,7 +57,7 @@ type reply struct {
 	Gone    bool
 }
 
-// serveChild is a node that serves requests from its standard input.
+// serveChild runs a node that serves requests from its standard input.
 func serveChild() {
 	ctx := context.Background()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -123,7 +123,8 @@ type child struct {
 	mu      sync.Mutex
 	n       int
 	waiting map[int]chan reply
-	// when stops, and cuts from PostgreSQL, start and end: during one, a refusal does not mean that the home changed
+	// counts the starts and ends of stops and of cuts from PostgreSQL: during these, a refusal does not mean that the
+	// home changed
 	strikes atomic.Int64
 }
 
@@ -210,21 +211,21 @@ func (c *child) ask(r request) (reply, error) {
 // same time.
 type court struct {
 	mu      sync.Mutex
-	live    map[string]map[string]time.Time // by specialist and hold: when it expires
+	live    map[string]map[string]time.Time // by specialist and hold: when the hold expires
 	given   int
 	refused int           // 503
-	longest time.Duration // from a client's first refused attempt until the node answered one
+	longest time.Duration // from a client's first refused attempt until an answered one
 	wrong   []string
 }
 
-// answers records a node's first success after a series of refusals.
+// answers records how long a client waited from its first refused attempt until an answered one.
 func (c *court) answers(since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.longest = max(c.longest, time.Since(since))
 }
 
-// gives notes an acknowledged hold. margin allows for differences between the clocks and the deadline.
+// gives records an acknowledged hold. margin allows for differences between the clocks and the deadline.
 func (c *court) gives(specialist string, a reply) {
 	const margin = 250 * time.Millisecond
 	c.mu.Lock()
@@ -243,7 +244,7 @@ func (c *court) gives(specialist string, a reply) {
 	c.live[specialist][a.ID] = a.Expires
 }
 
-// loses notes that an acknowledged hold was lost before it expired.
+// loses records that an acknowledged hold was lost before it expired.
 func (c *court) loses(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,7 +272,7 @@ func withoutPostgres(c *child, on bool) {
 	c.postgres.Away(on)
 }
 
-// fault strikes one node. Some also strike the next one.
+// fault strikes one node. Some faults also strike the next one.
 type fault struct {
 	kind   string
 	strike func(c, next *child, on bool)
@@ -295,7 +296,7 @@ var faults = []fault{
 //	HOLDFAST_HOME_FAULTS=1000   how often a node is struck, instead of 12 times
 //	HOLDFAST_HOME_KIND=cut      only faults of this kind: cut or pause
 //	HOLDFAST_HOME_TALLY=FILE    appends the progress to FILE, and continues there if a run was interrupted
-//	HOLDFAST_HOME_LIMIT=1s      fails if a node refused a client for longer that was not stopped or without PostgreSQL
+//	HOLDFAST_HOME_LIMIT=1s      fails if a node, neither stopped nor cut from PostgreSQL, refused a client for longer
 func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 	many := 12
 	if text := os.Getenv("HOLDFAST_HOME_FAULTS"); text != "" {
@@ -394,14 +395,14 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 	}
 }
 
-// tally is the progress of a series of runs, in a file with one line per 25 faults in a run.
+// tally is the progress of a series of runs, in a file with one line for every 25 faults of a run.
 type tally struct {
 	*testing.T
 	name   string
-	before int // faults of earlier runs
+	before int // faults in earlier runs
 }
 
-// openTally reads the progress of earlier runs. Without a name there is none.
+// openTally reads the progress of earlier runs. If name is empty, there is no progress.
 func openTally(t *testing.T, name string) *tally {
 	t.Helper()
 	y := &tally{T: t, name: name}
@@ -420,7 +421,7 @@ func openTally(t *testing.T, name string) *tally {
 	return y
 }
 
-// write appends the progress: the fault count of all runs, and the results of this one.
+// write appends the progress: the fault count of all runs, and the results of this run.
 func (y *tally) write(faults int, c *court) {
 	if y.name == "" {
 		return

@@ -14,7 +14,7 @@ import (
 
 var ctx = context.Background()
 
-// wish is a claim for half an hour of a specialist's time, n half hours from now.
+// wish returns a claim for half an hour of a specialist's time, n half hours from now.
 func wish(specialistID string, n int, owner holds.Owner) holds.Claim {
 	start := time.Now().UTC().Truncate(time.Hour).Add(time.Duration(n) * 30 * time.Minute)
 	end := start.Add(30 * time.Minute)
@@ -130,7 +130,7 @@ func BenchmarkClaimParallel32(b *testing.B) {
 	all.Wait()
 }
 
-// BenchmarkClaimCrowded measures a claim and release for a specialist who has a thousand other holds, and a rejected
+// BenchmarkClaimCrowded measures a claim and its release for a specialist who has a thousand other holds, and a refused
 // claim.
 func BenchmarkClaimCrowded(b *testing.B) {
 	t := New(Options{})
@@ -166,7 +166,7 @@ func BenchmarkLapse100k(b *testing.B) {
 	}
 }
 
-// perSpecialist is how many holds a specialist has when there are many.
+// perSpecialist is how many holds each specialist has when there are many specialists.
 const perSpecialist = 50
 
 // lapseAtOnce lets n holds expire at one instant, after the given time, and calls full when all of them exist. It

@@ -10,7 +10,7 @@ import (
 
 func TestQuotaIsPerClientAmongThousands(t *testing.T) {
 	b := New(Options{})
-	const n = 5000 // some chains grow, and are long before they do
+	const n = 5000 // enough for some chains to grow, and to be long before they do
 	claim := func(i, slot int) (holds.Hold, error) {
 		c := wish(fmt.Sprintf("specialist-%d", i%50), i/50*2+slot, name(i))
 		c.Quota = 1

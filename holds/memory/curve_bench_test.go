@@ -12,8 +12,8 @@ import (
 
 var mostHolds = flag.Int("holds", 1000, "how many holds BenchmarkCurveOfHolds goes up to, by tens")
 
-// BenchmarkCurveOfHolds measures a claim and its release with a growing number of live holds, fifty per specialist, by
-// one client and by 32. It also measures the memory per hold, and the delay of the last event when all holds expire at
+// BenchmarkCurveOfHolds measures a claim and its release with a growing number of live holds, fifty per specialist, for
+// one client and for 32. It also measures the memory per hold, and the delay of the last event when all holds expire at
 // once.
 func BenchmarkCurveOfHolds(b *testing.B) {
 	for n := 1000; n <= max(*mostHolds, 1000); n *= 10 {
@@ -38,8 +38,8 @@ func BenchmarkCurveOfHolds(b *testing.B) {
 	}
 }
 
-// claimAmong makes n clients claim and release holds on one specialist after another, and returns how long each took,
-// in order.
+// claimAmong makes concurrent clients claim and release holds on one specialist after another. It returns the sorted
+// durations of all claims with their releases.
 func claimAmong(b *testing.B, t *Backend, holds, clients, each int) []time.Duration {
 	specialists := holds / perSpecialist
 	took := make([][]time.Duration, clients)

@@ -11,15 +11,15 @@ func TestBackend(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{Open: open, Virtual: true, Queue: 1024})
 }
 
-// open is New with a small watcher queue. After the test, it checks the whole backend.
+// open is New with a small watcher queue. After the test, the whole backend is checked.
 func open(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 	b := New(Options{Booked: booked, WatchQueue: 1024})
 	t.Cleanup(func() { check(t, b) })
 	return b
 }
 
-// check verifies that all data that the backend stores twice agrees, and that no data of ended holds is left. The
-// backend has been closed, so nothing changes.
+// check verifies that all data that the backend stores twice is consistent, and that no data of ended holds is left.
+// The backend has been closed, so nothing changes.
 func check(t testing.TB, b *Backend) {
 	t.Helper()
 	chained := map[*record]bool{}

@@ -20,7 +20,7 @@ type sweeps struct {
 	mu      sync.Mutex
 	at      []time.Duration
 	doubts  []int
-	next    time.Duration // the answer to a sweep
+	next    time.Duration // the result of a sweep
 	give    []string      // the doubts of the next sweep
 	resolve func(string)
 }
@@ -65,8 +65,8 @@ func (s *sweeps) until(at time.Duration) []time.Duration {
 	return list
 }
 
-// TestSweepRunsAtDeadline: a node sweeps when a hold or selection that it received an event about expires, and
-// otherwise at most every 5 seconds.
+// TestSweepRunsAtDeadline: a node sweeps when a hold or selection that it knows from an event expires, and otherwise at
+// least every 5 seconds.
 func TestSweepRunsAtDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSweepRunsAtDeadline(t *testing.T) {
 		want(23500*time.Millisecond, 23*time.Second, 23300*time.Millisecond)
 		s.answer(time.Minute)
 		want(26*time.Second, 23600*time.Millisecond, 24600*time.Millisecond, 25600*time.Millisecond)
-		s.answer(-1) // the answer was lost
+		s.answer(-1) // the response was lost
 		want(28*time.Second, 26600*time.Millisecond, 27600*time.Millisecond)
 	})
 }

@@ -19,7 +19,7 @@ var (
 	}
 )
 
-// TestEventIsReadBack: a node reads back everything that another node wrote in an event, except its number. If a new
+// TestEventIsReadBack: a node reads back everything that another node wrote in an event, except the number. If a new
 // field of Event is not in the stored event, this test fails.
 func TestEventIsReadBack(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestHoldExpiresWithItsPin(t *testing.T) {
 	}
 }
 
-// TestSelectionIsRead: a selection's text contains no deadline.
+// TestSelectionIsRead: a stored selection does not contain its deadline.
 func TestSelectionIsRead(t *testing.T) {
 	t.Parallel()
 	text := `{"owner":"` + owner.String() + `","appointmentTypeId":"checkup","specialistId":"ada","seat":2,` +

@@ -16,7 +16,7 @@ import (
 
 const callers = 32
 
-// many contains claims that do not conflict: ten for each of a hundred specialists, each by a different client.
+// many returns claims that do not conflict: ten for each of a hundred specialists, each by a different client.
 func many() []holds.Claim {
 	claims := make([]holds.Claim, 0, 1000)
 	for i := range cap(claims) {
@@ -30,7 +30,7 @@ func many() []holds.Claim {
 	return claims
 }
 
-// together runs n calls from the given number of callers and returns how long it took.
+// together runs n calls from concurrent callers and returns how long all of them took.
 func together(n int, do func(i int)) time.Duration {
 	next := make(chan int, n)
 	for i := range n {
@@ -152,7 +152,7 @@ func BenchmarkDelay(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkRestore takes over five hundred holds, each for a different specialist, both a hundred per step and one at a
+// BenchmarkRestore restores five hundred holds, each for a different specialist, both a hundred per step and one at a
 // time.
 func BenchmarkRestore(b *testing.B) {
 	const many = 500

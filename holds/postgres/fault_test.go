@@ -13,9 +13,9 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// Failures between a node and PostgreSQL, and in PostgreSQL.
+// These tests cover failures between a node and PostgreSQL, and in PostgreSQL.
 
-// through returns the URL of a database, through a proxy.
+// through returns the URL of a database behind a proxy.
 func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -31,7 +31,7 @@ func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 }
 
 // TestLostAnswerIsNotRepeated loses the response to each call that changes a hold. The call finds out that it was
-// executed, and it was executed once.
+// executed, and it was executed only once.
 func TestLostAnswerIsNotRepeated(t *testing.T) {
 	direct := database(t)
 	behind, proxy := through(t, direct)

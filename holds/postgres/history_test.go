@@ -12,15 +12,15 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the results from two nodes are
-// possible for calls that run one at a time.
+// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the results from two nodes could
+// also come from calls that run one at a time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)
 	}
 	holdstest.RunFaulty(t, holdstest.Faulty{Server: func(t testing.TB) (func() holds.Backend, []holdstest.Fault) {
-		own, err := postgrestest.Start() // it crashes
+		own, err := postgrestest.Start() // a separate server, because it crashes
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// A sweep that finds no hold reports no deadline. If it reported 0, an idle node would sweep without a
-// pause.
+// TestSweepOfNothingHasNoDeadline: a sweep that finds no hold reports no deadline. If it reported 0, an idle node would
+// sweep without a pause.
 func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	b := open(t, migrated(t), Options{})

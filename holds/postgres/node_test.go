@@ -16,7 +16,7 @@ import (
 	"holdfast/holds/holdstest"
 )
 
-// How several nodes on one database interact.
+// These tests cover how several nodes on one database interact.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -24,7 +24,7 @@ var (
 	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 )
 
-// wish is a claim for half an hour from noon, with a TTL of one minute.
+// wish returns a claim for half an hour from noon, with a TTL of one minute.
 func wish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
@@ -70,7 +70,7 @@ func TestNodes(t *testing.T) {
 	}})
 }
 
-// TestNothingSecretIsInTheTables reads all tables: a client is stored only as its owner.
+// TestNothingSecretIsInTheTables reads all tables: they identify a client only by its owner.
 func TestNothingSecretIsInTheTables(t *testing.T) {
 	const secret = holds.ClientID("client-canary-5d0c88aa41")
 	url := database(t)
@@ -141,7 +141,7 @@ func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	}
 }
 
-// TestVersionMatchesText: a change to the text in sql/ needs a new version; otherwise existing databases would not get
+// TestVersionMatchesText: a change to the files in sql/ needs a new version; otherwise existing databases would not get
 // the change.
 func TestVersionMatchesText(t *testing.T) {
 	sum := sha256.New()

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// database is the URL of a new, empty database.
+// database returns the URL of a new, empty database.
 func database(t testing.TB) string {
 	t.Helper()
 	if cluster == nil {
@@ -52,7 +52,7 @@ func database(t testing.TB) string {
 	return cluster.Create(t)
 }
 
-// migrated is the URL of a new database that has been opened once.
+// migrated returns the URL of a new database that has been opened once.
 func migrated(t testing.TB) string {
 	t.Helper()
 	if cluster == nil {
@@ -85,7 +85,7 @@ func open(t testing.TB, url string, o Options) *Backend {
 	return b
 }
 
-// openWhenReached is like open, with a timeout so short that a busy machine might not connect within it the first time.
+// openWhenReached is like open, with a timeout so short that a busy machine might need several attempts to connect.
 func openWhenReached(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	o.URL = url

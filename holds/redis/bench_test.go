@@ -67,7 +67,7 @@ func BenchmarkClaim(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkAcross claims on one node and waits until a watcher at another node receives the event.
+// BenchmarkAcross claims on one node and waits until a watcher on another node receives the event.
 func BenchmarkAcross(b *testing.B) {
 	s := redistest.Start(b, redistest.Programs(b)[0])
 	here, there := open(b, s, Options{}), open(b, s, Options{})

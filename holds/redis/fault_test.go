@@ -12,10 +12,10 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// Failures between a node and Redis, and in Redis.
+// These tests cover failures between a node and Redis, and in Redis.
 
 // TestLostAnswerIsNotRepeated loses the response to each call that changes a hold. The call finds out that it was
-// executed, and it was executed once.
+// executed, and it was executed only once.
 func TestLostAnswerIsNotRepeated(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
@@ -228,8 +228,8 @@ func TestEventsOfThawedServerArrive(t *testing.T) {
 			again, _ = b.Watch(ctx)
 		}
 		defer again.Close()
-		// The claim was waiting in the server. It is the client's own, so the client does not get an error that the
-		// slot is taken.
+		// The claim was waiting in the server. It is the client's own, so the client does not get an error saying that
+		// the slot is taken.
 		if _, err := b.Claim(ctx, wish("ada", amal)); err != nil {
 			t.Errorf("got %v, want the client's own hold", err)
 		}

@@ -9,8 +9,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the results from two nodes are
-// possible for calls that run one at a time.
+// TestHistoriesUnderFaults: whatever happens to the server and the connections to it, the results from two nodes could
+// also come from calls that run one at a time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	holdstest.RunFaulty(t, holdstest.Faulty{Server: func(t testing.TB) (func() holds.Backend, []holdstest.Fault) {

@@ -10,7 +10,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestRedisBelongsToOneDatabase: a node with another database is refused until the first node has left.
+// TestRedisBelongsToOneDatabase: a node with a different database is refused until the first node has left.
 func TestRedisBelongsToOneDatabase(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		ctx := t.Context()

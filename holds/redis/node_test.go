@@ -13,7 +13,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// How several nodes on one Redis interact.
+// These tests cover how several nodes on one Redis interact.
 
 var (
 	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
@@ -21,7 +21,7 @@ var (
 	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 )
 
-// wish is a claim for half an hour from noon, with a TTL of one minute.
+// wish returns a claim for half an hour from noon, with a TTL of one minute.
 func wish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
@@ -85,7 +85,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNothingSecretIsInRedis reads every key and value: a client is stored only as its owner.
+// TestNothingSecretIsInRedis reads every key and value: they identify a client only by its owner.
 func TestNothingSecretIsInRedis(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		const secret = holds.ClientID("client-canary-5d0c88aa41")
@@ -123,7 +123,7 @@ func TestNothingSecretIsInRedis(t *testing.T) {
 func TestServerReportsHealth(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{})
-		for _, owner := range []holds.Owner{amal, bela} { // the second finds the key of the first
+		for _, owner := range []holds.Owner{amal, bela} { // the second owner finds the key of the first
 			_, _ = b.Claim(t.Context(), wish("ada", owner))
 		}
 		if _, err := b.client.Get(t.Context(), deadlinesKey+"?").Result(); err == nil { // a miss
