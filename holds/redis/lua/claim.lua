@@ -15,9 +15,9 @@
 -- ARGV[11]  quota, 0 for none
 -- ARGV[12]  1 to displace unpinned holds
 -- ARGV[13]  1 if a node can report whether an expired pinned hold was booked
--- ARGV[14]  groups of resources, of which the claim takes one each, in the order to try: a JSON list of lists, or empty
--- ARGV[15]  the ticks to check, without those of the appointments that are moved: for each bitmap in turn a list of numbers with a space
---           between each, and a comma between the lists
+-- ARGV[14]  groups of resources in the order to try, a JSON list of lists, or empty: the claim takes one resource of each group
+-- ARGV[15]  the ticks to check, without those of the appointments that are moved: for each bitmap in turn, a list of numbers separated by
+--           spaces; the lists are separated by commas
 -- ARGV[16…] seats to try, in order
 --
 -- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest conflicting deadline}, {'taken'} or {'quota'}.
@@ -26,7 +26,7 @@ local now = clock()
 local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local slotStart, slotEnd, busyStart, busyEnd = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 
--- near lists the holds that overlap the span, on any seat. It ends expired holds first, so that events have the order of their effect.
+-- near lists the holds that overlap the span, on any seat. It ends expired holds first, so that events are published in the order in which they took effect.
 local near = meeting(KEYS[1], slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
 for _, h in ipairs(near) do h.group = h.appointmentTypeId == kind and h.slotStart == slotStart and h.slotEnd == slotEnd end
 

@@ -1,10 +1,10 @@
 -- Prepares this Redis for a new epoch: closes it and deletes earlier live state. Publishes no events.
 --
 -- KEYS[1]  holdfast:epoch
--- ARGV[1]  the epoch    ARGV[2]  the node that fills it; a node that does so later takes over
+-- ARGV[1]  the epoch    ARGV[2]  the node that fills it; a node that fills it later takes over
 -- ARGV[3]  maximum number of holds and selections to remove
 --
--- Returns 1 if nothing is left, 0 if there is more, -1 if the epoch is already open or over.
+-- Returns 1 if nothing is left, 0 if more is left, -1 if the epoch is already open or over.
 
 local known, mine = redis.call('GET', KEYS[1]) or '', ARGV[1] .. ':' .. ARGV[2]
 if known ~= mine then

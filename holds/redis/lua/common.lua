@@ -1,7 +1,7 @@
--- Shared functions. This file is put in front of each script; the script's own file lists its KEYS and ARGV.
+-- Shared functions. This file is prepended to each script; the script's own file lists its KEYS and ARGV.
 --
--- Times are Unix milliseconds of Redis's clock. A hold has expired if its deadline is not after now, whether or
--- not its key still exists. Scripts build some key names from data that they read (Redis Cluster is not supported).
+-- Times are Unix milliseconds of Redis's clock. A hold has expired if its deadline is not after now, whether
+-- or not its key still exists. Scripts build some key names from data that they read (Redis Cluster is not supported).
 
 local function clock()
   local t = redis.call('TIME')

@@ -1,6 +1,6 @@
 -- Lists the live holds of some specialists and resources, each once and unordered.
 --
--- KEYS[…]  specialist:{id}:holds of each, or holds:deadlines for all
+-- KEYS[…]  specialist:{id}:holds for each, or holds:deadlines for all
 --
 -- Returns the holds.
 

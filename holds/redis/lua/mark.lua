@@ -1,11 +1,11 @@
--- Applies changes of the booked time: see holds.Busy. A bitmap has one bit per tick of a UTC day. After the 288 bits, from byte 36
--- on, it has the number of the last applied change, in 20 digits.
+-- Applies changes to the booked time: see holds.Busy. A bitmap has one bit per tick of a UTC day. After the 288 bits, from byte 36
+-- on, it contains the number of the last applied change, in 20 digits.
 --
 -- KEYS      availability:{specialist}:{date}, one for each day of each change, in the order of the changes
 -- ARGV      six for each key:
 --           number of the change; 0 to clear ticks unconditionally, -1 to delete the bitmap
---           first tick to clear, and the one after the last
---           first tick to set, and the one after the last
+--           first tick to clear, and the tick after the last
+--           first tick to set, and the tick after the last
 --           expiry of the bitmap in Unix seconds
 
 for i, key in ipairs(KEYS) do

@@ -1,4 +1,4 @@
--- Pins a hold while its booking is written, or unpins it: see holds.Table.Pin and Unpin.
+-- Pins a hold while its booking is being written, or unpins it: see holds.Table.Pin and Unpin.
 --
 -- KEYS[1]  hold-id:{id}
 -- ARGV[1]  id

@@ -1,10 +1,10 @@
 -- Reads the presence of specialists, unordered.
 --
 -- KEYS[1]  specialists:online
--- ARGV[1]  'one' of the id in ARGV[2], 'everyone' for all online, or 'available'
+-- ARGV[1]  'one' for the id in ARGV[2], 'everyone' for all online, or 'available'
 -- ARGV[2]  for 'available': milliseconds after which a heartbeat is stale, 0 for never
 --
--- Returns {id, online, deactivated, heartbeat or 0, load, capacity} of each.
+-- Returns {id, online, deactivated, heartbeat or 0, load, capacity} for each.
 
 if ARGV[1] == 'one' then return {present(ARGV[2])} end
 local oldest = -1

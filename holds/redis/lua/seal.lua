@@ -1,4 +1,4 @@
--- Refuses changes of epochs before a given one: see holds.Homely. Stores whether the data is still complete, for a
+-- Refuses changes under epochs before a given one: see holds.Sealer. Stores whether the data is still complete, for a
 -- node that seals it again.
 --
 -- KEYS[1]  holdfast:epoch    KEYS[2]  holdfast:epoch:server

@@ -1,6 +1,6 @@
 -- Lists the live selections of some specialists, unordered.
 --
--- KEYS[…]  specialist:{id}:selections of each, or selections:deadlines for all
+-- KEYS[…]  specialist:{id}:selections for each, or selections:deadlines for all
 --
 -- Returns {selection, deadline, …}.
 

@@ -1,3 +1,3 @@
--- server identifies this run of the server. A promoted replica is another run, and may lack the last changes.
+-- server identifies this run of the server. A promoted replica is a different run, and may lack the last changes.
 local function server() return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') end
 

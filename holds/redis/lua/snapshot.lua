@@ -1,6 +1,6 @@
 -- Reads all live state.
 --
--- Returns {now, holds, selections with a deadline each, {id, online, deactivated, heartbeat or 0, load, capacity} of each known specialist}.
+-- Returns {now, holds, selections with a deadline each, {id, online, deactivated, heartbeat or 0, load, capacity} for each known specialist}.
 
 local now, live, known, everyone = clock(), {}, {}, {}
 for _, text in ipairs(redis.call('ZRANGEBYSCORE', 'holds:deadlines', '(' .. now, '+inf')) do

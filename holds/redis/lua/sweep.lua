@@ -5,7 +5,7 @@
 -- KEYS[2]  selections:deadlines
 -- KEYS[3]  holds:doubts
 -- ARGV[1]  maximum number to end
--- ARGV[2]  how long this node may resolve a doubt, milliseconds
+-- ARGV[2]  how long this node has to resolve a doubt, milliseconds
 -- ARGV[3]  maximum number of doubts to take
 -- ARGV[4]  1 if a node can report whether an expired pinned hold was booked
 --

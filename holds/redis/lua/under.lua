@@ -1,4 +1,4 @@
--- Prefix of every script that changes live state: refuses unless this Redis is the home of live state under the call's epoch.
+-- Prefix of every script that changes live state: refuses the call unless this Redis is the home of live state under the call's epoch.
 --
 -- ARGV[last]  the epoch, empty if there is none
 
