@@ -26,12 +26,12 @@ func (e *FetchStatusError) Error() string {
 	return fmt.Sprintf("the server responded with status %d", e.Status)
 }
 
-// Fetched is the result of a Fetch.
+// Fetched is the result of a call to Fetch.
 type Fetched struct {
 	Text        string
-	IsUnchanged bool   // the text is still the one that Tag and Modified identify; Text is empty
-	Tag         string // its ETag
-	Modified    string // its Last-Modified
+	IsUnchanged bool   // the text has not changed since the version that Tag and Modified identify; Text is empty
+	Tag         string // the response's ETag
+	Modified    string // the response's Last-Modified
 }
 
 // Fetcher reads text from addresses that users enter. It is safe for concurrent use.
@@ -47,9 +47,10 @@ type FetchOptions struct {
 	// default, they are refused when the connection is made, even after a redirect, so that names that resolve to such
 	// addresses are refused as well.
 	AllowPrivate bool
-	// Timeout per fetch. Default: 8 s, which is less than the time limit for a request that waits for it.
+	// Timeout is the time limit for a fetch. Default: 8 s, which is less than the time limit for a request that waits
+	// for it.
 	Timeout time.Duration
-	// Most is the maximum uncompressed size of a text, in bytes. Default: 5 MiB.
+	// Most is the maximum uncompressed size of a response, in bytes. Default: 5 MiB.
 	Most int64
 }
 

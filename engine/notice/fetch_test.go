@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestFetchReturnsText: the server reads a text from an address that a user entered, within limits, but nothing from a
+// TestFetchReturnsText: the server reads text from an address that a user entered, within limits, but nothing from a
 // private network.
 func TestFetchReturnsText(t *testing.T) {
 	t.Parallel()

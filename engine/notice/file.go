@@ -63,7 +63,7 @@ func (m *Mailer) Remove(ids []string, address string) (removed int, left []strin
 			err = os.Remove(file)
 		}
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a .part file that was renamed since then: its writer checks again
+		case errors.Is(err, fs.ErrNotExist): // a .part file that has since been renamed: its writer checks again
 		case err != nil:
 			left = append(left, name)
 		case about:

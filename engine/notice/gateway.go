@@ -18,13 +18,14 @@ import (
 //	{user}    the account                                  {secret}  the password or API key
 //	{basic}   user:secret in base64, for HTTP Basic authentication
 //
-// A value is escaped for where it appears: in a URL or a form like a query value, in JSON like a string.
+// Each value is escaped for its context: as a query value in a URL or a form, and as a string in JSON.
 type Gateway struct {
 	Method  string `json:"method"`            // POST, PUT or GET
 	URL     string `json:"url"`               // https; without placeholders in the host
-	Headers string `json:"headers,omitempty"` // one "Name: value" in each line
+	Headers string `json:"headers,omitempty"` // one "Name: value" per line
 	Body    string `json:"body,omitempty"`
-	// text in the response to an accepted message; white space is ignored. If empty, any 2xx response will do
+	// text in the response to an accepted message; white space is ignored. If it is empty, any 2xx response means
+	// success
 	Success string `json:"success,omitempty"`
 	From    string `json:"from,omitempty"`
 	User    string `json:"user,omitempty"`
@@ -62,7 +63,7 @@ func ParseGateway(address string) (g Gateway, secret string, _ error) {
 	}
 	preset, known := GatewayPresets()[u.Scheme]
 	if !known {
-		// The template is cut from the text, not from u, which would escape the braces of the placeholders.
+		// The template is cut from the address itself, not from u, which would escape the braces of the placeholders.
 		before, after, _ := strings.Cut(address, "://")
 		if host, _, _ := strings.Cut(after, "/"); user != nil && strings.Contains(host, "@") {
 			after = after[strings.LastIndex(host, "@")+1:]
@@ -82,7 +83,7 @@ func ParseGateway(address string) (g Gateway, secret string, _ error) {
 		preset.User, secret = "", g.User
 	}
 	preset.From = u.Query().Get("from")
-	if number, found := strings.CutPrefix(preset.From, " "); found { // a plus means a space in a query
+	if number, found := strings.CutPrefix(preset.From, " "); found { // a query turns a plus into a space
 		preset.From = "+" + number
 	}
 	if preset.From == "" || secret == "" {
@@ -146,7 +147,7 @@ func (g *Gateway) NeedsSecret() bool {
 // gatewayText is one text message.
 type gatewayText struct{ To, Text string }
 
-// fillGateway replaces the placeholders of a template in one pass, with each value escaped.
+// fillGateway replaces the placeholders of a template in one pass, escaping each value.
 func fillGateway(template string, m gatewayText, g *Gateway, secret string, escape func(string) string) string {
 	return strings.NewReplacer("{to}", escape(m.To), "{number}", escape(strings.TrimPrefix(m.To, "+")), "{text}",
 		escape(m.Text), "{from}", escape(g.From), "{user}", escape(g.User), "{secret}", escape(secret), "{basic}",
@@ -177,12 +178,12 @@ func (g *Gateway) header(m gatewayText, secret string) (http.Header, error) {
 	return h, nil
 }
 
-// escapeFor returns how to escape a value in a body with this content type.
+// escapeFor returns the function that escapes a value in a body with this content type.
 func escapeFor(contentType string) func(string) string {
 	switch kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); {
 	case strings.HasSuffix(strings.TrimSpace(kind), "json"):
 		return func(s string) string {
-			b, _ := json.Marshal(s) // writing to a string cannot fail
+			b, _ := json.Marshal(s) // marshaling a string cannot fail
 			return string(b[1 : len(b)-1])
 		}
 	case strings.TrimSpace(kind) == "application/x-www-form-urlencoded":

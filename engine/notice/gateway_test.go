@@ -12,7 +12,8 @@ import (
 
 const awkward = "Tom & \"Jo\" = 100%\nüñ€ \\ {to}"
 
-// Awkward text must arrive unchanged in each wire format, with the account's credentials.
+// TestPresetsSendTextsUnchanged: awkward text must arrive unchanged in each wire format, with the account's
+// credentials.
 func TestPresetsSendTextsUnchanged(t *testing.T) {
 	for name, address := range map[string]string{
 		"twilio": "twilio://AC1:token@?from=+4930123", "seven": "seven://apikey@?from=Clinic",

@@ -20,7 +20,7 @@ import (
 
 // Mail is one message, in plain text and HTML. A message about an appointment also has a calendar file.
 type Mail struct {
-	// becomes the Message-ID, in the domain of From, so that a repeat is recognised as the same message
+	// becomes the Message-ID, in the domain of From, so that a repeat is recognized as the same message
 	ID             string
 	To, ToName     string
 	From           mail.Address // the clinic's sender
@@ -29,7 +29,7 @@ type Mail struct {
 	Subject, Text  string
 	HTML           string // the same content as Text; empty means no HTML part
 	Calendar       []byte // an iCalendar object; nil means none
-	CalendarMethod string // of Calendar, such as REQUEST: the action of the mail program (RFC 6047)
+	CalendarMethod string // of Calendar, such as REQUEST: what the mail program does with it (RFC 6047)
 }
 
 // MailOptions configure a Mailer. If the URL is empty, the Mailer writes files.
@@ -40,7 +40,7 @@ type MailOptions struct {
 	URL string
 	// Dir is the folder for .eml files. It is created if it is missing.
 	Dir string
-	// Timeout per delivery, and for the wait for a free connection. Default: 20 s.
+	// Timeout is the time limit for a delivery, and for the wait for a free connection. Default: 20 s.
 	Timeout time.Duration
 	// Roots are the certificate authorities trusted for mail servers. Nil means the authorities that this machine
 	// trusts.
@@ -50,10 +50,10 @@ type MailOptions struct {
 // Mailer delivers mail. It is safe for concurrent use.
 type Mailer struct {
 	options MailOptions
-	given   *route // from URL; it takes precedence over the chosen one
+	given   *route // from URL; it takes precedence over the route set with Use
 	chosen  atomic.Pointer[route]
 
-	places   chan struct{} // one for each session that may be in use
+	places   chan struct{} // one place for each session that may be in use
 	sessions sessions
 }
 
@@ -115,11 +115,11 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 		if fresh || step != FoundSender {
 			return sendError(err)
 		}
-		// The server has closed the idle session or does not accept any more messages over it. Nothing was sent.
+		// The server has closed the idle session or accepts no more messages over it. Nothing was sent.
 	}
 }
 
-// dialError converts a failure to connect to the mail server into a user-facing text. If the server responded, the
+// dialError converts a failure to connect to the mail server into a user-facing error. If the server responded, the
 // error is not an *Unreachable.
 func dialError(err error) error {
 	var answer *textproto.Error
@@ -141,8 +141,8 @@ func isNetwork(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendError converts a failed delivery into a user-facing text, because the server's own text can contain the
-// recipient.
+// sendError converts a failed delivery into a user-facing error. It does not quote the server, because the server's own
+// text can contain the recipient.
 func sendError(err error) error {
 	var answer *textproto.Error
 	switch {

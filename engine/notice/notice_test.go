@@ -17,7 +17,7 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// The example from the Standard Webhooks specification.
+// TestSignVector checks the example from the Standard Webhooks specification.
 func TestSignVector(t *testing.T) {
 	got, err := Sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0),
 		[]byte(`{"test": 2432232314}`))
@@ -75,7 +75,7 @@ func TestRefusePrivate(t *testing.T) {
 		"[::ffff:10.0.0.1]:80": true, "100.64.1.1:80": true, "0.0.0.0:80": true, "nonsense": true,
 		"203.0.113.7:443": false, "[2001:db8::1]:443": false, "[::ffff:203.0.113.7]:443": false, "1.1.1.1:443": false,
 		"223.255.255.255:1": false,
-		// with different wording, or closed on purpose
+		// other special-purpose networks, and other notations for private addresses
 		"0.1.2.3:80": true, "192.0.0.8:80": true, "198.18.0.1:80": true, "198.19.255.255:80": true,
 		"240.0.0.1:80": true, "255.255.255.255:80": true, "224.0.0.1:80": true, "[ff02::1]:80": true,
 		"[fec0::1]:80": true, "[100::1]:80": true, "[::]:80": true, "[::ffff:127.0.0.1]:80": true,
@@ -104,7 +104,7 @@ func TestMailWithoutAServerIsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the same message twice is one file
+	for range 2 { // sending the same message twice writes one file
 		if err := m.Send(context.Background(), letter()); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestMailBySMTP(t *testing.T) {
 	}
 }
 
-// An unreachable server is different from one that refuses: it only delays a message.
+// TestUnreachableIsNotRefused: unlike a server that refuses a message, an unreachable server only delays it.
 func TestUnreachableIsNotRefused(t *testing.T) {
 	const closed = "127.0.0.1:1"
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing

@@ -33,12 +33,12 @@ func isPrivate(a netip.Addr) bool {
 // publicIPv6 is the space that IANA assigns as global unicast (RFC 4291, section 2.4).
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// privateNetworks are the networks of the special-purpose registries (RFC 6890) for which net/netip has no method.
+// privateNetworks lists the networks in the special-purpose registries (RFC 6890) for which net/netip has no method.
 var privateNetworks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),     // this network; Linux connects some of it to itself
-	netip.MustParsePrefix("100.64.0.0/10"), // the carrier's address space (RFC 6598)
+	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT (RFC 6598)
 	netip.MustParsePrefix("192.0.0.0/24"),  // protocol assignments
-	netip.MustParsePrefix("198.18.0.0/15"), // measurements between networks (RFC 2544)
+	netip.MustParsePrefix("198.18.0.0/15"), // benchmarks between networks (RFC 2544)
 	netip.MustParsePrefix("240.0.0.0/4"),   // reserved, and broadcast
 	netip.MustParsePrefix("2001::/32"),     // Teredo: an IPv4 address behind a NAT
 	netip.MustParsePrefix("2002::/16"),     // 6to4: any IPv4 address; deprecated by RFC 7526

@@ -29,19 +29,19 @@ type Server struct {
 	Host       string     `json:"host"`
 	Port       int        `json:"port"`
 	Encryption Encryption `json:"encryption"`
-	User       string     `json:"user,omitempty"`           // if empty, the server takes mail without a password
+	User       string     `json:"user,omitempty"`           // if empty, the server accepts mail without a password
 	Sealed     string     `json:"sealedPassword,omitempty"` // with the keys of this server; see token.Keyring.Seal
 	From       string     `json:"from,omitempty"`           // sender; empty means the clinic's own address
 }
 
-// route is the server that a Mailer uses, ready to be connected to.
+// route is the server that a Mailer uses, ready for connections.
 type route struct {
 	host       string
 	port       int
 	encryption Encryption
 	user       string
 	password   string
-	broken     error // why it cannot be used; if nil, it is usable
+	broken     error // why it cannot be used; nil if it is usable
 }
 
 // parseRoute parses the URL of MailOptions.
@@ -67,7 +67,7 @@ func parseRoute(address string) (*route, error) {
 	return r, nil
 }
 
-// errSealed means that the password was sealed with keys that this server no longer has.
+// errSealed means that the password was sealed with keys that this server does not have.
 var errSealed = errors.New(
 	"the password of the mail server cannot be read with the keys of this server: an owner must enter the password " +
 		"again in the settings",
@@ -120,7 +120,7 @@ func (m *Mailer) dial(ctx context.Context, r *route) (*smtp.Client, error) {
 	}
 	var connection net.Conn
 	if r.encryption == TLS {
-		// it dials itself, and closes the connection if the TLS handshake fails
+		// the library dials by itself, and closes the connection if the TLS handshake fails
 		options = append(options, gomail.WithSSL())
 	} else {
 		policy := map[Encryption]gomail.TLSPolicy{StartTLS: gomail.TLSMandatory, NoTLS: gomail.NoTLS,

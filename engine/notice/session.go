@@ -17,11 +17,11 @@ const (
 	sessionIdle = 5 * time.Second
 )
 
-// sessions are the connections to the mail server that an email can use: a connection costs more than an email. The
-// zero value has none.
+// sessions contains the connections to the mail server that later emails can reuse: a connection costs more than an
+// email. The zero value is empty.
 type sessions struct {
 	mu   sync.Mutex
-	idle []*session // the last used one is last
+	idle []*session // the most recently used session is last
 }
 
 // session is an SMTP session and the server to which it is connected.
@@ -72,7 +72,7 @@ func (s *sessions) expire(x *session) {
 	}
 }
 
-// session returns an idle session with a route's server, or opens one. fresh means that no email has been sent over it
+// session returns an idle session with a route's server, or opens one. fresh is true if no email has been sent over it
 // yet.
 func (m *Mailer) session(ctx context.Context, r *route) (x *session, fresh bool, err error) {
 	if x := m.sessions.take(r); x != nil && x.UpdateDeadline(m.options.Timeout) == nil {

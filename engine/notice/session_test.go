@@ -66,7 +66,7 @@ func TestSendReusesSession(t *testing.T) {
 	}
 }
 
-// Servers limit the number of messages per session and close idle sessions.
+// TestSendReopensClosedSession: servers limit the number of messages per session and close idle sessions.
 func TestSendReopensClosedSession(t *testing.T) {
 	m, heard := startScript(t, 1)
 	sendAll(t, m, 3)
@@ -93,7 +93,8 @@ func TestSendUsesTwoSessions(t *testing.T) {
 	}
 }
 
-// An email that a person is waiting for must not wait for all deliveries to a server that hangs.
+// TestSendStopsWaitingForSession: an email that a person is waiting for must not wait for all deliveries to a server
+// that hangs.
 func TestSendStopsWaitingForSession(t *testing.T) {
 	m, heard := startScript(t, 0)
 	m.options.Timeout = time.Millisecond

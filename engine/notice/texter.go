@@ -33,7 +33,7 @@ type TexterOptions struct {
 	// such a gateway is refused when the connection is made, so that names that resolve to such addresses are refused
 	// as well.
 	AllowPrivate bool
-	Timeout      time.Duration // of one message; default 15 s
+	Timeout      time.Duration // for one message; default 15 s
 	// Dial connects. Default: TCP, with AllowPrivate as above. A function given here is not restricted by
 	// AllowPrivate.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -43,7 +43,7 @@ type TexterOptions struct {
 type gatewayRoute struct {
 	gateway Gateway
 	secret  string
-	broken  error // why it cannot be used; if nil, it is usable
+	broken  error // why it cannot be used; nil if it is usable
 }
 
 // Lost is the error for a message that was sent to the gateway without a usable response. The gateway may have accepted
@@ -87,7 +87,7 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 			DialContext: o.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
-		// it could lead to any address
+		// A redirect could lead to any address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return x, nil
@@ -133,7 +133,8 @@ func (x *Texter) route() *gatewayRoute {
 func (x *Texter) IsSet() bool { return x.route() != nil }
 
 // Send sends one text message to a number in E.164 format. *Permanent: a retry is useless. *Unreachable: nothing was
-// sent. *Lost: it is unknown whether the gateway accepted it. After any other error, it certainly did not.
+// sent. *Lost: it is unknown whether the gateway accepted the message. After any other error, the gateway certainly did
+// not accept it.
 func (x *Texter) Send(ctx context.Context, to, text string) error {
 	r := x.route()
 	switch {
@@ -146,8 +147,8 @@ func (x *Texter) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// Try sends one message through a gateway that has not been chosen, and returns the gateway's response, truncated to
-// 300 characters. Errors: those of Send.
+// Try sends one message through a gateway that is not in use, and returns the gateway's response, truncated to 300
+// characters. Errors: those of Send.
 func (x *Texter) Try(ctx context.Context, g Gateway, secret, to, text string) (said string, err error) {
 	return x.send(ctx, &gatewayRoute{gateway: g, secret: secret}, gatewayText{to, text})
 }

@@ -21,7 +21,7 @@ import (
 // trialTime is the maximum duration of a trial.
 const trialTime = 12 * time.Second
 
-// Finding is the result of a trial: the first problem found.
+// Finding is the result of a trial: the first problem that was found.
 type Finding string
 
 // The possible results of a trial.
@@ -29,17 +29,17 @@ const (
 	FoundNothing Finding = ""             // the server has accepted the email
 	FoundNoHost  Finding = "unknown_host" // no host has this name
 	FoundNobody  Finding = "refused"      // no server listens on this port
-	FoundTimeout Finding = "timeout"      // no answer
+	FoundTimeout Finding = "timeout"      // there was no response in time
 	FoundClosed  Finding = "closed"       // the server closed the connection
 	// implicit TLS was requested, but the server does not use encryption
 	FoundNotTLS     Finding = "not_encrypted"
 	FoundNoStartTLS Finding = "no_starttls"         // the server does not support STARTTLS
-	FoundOtherName  Finding = "certificate_name"    // its certificate is for another name
+	FoundOtherName  Finding = "certificate_name"    // its certificate is for a different name
 	FoundExpired    Finding = "certificate_expired" // its certificate is not valid now
 	// the certificate was not signed by an authority that this machine trusts
 	FoundUnknownCA     Finding = "certificate_unknown"
 	FoundOldTLS        Finding = "tls"               // any other failed TLS handshake
-	FoundNoMailServer  Finding = "no_mail_server"    // the answer is not from a mail server
+	FoundNoMailServer  Finding = "no_mail_server"    // the response is not from a mail server
 	FoundNoPassword    Finding = "no_password_there" // the server does not support passwords
 	FoundPassword      Finding = "password"          // the user or the password is wrong
 	FoundNeedsPassword Finding = "password_needed"   // the server requires a password
@@ -53,7 +53,7 @@ const (
 // Trial is the result of a trial, including the server's own response.
 type Trial struct {
 	Finding Finding
-	Said    string // "535 5.7.8 …"; for a certificate: the names that it is for. Empty means no answer
+	Said    string // such as "535 5.7.8 …"; for a certificate, the names it is for. Empty means no response
 }
 
 // Try sends one message through a server and returns the result. It does not store anything or change the mailer.
@@ -78,7 +78,7 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	return Trial{}
 }
 
-// say sends a message to the server. The finding names the step that failed.
+// say sends a message to the server. The Finding names the step that failed.
 func say(c *smtp.Client, msg *gomail.Msg) (Finding, error) {
 	from, err := msg.GetSender(false)
 	if err == nil {
@@ -99,13 +99,14 @@ func say(c *smtp.Client, msg *gomail.Msg) (Finding, error) {
 		return FoundMessage, err
 	}
 	if _, err := msg.WriteTo(w); err != nil {
-		_ = c.Close() // so that the server cannot accept a part of it
+		_ = c.Close() // so that the server cannot accept a truncated message
 		return FoundMessage, err
 	}
 	return FoundMessage, w.Close()
 }
 
-// met converts an error to a Trial. step is the finding if the server refused. late means that the deadline has passed.
+// met converts an error to a Trial. step is the finding if the server refused the message. late means that the deadline
+// has passed.
 func met(err error, step Finding, late bool) Trial {
 	var (
 		answer  *textproto.Error
@@ -163,8 +164,8 @@ func refused(code int, step Finding) Finding {
 	return step
 }
 
-// inWords returns a server's response on one line of at most 300 characters (plus "…"), without characters that a page
-// or a terminal would interpret.
+// inWords returns a server's response on one line of at most 300 characters (plus "…"), without characters that have a
+// special meaning to a page or a terminal.
 func inWords(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	if r := []rune(s); len(r) > 300 {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestTrialReportsFailures: the trial reports each fault in the mail settings, in the mail server's own words.
+// TestTrialReportsFailures: the trial reports each fault in the mail settings, and quotes the mail server.
 func TestTrialReportsFailures(t *testing.T) {
 	ours, trusted := noticetest.Certified(t, time.Now().Add(time.Hour), "127.0.0.1")
 	other, _ := noticetest.Certified(t, time.Now().Add(time.Hour), "mail.provider.example")

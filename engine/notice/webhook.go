@@ -67,7 +67,7 @@ type HookOptions struct {
 	// AllowPrivate allows webhooks to loopback, private and link-local addresses. By default, they are refused when the
 	// connection is made, so that names that resolve to such addresses are refused as well.
 	AllowPrivate bool
-	// Timeout per delivery. Default: 15 s.
+	// Timeout is the time limit for a delivery. Default: 15 s.
 	Timeout time.Duration
 	// Dial connects. Default: TCP, with AllowPrivate as above. A function given here is not restricted by
 	// AllowPrivate.
@@ -98,7 +98,7 @@ func NewHooks(o HookOptions) *Hooks {
 	}}
 }
 
-// Answer is the response from a webhook's receiver. The zero value means that there was none.
+// Answer is the response from a webhook's receiver. The zero value means that there was no response.
 type Answer struct {
 	Status int
 	Body   []byte // at most its first 64 KiB, and less if the connection broke
@@ -123,7 +123,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	r.Header.Set("User-Agent", "Holdfast-Webhook/1")
 	r.Header.Set("webhook-id", id)
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
-	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver accepts any valid one
+	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver accepts any valid signature
 	// atomic: the transport may still call GotConn after Do has returned
 	var connected atomic.Bool
 	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -145,7 +145,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	}
 	defer answer.Body.Close()
 	a.Status = answer.StatusCode
-	a.Body, _ = io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // to its end, so that the connection can be used again
+	a.Body, _ = io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // read to its end, so that the connection can be reused
 	switch {
 	case a.Status == http.StatusGone:
 		return a, &Permanent{ErrGone}

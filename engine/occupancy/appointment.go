@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// appointments keeps each specialist's confirmed appointments in memory, for the range that was requested last. Slot
+// appointments keeps each specialist's confirmed appointments in memory, for the range that was last requested. Slot
 // lists are recomputed after every booking, and reading the thousands of rows needed for that from the database would
 // take twenty times as long as the computation. A time that is taken in memory is refused without a query.
 //
@@ -28,7 +28,7 @@ type appointments struct {
 }
 
 type specialistTime struct {
-	changes  uint64    // counts the applied changes, so that a read during which one was applied is not stored
+	changes  uint64    // counts the applied changes: a read is not stored if a change was applied during it
 	from, to time.Time // the range that list covers; empty if they are equal
 	list     []store.Taken
 	// at least the largest distance between a slot start in list and either end of its slot or busy interval
@@ -75,8 +75,8 @@ func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs [
 	}
 	k.mu.RUnlock()
 
-	// After a miss, the requested range and the stored range are read together, so that reads of one day and of a month
-	// do not evict each other.
+	// After a miss, the requested range and the stored range are read together, so that reads of a day and reads of a
+	// month do not evict each other.
 	first, last := k.widened(missing, from, to)
 	all, err := r.Taken(ctx, specialistIDs, first, last)
 	if err != nil {
@@ -132,7 +132,7 @@ func (k *appointments) of(specialistID string) *specialistTime {
 	return s
 }
 
-// near returns the index range of list that contains every entry that can overlap [from, to).
+// near returns the index range of list that contains every entry that might overlap [from, to).
 func (s *specialistTime) near(from, to time.Time) (first, last int) {
 	first, _ = slices.BinarySearchFunc(s.list, from.Add(-s.reach), bySlotStart)
 	last, _ = slices.BinarySearchFunc(s.list, to.Add(s.reach), bySlotStart)
@@ -162,13 +162,13 @@ func (s *specialistTime) remove(t *store.Taken) {
 
 func bySlotStart(t store.Taken, at time.Time) int { return t.SlotStart.Compare(at) }
 
-// reachOf returns how far t's slot and busy interval extend from its slot start, in either direction.
+// reachOf returns the largest distance between t's slot start and either end of its slot or busy interval.
 func reachOf(t *store.Taken) time.Duration {
 	return max(t.SlotEnd.Sub(t.SlotStart), t.BusyEnd.Sub(t.SlotStart), t.SlotStart.Sub(t.BusyStart))
 }
 
-// apply applies one committed change: it removes the time that the appointment occupied before and adds the time that
-// it occupies now, including its resources' time.
+// apply applies one committed change: it removes the time that the appointment occupied before, and adds the time that
+// it occupies now. It does the same for the appointment's resources.
 func (k *appointments) apply(change int64, before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -204,7 +204,7 @@ func (tm *Time) TakenTime(ctx context.Context, specialistIDs []string, from, to 
 	return tm.appointments.read(ctx, tm.store, specialistIDs, from, to)
 }
 
-// atOnce is how much of the calendar TakenTimeInWeeks reads into memory at a time.
+// atOnce is how much of the calendar TakenTimeInWeeks reads into memory at once.
 const atOnce = 4 * 7 * 24 * time.Hour
 
 // TakenTimeInWeeks is TakenTime for callers that check single start times on arbitrary days. If the range is not in
@@ -243,7 +243,7 @@ func overlaps(t *store.Taken, from, to time.Time) bool {
 	return t.SlotStart.Before(to) && from.Before(t.SlotEnd) || t.BusyStart.Before(to) && from.Before(t.BusyEnd)
 }
 
-// Compare orders one specialist's time: by slot start, then seat, then id.
+// Compare orders the taken time of one specialist: by slot start, then seat, then id.
 func Compare(a, b store.Taken) int {
 	return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.Seat, b.Seat),
 		cmp.Compare(a.AppointmentID, b.AppointmentID))

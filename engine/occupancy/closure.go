@@ -16,7 +16,7 @@ const (
 	// ClosedFor is how long a refusal remains in effect.
 	ClosedFor = 10 * time.Minute
 	// closedAtLeast is how old a refusal must be before a listing can remove it. A listing that still contains a slot
-	// just after it was refused is out of date, and would cause the same slot to be offered and refused again.
+	// shortly after the slot was refused is out of date, and would cause the same slot to be offered and refused again.
 	closedAtLeast = time.Minute
 	// maxClosed is the maximum number of closures. The oldest refusal is deleted first.
 	maxClosed = 1000
@@ -68,8 +68,8 @@ func (tm *Time) Closed() []store.Closure {
 	return slices.DeleteFunc(slices.Clone(tm.closed.list()), func(c store.Closure) bool { return !believed(&c, now) })
 }
 
-// CloseTime closes the time of an appointment that the practice-management system refused because the time is taken
-// there.
+// CloseTime closes the time of an appointment that the practice-management system refused because the time is already
+// taken in that system.
 func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
 	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end,
 		Since: time.Now().UTC().Truncate(time.Millisecond)}
@@ -113,7 +113,7 @@ func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bo
 }
 
 // OpenListed deletes closures whose time is open again in a listing from the practice-management system. openings are
-// the specialist's. asked is when the listing was requested.
+// the specialist's openings. asked is when the listing was requested.
 func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []Interval, asked time.Time) {
 	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast &&
@@ -143,7 +143,7 @@ func (tm *Time) ReadClosures(ctx context.Context) error {
 	return nil
 }
 
-// FollowClosures applies changes to these specialists' closures and notifies all pages to reload their time.
+// FollowClosures applies changes to these specialists' closures and notifies all pages to reload the time.
 func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	if err := tm.ReadClosures(ctx); err != nil {
 		tm.log.Error("failed to load closures; refused times may be listed", "error", err)
@@ -179,7 +179,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 			return !believed(c, now)
 		}); err != nil && ctx.Err() == nil {
 			tm.log.Warn("failed to publish expired closures; open pages still show these times as closed", "error", err)
-			// the closure is no longer in effect; only open pages have not been notified yet
+			// the closure is no longer in effect; only the open pages have yet to be notified
 			pause := time.NewTimer(10 * time.Second)
 			select {
 			case <-ctx.Done():

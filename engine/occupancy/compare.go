@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Differences lists, as text, the differences between memory and the database. It can report a change that is committed
-// while it runs. A difference that every call reports is real.
+// Differences lists, as text, the differences between memory and the database. It can also report a change that is
+// committed while it runs. Only a difference that every call reports is real.
 func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 	for _, s := range tm.appointments.copies() {
 		stored, err := tm.store.Taken(ctx, []string{s.specialistID}, s.from, s.to)
@@ -68,7 +68,7 @@ func describeClosure(c *store.Closure) string {
 		c.End.UTC().Format(time.RFC3339))
 }
 
-// differences lists the entries that are on one side only, and those in memory more than once.
+// differences lists the entries that are only on one side, and those that memory contains more than once.
 func differences(memory, database map[string]int) (found []string) {
 	for words, n := range memory {
 		if in := database[words]; n != in {

@@ -37,7 +37,7 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 }
 
 // followBusy passes a change on to the live state, which refuses booked time. The live state receives only appointments
-// that do not share their time with another one.
+// that do not share their time with another appointment.
 func (tm *Time) followBusy(change int64, before, after *store.Taken) {
 	var freed, taken holds.Booked
 	if before != nil && !before.Overbook {
@@ -87,11 +87,11 @@ func Booked(a *store.Appointment) holds.Booked {
 func (tm *Time) Doubt(span *holds.Span) {
 	select {
 	case tm.doubts <- *span:
-	default: // the next claim of this time queues it again
+	default: // the next claim for this time queues it again
 	}
 }
 
-// SettleDoubts checks refusals until ctx is done, and clears busy bits for time that is free in the database.
+// SettleDoubts checks queued refusals until ctx is done, and clears busy bits for time that is free in the database.
 func (tm *Time) SettleDoubts(ctx context.Context) {
 	for {
 		select {

@@ -3,14 +3,14 @@
 //
 // # Appointments
 //
-// Memory contains each specialist's confirmed appointments for the range that was requested last (appointment.go). The
+// Memory contains each specialist's confirmed appointments for the range that was last requested (appointment.go). The
 // store's feed applies every change in commit order before the Write that made it returns (follow.go). So memory
 // matches the database, and a time that is taken is refused without a query.
 //
 // # Time that the practice-management system refused
 //
 // An appointment that exists only in the practice-management system looks like free time here. If that system refuses a
-// slot for this reason, the engine closes the slot's time as if it were booked: it is not listed, not offered to
+// slot for this reason, the engine closes the slot's time as if it were booked: the slot is not listed, not offered to
 // agents, and cannot be held or booked. The time opens again when the practice-management system lists it, or after
 // ClosedFor at the latest, since no notification says when it becomes free. An agent's booking ignores closures,
 // because the practice-management system responds before the booking is confirmed. Closures are rows, so they survive a
@@ -18,12 +18,12 @@
 //
 // # Openings of the practice-management system
 //
-// If the practice-management system lists its openings, package outbound fetches them ahead, and a slot is offered only
-// if it is within one. Otherwise, a time booked there by telephone would be offered here, confirmed by email, and
-// refused an hour later. Openings are used until they are older than the limit. By then, the practice-management system
-// has been unreachable for a long time, and the engine offers Holdfast's own calendar again, as it did before the first
-// response, so that an outage does not empty the page. Bookings then wait in the queue and might be refused
-// (opening.go, docs/decisions/0025).
+// If the practice-management system lists its openings, package outbound fetches them ahead of time, and a slot is
+// offered only if it is within an opening. Otherwise, a time booked in that system by telephone would be offered here,
+// confirmed by email, and refused an hour later. Openings are used until they are older than the limit. By then, the
+// practice-management system has been unreachable for a long time, and the engine offers Holdfast's own calendar again,
+// as it did before the first response, so that an outage does not empty the page. Bookings then wait in the queue and
+// might be refused (opening.go, docs/decisions/0025).
 //
 // If the practice-management system has not listed any opening for a type since startup, the type is offered from
 // Holdfast's own calendar, because not every practice has configured its online openings.
@@ -42,7 +42,7 @@ import (
 // Time contains the occupied time of all specialists. It is safe for concurrent use.
 type Time struct {
 	store  store.Store
-	holds  holds.Backend // its busy bits
+	holds  holds.Backend // contains the busy bits
 	log    *slog.Logger
 	clinic *clinic.Clinic
 	events record.Publisher
@@ -57,7 +57,7 @@ type Time struct {
 const maxDoubts = 64
 
 // New returns an empty Time. It reads time on request and follows the changes that it receives. openingsMaxAge is the
-// age up to which the practice-management system's openings are used.
+// maximum age of the practice-management system's openings that are used.
 func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher,
 	openingsMaxAge time.Duration) *Time {
 	tm := &Time{store: s, holds: live, log: log, clinic: c, events: events}

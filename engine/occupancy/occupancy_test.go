@@ -40,7 +40,7 @@ func TestOccupancyEqualsStore(t *testing.T) {
 			_, _ = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: booked[r.IntN(len(booked))],
 				SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
 		}
-		// through the middle of the booked time
+		// starts in the middle of the booked time
 		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour).Add(15 * time.Minute)
 		to := from.Add(time.Duration(1+r.IntN(24*5)) * time.Hour)
 		if step%50 == 0 {

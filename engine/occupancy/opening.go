@@ -22,14 +22,14 @@ type openings struct {
 }
 
 type typeOpenings struct {
-	lists bool // the practice-management system has listed an opening since the start
+	lists bool // whether the practice-management system has listed an opening since startup
 	days  map[store.Date]openDay
 }
 
 // openDay contains the openings on one local day of the clinic. It is immutable.
 type openDay struct {
 	asked time.Time
-	of    map[string][]Interval // by specialist; ordered by start, with gaps between them
+	of    map[string][]Interval // by specialist; sorted by start, with gaps between them
 }
 
 // Interval is a range of time [From, To).
@@ -73,9 +73,9 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpen(s, t, specialists[who], start, nil, now) })
 }
 
-// LearnOpenings stores a type's openings that the practice-management system returned for the days from first up to but
-// not including end, by specialist. asked is when they were requested. LearnOpenings deletes the closures within these
-// openings. If an opening has changed, it notifies all pages to reload their lists.
+// LearnOpenings stores the openings of a type, by specialist, that the practice-management system returned for the days
+// from first up to but not including end. asked is when they were requested. LearnOpenings deletes the closures within
+// these openings. If an opening has changed, it notifies all pages to reload their lists.
 func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date,
 	bySpecialist map[string][]Interval, asked time.Time) {
 	zone := tm.clinic.Zone()
@@ -161,8 +161,8 @@ func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
 // OpeningsKnown describes the stored openings of one type.
 type OpeningsKnown struct {
 	AppointmentTypeID string
-	Used              bool // the page offers only slots within them
-	Days              int  // the number of days with openings that count
+	Used              bool // the page offers only slots within these openings
+	Days              int  // the number of days with usable openings
 	Oldest, Newest    time.Time
 }
 

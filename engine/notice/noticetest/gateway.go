@@ -38,15 +38,15 @@ func NewGateway(t testing.TB) *Gateway {
 	return g
 }
 
-// Answer sets the response to the following messages. If the status is 0, the gateway closes the connection after it
-// has received the message.
+// Answer sets the response to later messages. If the status is 0, the gateway closes the connection after it has
+// received the message.
 func (g *Gateway) Answer(answer func(Text) (status int, body string)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answer = answer
 }
 
-// Texts returns the messages received so far, oldest first.
+// Texts returns the messages that have been received, oldest first.
 func (g *Gateway) Texts() []Text {
 	g.mu.Lock()
 	defer g.mu.Unlock()

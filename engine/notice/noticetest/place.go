@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// MailPort returns a loopback address that no other test uses, on port 2525, which mail servers use and which needs
-// no privileges.
+// MailPort returns a loopback address that no other test uses. Its port, 2525, is one that mail servers use, and it
+// requires no privileges.
 func MailPort() (host, address string) {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // it never fails

@@ -24,16 +24,16 @@ type Script struct {
 	Address     string            // host:port; empty means a free port of 127.0.0.1
 	Certificate *tls.Certificate  // if nil, it does not encrypt
 	TLS         bool              // encrypted from the first byte
-	User        string            // with Password: required to send mail. Empty means no password is required
+	User        string            // required, with Password, to send mail. Empty means that no password is required
 	Password    string            //
 	Answers     map[string]string // by command, such as RCPT; "" closes the connection. GREETING is the first line
-	Silent      bool              // it accepts connections and never answers
+	Silent      bool              // it accepts connections and never responds
 	Taken       func(message string)
 	Commands    func(word string) // receives GREETING for each connection, and then each command
 	PerSession  int               // messages after which it closes the connection; if it is 0, it does not
 }
 
-// Serve serves until the test ends, and returns the host:port.
+// Serve runs the server until the test ends, and returns its host:port.
 func (s *Script) Serve(t testing.TB) string {
 	t.Helper()
 	if s.Address == "" {
