@@ -17,18 +17,18 @@ import (
 // Finding is the problem found when checking an issuer.
 type Finding string
 
-// The findings.
+// The possible findings.
 const (
 	FoundNothing     Finding = ""
 	FoundNoHost      Finding = "unknown_host" // no host has this name
 	FoundUnreachable Finding = "unreachable"  // there was no response, or it came too late
 	FoundCertificate Finding = "certificate"  // it is invalid, or not from an authority that this machine trusts
 	FoundNoProvider  Finding = "no_provider"  // the server is not an identity provider
-	FoundOtherIssuer Finding = "other_issuer" // its metadata has another issuer name
+	FoundOtherIssuer Finding = "other_issuer" // its metadata names another issuer
 	FoundNotHTTPS    Finding = "not_https"    // one of its addresses is not encrypted
 	// it does not support the code flow or a signature algorithm that this server accepts
 	FoundNoCode   Finding = "no_code"
-	FoundNoKeys   Finding = "no_keys"  // its keys are unreadable
+	FoundNoKeys   Finding = "no_keys"  // its keys cannot be read
 	FoundClient   Finding = "client"   // the client is unknown to it, or the secret is wrong
 	FoundRedirect Finding = "redirect" // the redirect address of this server is not registered
 )
@@ -64,7 +64,7 @@ func (c *Client) Look(ctx context.Context, l Login) Finding {
 	case said.ErrorCode == "redirect_uri_mismatch":
 		return FoundRedirect
 	}
-	return FoundNothing // most return invalid_grant
+	return FoundNothing // most issuers return invalid_grant
 }
 
 // signsAsWeKnow reports whether one of the algorithms uses public keys. Other algorithms sign with a secret that the

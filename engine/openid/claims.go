@@ -21,7 +21,7 @@ func (t *truth) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// words is a list of strings. A claim in any other form becomes an empty list.
+// words is a list of strings. A claim in any other form is read as an empty list.
 type words []string
 
 func (w *words) UnmarshalJSON(b []byte) error {
@@ -36,7 +36,7 @@ type said struct {
 	Party    string `json:"azp"`
 	Email    string `json:"email"`
 	Verified truth  `json:"email_verified"`
-	Owned    truth  `json:"xms_edov"` // Microsoft's claim: the owner of the domain confirms the address
+	Owned    truth  `json:"xms_edov"` // Microsoft's claim that the owner of the domain confirms the address
 	Name     string `json:"name"`
 	Methods  words  `json:"amr"`
 }
@@ -49,10 +49,10 @@ func read(token *oidc.IDToken, l Login, s Secrets) (Claims, error) {
 		return Claims{}, ErrRefused
 	}
 	switch {
-	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // it belongs to another sign-in
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // the token belongs to another sign-in
 		return Claims{}, ErrRefused
 	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1:
-		// issued for another client (OpenID Connect Core 3.1.3.7)
+		// The token was issued for another client (OpenID Connect Core 3.1.3.7).
 		return Claims{}, ErrRefused
 	case token.Subject == "" || len(token.Subject) > 255 || strings.ContainsFunc(token.Subject, unicode.IsControl):
 		return Claims{}, ErrRefused

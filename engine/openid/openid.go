@@ -1,5 +1,5 @@
 // Package openid signs users in through a clinic's identity provider, using OpenID Connect. It reads the provider's
-// metadata, builds the address to which it sends the browser, and reads the identity of the user who returns.
+// metadata, builds the address to which it sends the browser, and reads the identity of the returning user.
 //
 // # Trust
 //
@@ -37,9 +37,10 @@ type Provider struct {
 	ClientID string `json:"clientId"`         //
 	Sealed   string `json:"sealed,omitempty"` // the client's secret, sealed; empty means none
 	// the domains of the email addresses that identify a user at the first sign-in
-	Domains    []string `json:"domains"`
-	NewRole    string   `json:"newRole,omitempty"`    // the role of a user who is unknown here; empty: they are refused
-	OwnersOnly bool     `json:"ownersOnly,omitempty"` // only owners can sign in with a password
+	Domains []string `json:"domains"`
+	// the role of a user who is unknown here; if it is empty, such users are refused
+	NewRole    string `json:"newRole,omitempty"`
+	OwnersOnly bool   `json:"ownersOnly,omitempty"` // only owners can sign in with a password
 }
 
 // Login is this server's registration at an issuer.
@@ -57,22 +58,22 @@ func NewVerifier() string { return oauth2.GenerateVerifier() }
 // Claims are the issuer's statements about the user who signed in.
 type Claims struct {
 	Subject         string
-	Email           string // if empty, the issuer gives none, or does not confirm it
+	Email           string // empty if the issuer returns no address, or does not confirm it
 	Name            string
 	HasSecondFactor bool // the issuer has checked more than one factor (amr mfa, RFC 8176)
 }
 
 var (
-	// ErrUnavailable means that the issuer is unreachable.
+	// ErrUnavailable means that the issuer does not respond.
 	ErrUnavailable = errors.New("the identity provider is not responding")
-	// ErrRefused means that the issuer's response does not sign a user in.
+	// ErrRefused means that the issuer's response cannot be used to sign a user in.
 	ErrRefused = errors.New("the identity provider's response cannot be trusted")
 )
 
 const (
 	callTime  = 6 * time.Second // the time limit of one call
 	keptFor   = time.Hour
-	stillGood = 24 * time.Hour // for the last metadata, while it cannot be fetched again
+	stillGood = 24 * time.Hour // how long the last metadata is used while it cannot be refetched
 	skew      = 2 * time.Minute
 	maxAnswer = 1 << 20
 )
@@ -82,10 +83,10 @@ type Client struct {
 	http   *http.Client
 	mu     sync.Mutex
 	last   *found
-	asking *asking // nil means no fetch is running
+	asking *asking // nil if no fetch is running
 }
 
-// asking is a fetch of an issuer's metadata that is in progress and shared by all concurrent callers.
+// asking is a fetch of an issuer's metadata that is in progress and that all concurrent callers share.
 type asking struct {
 	issuer string
 	done   chan struct{} // closed when the result is available
@@ -108,7 +109,7 @@ type metadata struct {
 	Responses  []string `json:"response_types_supported"`
 	Algorithms []string `json:"id_token_signing_alg_values_supported"`
 	Methods    []string `json:"token_endpoint_auth_methods_supported"`
-	Prompts    []string `json:"prompt_values_supported"`                        // few issuers have it
+	Prompts    []string `json:"prompt_values_supported"`                        // few issuers include it
 	SaysIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 }
 
@@ -125,7 +126,7 @@ func NewClient(roots *x509.CertPool) *Client {
 
 var errNotHTTPS = errors.New("the address is not https")
 
-// careful makes only https calls and limits the size of the responses.
+// careful makes only https calls and limits the size of their responses.
 type careful struct{ calls http.RoundTripper }
 
 func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -142,8 +143,8 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// ask returns an issuer's metadata, at most an hour old if the issuer responds. Concurrent callers share one fetch. If
-// the browser whose request started the fetch disconnects, the fetch continues for the other callers.
+// ask returns an issuer's metadata, which is at most an hour old if the issuer responds. Concurrent callers share one
+// fetch. If the browser whose request started the fetch disconnects, the fetch continues for the other callers.
 func (c *Client) ask(ctx context.Context, issuer string) (*found, error) {
 	c.mu.Lock()
 	last, now := c.last, c.asking
@@ -196,7 +197,7 @@ func (c *Client) discover(ctx context.Context, issuer string) (*found, error) {
 // config returns this server's configuration as a client of the issuer.
 func (f *found) config(l Login) *oauth2.Config {
 	end := f.Endpoint()
-	end.AuthStyle = oauth2.AuthStyleInHeader // the metadata decides, because a second try would find the code used
+	end.AuthStyle = oauth2.AuthStyleInHeader // by the metadata: a second attempt would find the code used
 	if l.Secret == "" || len(f.Methods) > 0 && !has(f.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
 	}
@@ -220,7 +221,7 @@ func (c *Client) SignInURL(ctx context.Context, l Login, s Secrets) (string, err
 	return f.config(l).AuthCodeURL(s.State, options...), nil
 }
 
-// google refuses unknown prompts, and its metadata does not list those that it supports: none, consent and
+// google refuses unknown prompts, and its metadata does not list the prompts that it supports: none, consent and
 // select_account.
 const google = "https://accounts.google.com"
 
@@ -243,7 +244,7 @@ func (f *found) prompt() string {
 // Return holds the query parameters of the issuer's redirect.
 type Return struct {
 	Code   string
-	Issuer string // the parameter iss; empty means missing
+	Issuer string // the parameter iss; empty if it is missing
 }
 
 // Claims exchanges a code for the issuer's claims about the user. Errors: ErrUnavailable, ErrRefused, each with the
@@ -254,7 +255,7 @@ func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Clai
 		return Claims{}, fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}
 	if r.Issuer != "" && r.Issuer != l.Issuer || r.Issuer == "" && f.SaysIssuer {
-		return Claims{}, ErrRefused // the answer of another issuer (RFC 9207)
+		return Claims{}, ErrRefused // the response of another issuer (RFC 9207)
 	}
 	calling := oidc.ClientContext(ctx, c.http)
 	given, err := f.config(l).Exchange(calling, r.Code, oauth2.VerifierOption(s.Verifier))
@@ -262,7 +263,7 @@ func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Clai
 		var said *oauth2.RetrieveError
 		if errors.As(err, &said) && said.Response.StatusCode < http.StatusInternalServerError {
 			return Claims{}, fmt.Errorf("%w: the response to the code was %d %q", ErrRefused, said.Response.StatusCode,
-				said.ErrorCode) // the rest of the answer may repeat the code
+				said.ErrorCode) // the rest of the response may repeat the code
 		}
 		return Claims{}, fmt.Errorf("%w: it returned no token for the code", ErrUnavailable)
 	}

@@ -42,8 +42,8 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (s *slow) client() *Client { return &Client{http: &http.Client{Transport: s}} }
 
-// TestIssuerGetsOneRequestAtATime: concurrent sign-ins cause one request to the issuer, at first and after the hour,
-// whichever of them is cancelled. Each sign-in waits no longer than its own deadline.
+// TestIssuerGetsOneRequestAtATime: concurrent sign-ins cause one request to the issuer, at first and again after an
+// hour, even if one of them is cancelled. Each sign-in waits no longer than its own deadline.
 func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{}
@@ -60,7 +60,7 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 					began := time.Now()
 					_, err := c.SignInURL(ctx, Login{Issuer: issuer}, Secrets{})
 					if i == 7 && ctx.Err() != nil && err != nil && time.Since(began) == time.Second/2 {
-						return // it waited for another one, and left
+						return // it was waiting for another sign-in's fetch, and stopped
 					}
 					if err != nil {
 						t.Errorf("hour %d, sign-in %d: got %v", hour, i, err)
@@ -107,8 +107,8 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 	})
 }
 
-// TestIssuerIsAskedAgain: the issuer asks for the user's credentials, so that one click at a shared desk does not sign
-// in the previous user.
+// TestIssuerIsAskedAgain: the sign-in makes the issuer ask who the user is, so that one click at a shared desk does not
+// sign in the previous user.
 func TestIssuerIsAskedAgain(t *testing.T) {
 	for _, c := range []struct{ issuer, about, want string }{
 		{issuer, "", "login"},

@@ -1,5 +1,5 @@
 // Package openidtest is an identity provider for tests. It implements OpenID Connect over TLS and signs with real keys.
-// The test chooses who is signed in, and can make the provider return false data.
+// The test chooses which user is signed in, and can make the provider return false data.
 package openidtest
 
 import (
@@ -28,13 +28,13 @@ type Provider struct {
 	Issuer           string
 	Roots            *x509.CertPool
 	ClientID, Secret string
-	Redirect         string // the registered one; empty means any
+	Redirect         string // the registered address; empty allows any
 	// the claims of the next sign-in; nil means none, and the browser returns with access_denied
 	Who      map[string]any
-	Down     bool           // it answers 503
+	Down     bool           // it responds with 503
 	Metadata map[string]any // replaces fields of its metadata
 	Lie      func(header, claims map[string]any)
-	Forge    func(signed string) string // changes a token after the signature
+	Forge    func(signed string) string // changes a token after it has been signed
 	SignWith *Key                       // a key that is not one of its own
 	Extra    url.Values                 // added to the parameters of its redirects
 
@@ -69,7 +69,7 @@ func NewRSAKey(t testing.TB, id string) *Key {
 	return &Key{id, k}
 }
 
-// Serve serves until the test ends.
+// Serve runs the provider until the test ends.
 func (p *Provider) Serve(t testing.TB) *Provider {
 	t.Helper()
 	p.codes, p.keys = make(map[string]code), []*Key{NewKey(t, "first")}
@@ -150,7 +150,7 @@ func (k *Key) public() map[string]any {
 		return map[string]any{"kid": k.ID, "kty": "RSA", "alg": "RS256", "use": "sig", "n": encode(pub.N.Bytes()),
 			"e": encode(big.NewInt(int64(pub.E)).Bytes())}
 	case *ecdsa.PublicKey:
-		b, _ := pub.Bytes() // P-256 always has them
+		b, _ := pub.Bytes() // never fails for P-256
 		return map[string]any{"kid": k.ID, "kty": "EC", "alg": "ES256", "use": "sig", "crv": "P-256",
 			"x": encode(b[1:33]), "y": encode(b[33:])}
 	}
@@ -181,7 +181,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, basic := r.BasicAuth()
-	if basic { // both are encoded before they become a header (RFC 6749 section 2.3.1)
+	if basic { // both parts are encoded before they go into the header (RFC 6749 section 2.3.1)
 		id, _ = url.QueryUnescape(id)
 		secret, _ = url.QueryUnescape(secret)
 	} else {
