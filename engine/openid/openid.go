@@ -37,10 +37,9 @@ type Provider struct {
 	ClientID string `json:"clientId"`         //
 	Sealed   string `json:"sealed,omitempty"` // the client's secret, sealed; empty means none
 	// the domains of the email addresses that identify a user at the first sign-in
-	Domains []string `json:"domains"`
-	// the role of a user who is unknown here; if it is empty, such users are refused
-	NewRole    string `json:"newRole,omitempty"`
-	OwnersOnly bool   `json:"ownersOnly,omitempty"` // only owners can sign in with a password
+	Domains    []string `json:"domains"`
+	NewRole    string   `json:"newRole,omitempty"`    // the role of unknown users; if empty, they are refused
+	OwnersOnly bool     `json:"ownersOnly,omitempty"` // only owners can sign in with a password
 }
 
 // Login is this server's registration at an issuer.

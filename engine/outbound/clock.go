@@ -12,8 +12,8 @@ import (
 // # Waits and changes of the clock
 //
 // The queue stores wall-clock times, because they outlive the process. A wait, however, is a length of time. So when
-// the wall clock is set, the queue reschedules the waiting operations, so that none is attempted too early or waits too
-// long. Only operations that are due at a calendar time, such as reminders, are left unchanged.
+// the wall clock is set, the queue reschedules the waiting operations, so that none of them is attempted too early or
+// waits too long. Only operations that are due at a calendar time, such as reminders, do not change.
 
 // clockEvery is how often the clock is checked. The clock is also checked before and after every attempt.
 const clockEvery = 10 * time.Second
@@ -54,8 +54,8 @@ func (out *Outbound) watchClock(ctx context.Context) {
 	timed.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
 }
 
-// heedClock reschedules the waiting operations if the wall clock was set. A queue shared by several nodes is left
-// unchanged.
+// heedClock reschedules the waiting operations if the wall clock has been set. It does not change a queue that several
+// nodes share.
 func (out *Outbound) heedClock(ctx context.Context) {
 	out.clock.mu.Lock()
 	defer out.clock.mu.Unlock()
@@ -86,13 +86,13 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 		}
 		op.NextAttemptAt = op.NextAttemptAt.Add(by)
 		if !op.AttemptedAt.IsZero() {
-			op.AttemptedAt = op.AttemptedAt.Add(by) // a quarantine counts from it after a restart
+			op.AttemptedAt = op.AttemptedAt.Add(by) // after a restart, the quarantine is counted from AttemptedAt
 		}
 		return out.Queue.Change(ctx, op, "changed", "the clock was set")
 	})
 }
 
-// onTheDay reports whether op waits for a calendar time rather than for a length of time.
+// onTheDay reports whether op waits for a calendar time, not for a length of time.
 func (out *Outbound) onTheDay(op *store.Operation) bool {
 	asked := out.delivery(op.Kind).OnTheDay
 	return asked != nil && op.AttemptedAt.IsZero() && asked(op)

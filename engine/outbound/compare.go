@@ -9,13 +9,13 @@ import (
 	"holdfast/store"
 )
 
-// handedOver is the age at which an operation in the outbox is certain to be in the queue: by then, the relay got it
-// after its commit, or a comparison found it.
+// handedOver is the age at which an operation in the outbox must be in the queue: by then, the relay has received it
+// after its commit, or a comparison has found it.
 const handedOver = reconcileAge + 2*reconcileEvery
 
 // Differences lists, in words, the operations in the outbox that should be in the queue but are not, and those that are
-// completed in the queue but still in the outbox. An operation that completes during the call can be among them, so
-// only entries that every call returns are errors.
+// completed in the queue but still in the outbox. The result can include an operation that completes during the call,
+// so only entries that every call returns are errors.
 func (out *Outbound) Differences(ctx context.Context) (found []string, err error) {
 	if out.Queue == nil {
 		return nil, nil

@@ -51,7 +51,7 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 		if got := c.States(a.ID); got["confirmation"] != "queued" || got["reschedule"] != "queued" {
 			t.Errorf("after six hours, the emails are %v, want both waiting", got)
 		}
-		synctest.Wait() // an attempt may be running over a real network
+		synctest.Wait() // an attempt may be in progress over a real network
 		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 ||
 			!strings.Contains(status.Operations[0].LastError, "could not be reached") {
@@ -161,8 +161,8 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 	})
 }
 
-// TestWebhookWaitsForReceiver: one receiver is unreachable for hours and then gets everything in order. The other
-// receiver's webhooks do not wait for it.
+// TestWebhookWaitsForReceiver: one receiver is unreachable for hours and then receives everything in order. The
+// webhooks of the other receiver do not wait for it.
 func TestWebhookWaitsForReceiver(t *testing.T) {
 	t.Parallel()
 	away, there := "http://"+enginetest.NoAddress(t), ""
@@ -206,8 +206,8 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 	})
 }
 
-// TestOperationsKeepOrder: two changes are committed together, and the caller that made the later change hands its
-// operation over first. The operations are still delivered in the order of the changes.
+// TestOperationsKeepOrder: two changes are committed together, and the caller that made the later change enqueues its
+// operation first. The operations are still delivered in the order of the changes.
 func TestOperationsKeepOrder(t *testing.T) {
 	t.Parallel()
 	there, told := enginetest.HookReceiver(t, 204)
@@ -242,7 +242,7 @@ func TestOperationsKeepOrder(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		c.Outbound.Enqueue(booking.Promise{Operation: ops[1]}) // the other is still to come
+		c.Outbound.Enqueue(booking.Promise{Operation: ops[1]}) // the other operation is not enqueued yet
 		time.Sleep(10 * time.Second)
 		if got, want := told(), []string{"appointment.created", "appointment.rescheduled",
 			"appointment.cancelled"}; !slices.Equal(got, want) {
@@ -251,8 +251,8 @@ func TestOperationsKeepOrder(t *testing.T) {
 	})
 }
 
-// TestHungWebhookDelaysOnlyItself: a receiver that accepts calls but does not respond gets only one call at a time. The
-// other receivers get theirs in the meantime.
+// TestHungWebhookDelaysOnlyItself: a receiver that accepts calls but does not respond gets only one call at a time. In
+// the meantime, the other receivers get their calls.
 func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	t.Parallel()
 	let := make(chan struct{})

@@ -13,11 +13,11 @@ import (
 // Gauge is the state of the queue for one kind of operation.
 type Gauge struct {
 	Kind    store.OperationKind
-	Waiting int           // pending or processing, without scheduled emails such as reminders
-	Failed  int           // failed permanently, and still listed
-	Oldest  time.Duration // age of the oldest waiting one, among the first 500 of all kinds; 0 if none is waiting
+	Waiting int // pending or processing, not counting scheduled emails such as reminders
+	Failed  int // failed permanently, but still listed
+	Oldest  time.Duration // the age of the oldest waiting operation, among the first 500; 0 if none is waiting
 	// Attempt is the age of the oldest attempt in progress among the first 500 operations, or 0 if there is none. A
-	// high age means that the queue has not stored the outcome, because no call lasts minutes.
+	// high age means that the queue has not stored the outcome, because no call lasts for minutes.
 	Attempt time.Duration
 }
 
@@ -25,14 +25,14 @@ type Gauge struct {
 // reminders.
 const gaugeAge = 10 * time.Second
 
-// gauges caches the last gauges of the queue.
+// gauges caches the most recent gauges of the queue.
 type gauges struct {
 	mu   sync.Mutex
 	at   time.Time
 	list []Gauge
 }
 
-// Gauges returns the state of the queue by kind, at most 10 seconds old. Without a queue, it returns none.
+// Gauges returns the state of the queue by kind, at most 10 seconds old. If there is no queue, it returns none.
 func (out *Outbound) Gauges(ctx context.Context) ([]Gauge, error) {
 	if out.Queue == nil {
 		return nil, nil

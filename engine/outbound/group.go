@@ -15,17 +15,17 @@ import (
 //
 // Each queue commit and each database commit waits for the disk, whatever it contains. So a worker in a busy lane takes
 // several due operations in one commit, attempts them one after another, and stores their outcomes in one database
-// commit and one queue commit. Otherwise, nothing differs from processing one operation at a time: an attempt is
+// commit and one queue commit. Otherwise, this does not differ from processing one operation at a time: an attempt is
 // recorded in the queue before it is made, and its outcome is in the database before it is in the queue. If the process
 // ends during a group, the outcomes that have not been stored are unknown.
 //
 // A worker begins with one operation. The next time, it takes twice as many if it got as many as it requested and their
-// attempts were short. So the outcome of a lone email is stored immediately, and groups for a slow mail server are
+// attempts were short. So the outcome of a single email is stored immediately, and groups for a slow mail server are
 // small.
 
 const (
-	// groupTime is how long the operations in a group wait for their attempts. Those still waiting then return to the
-	// queue.
+	// groupTime is how long the operations in a group wait to be attempted. Operations that are still waiting after
+	// that return to the queue.
 	groupTime = 200 * time.Millisecond
 	// groupWait is how long an outcome waits for the outcomes of the other operations in its group, for example while a
 	// mail server does not respond.
@@ -39,7 +39,7 @@ type group struct {
 	left []store.Operation // not attempted yet
 }
 
-// next returns the next operation to attempt; ok is false if none are left.
+// next returns the next operation to attempt; ok is false if there is none left.
 func (g *group) next() (op store.Operation, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +97,7 @@ func (out *Outbound) workGroup(ctx context.Context, l *lane, size int) (next int
 }
 
 // settleGroup records the outcomes of a group until the channel is closed. Operations that are left after groupTime, or
-// when the channel is closed, go back into the queue. whole means that there were none.
+// when the channel is closed, go back into the queue. whole is true if no operation was left.
 func (out *Outbound) settleGroup(ctx context.Context, g *group, outcomes <-chan ended) (whole bool) {
 	timeUp := time.NewTimer(groupTime)
 	defer timeUp.Stop()

@@ -45,7 +45,7 @@ type group struct {
 	refuse func(number int32) bool
 
 	mu       sync.Mutex
-	attempts map[string]int // the attempts that delivered, by operation
+	attempts map[string]int // the successful attempts, by operation
 }
 
 // deliver starts delivering a backlog. attempt decides the outcome of each attempt, numbered from 1.
@@ -150,7 +150,7 @@ func TestGroupSharesTransactions(t *testing.T) {
 	})
 }
 
-// TestGroupReturnsToQueueWhenServerIsUnreachable: in the middle of a group, the mail server disappears for 10 s.
+// TestGroupReturnsToQueueWhenServerIsUnreachable: in the middle of a group, the mail server is unreachable for 10 s.
 func TestGroupReturnsToQueueWhenServerIsUnreachable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,8 +201,8 @@ func TestGroupDoesNotWaitForSlowAttempt(t *testing.T) {
 	})
 }
 
-// TestGroupStoresOutcomesAfterFailedTransaction: the disk is full during one transaction, which contains the outcomes
-// of a group. They are stored one by one.
+// TestGroupStoresOutcomesAfterFailedTransaction: the disk is full during a transaction that contains the outcomes of a
+// group. The outcomes are then stored one by one.
 func TestGroupStoresOutcomesAfterFailedTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	c, folder := enginetest.NoticeClinic(t)
 	ctx := context.Background()
 	var calls atomic.Int32
-	booked := make(chan struct{}) // otherwise the webhook is disabled before all three are written
+	booked := make(chan struct{}) // otherwise the webhook would be disabled before all three are written
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		<-booked
 		calls.Add(1)

@@ -9,15 +9,15 @@ import (
 	"holdfast/store"
 )
 
-// lane delivers some kinds of operations, earliest due first. It is separate from the other lanes, so an email never
-// waits for the upstream's pace. It sleeps until an operation is due. Its cost does not grow with the number of waiting
-// operations.
+// lane delivers some kinds of operations, starting with the one that has been due longest. It is separate from the
+// other lanes, so an email never waits for the upstream's pace. It sleeps until an operation is due. Its cost does not
+// grow with the number of waiting operations.
 type lane struct {
 	kinds   []store.OperationKind
 	width   int // the number of workers
 	group   int // the maximum number of operations that a worker takes at a time; see group.go
 	wakeUps wakeUps
-	rest    Rest // while the server is unreachable: the lane takes no operation, and the order stays
+	rest    Rest // while the server is unreachable: the lane takes no operation, and the order is preserved
 }
 
 // newLanes groups the kinds of operation by what they wait for. Upstream writes go one at a time. Cancellations and
@@ -142,7 +142,7 @@ func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o
 	switch {
 	case err != nil:
 		return Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)}, true
-	case !promised: // its end was recorded, and the process stopped before the write to the queue; or it was given up
+	case !promised: // its end was recorded, but not in the queue, because the process stopped; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
 		out.keep(ctx, *op, "completed", "its end was recorded before")
 		return o, false
@@ -157,7 +157,7 @@ func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o
 			out.log.Warn("deliveries suspended; retrying", "kind", op.Kind, "reason", o.Detail)
 		}
 	case o.End != Deferred && o.End != NotNeeded && o.End != LookupFailed && o.End != Unknown:
-		// those do not show that the server is reachable
+		// the outcomes left out above do not show that the server is reachable
 		if l.rest.End() {
 			out.log.Info("deliveries resumed", "kind", op.Kind)
 		}
@@ -168,7 +168,7 @@ func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o
 func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {
 	d := out.delivery(op.Kind)
 	switch {
-	case op.Result != "": // it took effect, and the write of that to the database failed
+	case op.Result != "": // it took effect, but this could not be written to the database
 		return Outcome{End: Delivered, Result: op.Result}
 	case d.expired(op, out.Now()):
 		return Outcome{End: Refused, Detail: d.tooLateFor(op)}
@@ -181,13 +181,13 @@ func IsTooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
 }
 
-// expired reports whether op is too late and can end without an attempt. If the outcome is unknown and LooksUp is set,
-// it must be looked up first.
+// expired reports whether op is past its deadline and can end without an attempt. If the outcome is unknown and LooksUp
+// is set, the outcome must be looked up first.
 func (d Delivery) expired(op *store.Operation, now time.Time) bool {
 	return IsTooLate(op, now) && !(op.Unknown && d.LooksUp)
 }
 
-// tooLateFor returns the user-facing reason why op ends at its deadline, with its last error.
+// tooLateFor returns the user-facing reason why op ends at its deadline, including its last error.
 func (d Delivery) tooLateFor(op *store.Operation) string {
 	switch {
 	case d.TooLate != "":
@@ -233,7 +233,7 @@ func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) e
 }
 
 // pruneQueue deletes operations that were completed longer ago than Options.Keep, once an hour. If more than
-// Limits.Completed are stored, it deletes the oldest within a minute, because that check does not cost a write.
+// Limits.Completed are stored, it deletes the oldest ones within a minute, because checking for this costs no write.
 func (out *Outbound) pruneQueue(ctx context.Context) {
 	var pruned time.Time
 	timed.Every(ctx, time.Minute, func(now time.Time) {

@@ -26,8 +26,9 @@ const (
 	lookEvery, lookAge, lookBack = 15 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// watchQueue looks every watchEvery, until ctx ends, for operations that other nodes have queued. If one is due before
-// the next look, it wakes the lanes. It makes one query for all lanes, so that an idle node costs the database little.
+// watchQueue checks every watchEvery, until ctx is done, for operations that other nodes have queued. If one is due
+// before the next check, it wakes the lanes. It makes one query for all lanes, so that an idle node costs the database
+// little.
 func (out *Outbound) watchQueue(ctx context.Context) {
 	timed.Every(ctx, watchEvery, func(time.Time) {
 		due, err := out.Queue.NextDue(ctx)
@@ -47,8 +48,8 @@ func (out *Outbound) look(ctx context.Context) error {
 // idsFrom returns a string that sorts before the id of every operation created at or after that instant.
 func idsFrom(at time.Time) string { return "op-" + strconv.FormatInt(at.UnixMilli(), 10) }
 
-// tooSlow reports whether a node that took over op from this one has already recorded how it ended. A delivery is
-// recorded anyway: that call is a duplicate and is cancelled.
+// tooSlow reports whether a node that took op over from this one has already recorded how op ended. A delivery is
+// recorded anyway: this node's call is a duplicate and is cancelled.
 func (out *Outbound) tooSlow(ctx context.Context, tx store.Tx, op *store.Operation, how Ending) (bool, error) {
 	if !out.Options.Shared || how == Delivered || len(op.ID) == 0 {
 		return false, nil

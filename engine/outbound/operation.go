@@ -13,12 +13,13 @@ import (
 
 // # How an operation ends
 //
-// Each attempt has an ending, and advance applies it to the operation. Only a certain ending can lead to a retry. After
-// an unknown ending, the operation waits until no call can still be in flight, and then its outcome is looked up.
+// Each attempt has an Ending, and advance applies it to the operation. Only an ending that is certain can lead to a
+// retry. After an unknown ending, the operation waits until no call can still be in flight. Then its outcome is looked
+// up.
 
-// Limits are the time limits and other limits for outbound calls. The zero value of each means its default.
+// Limits contains the time limits and other limits for outbound calls. The zero value of each field means its default.
 type Limits struct {
-	Quarantine  time.Duration // how long a write of unknown outcome waits before it is looked up; default 90 s
+	Quarantine  time.Duration // how long a write with an unknown outcome waits before it is looked up; default 90 s
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
 	NoticeAge   time.Duration // the age at which an email or a webhook is given up; default 24 h
@@ -49,13 +50,13 @@ func (o Limits) WithDefaults() Limits {
 type Ending int
 
 const (
-	Delivered    Ending = iota // it took effect
+	Delivered    Ending = iota // the operation took effect
 	NotNeeded                  // nothing is left to do
-	Refused                    // it certainly did not, and the same call never will
-	Retryable                  // it certainly did not, and may another time
-	Unknown                    // it is unknown whether it did
+	Refused                    // it certainly did not take effect, and the same call never will
+	Retryable                  // it certainly did not take effect, but it may another time
+	Unknown                    // it is unknown whether it took effect
 	LookupFailed               // the look-up of an unknown outcome failed
-	Undecided                  // only a person can find out whether it did
+	Undecided                  // only a person can find out whether it took effect
 	Unreachable                // the remote server is unreachable: nothing was sent, and the lane rests
 	Deferred                   // it is not its turn yet; see Outcome.At
 )
@@ -66,13 +67,13 @@ const MaxLookups = 3
 // Outcome is the result of one attempt.
 type Outcome struct {
 	End    Ending
-	Detail string    // for people; it has no personal data and no secret
-	Result string    // the id that the remote server gave it
+	Detail string    // for people; it contains no personal data and no secret
+	Result string    // the id that the remote server assigned
 	At     time.Time // with Deferred: the time of the next attempt
 	Rest   bool      // with Unknown: the lane rests, as with Unreachable
 }
 
-// Delivery is how one kind of operation is delivered.
+// Delivery defines how one kind of operation is delivered.
 type Delivery struct {
 	// Attempt makes one attempt at op, which is being processed, and may store notes in op's payload. Nil means that
 	// this clinic does not deliver operations of this kind.
@@ -82,24 +83,25 @@ type Delivery struct {
 	Ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
 	// PromisedOn means that a failed operation remains in the outbox until a person decides.
 	PromisedOn bool
-	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. If Awake is nil, there are
-	// none.
+	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. If Awake is nil, there are no
+	// such waits.
 	Awake func()
-	// OnTheDay reports whether op, which was never attempted, waits for a calendar time rather than for a length of
-	// time. A clock change then does not move it. Nil means that no operation does.
+	// OnTheDay reports whether op, which has never been attempted, waits for a calendar time and not for a length of
+	// time. A clock change then does not move it. If OnTheDay is nil, no operation waits for a calendar time.
 	OnTheDay func(op *store.Operation) bool
-	// LooksUp means that Attempt looks up an unknown outcome, so the operation does not end at its deadline before
-	// that.
+	// LooksUp means that Attempt looks up an unknown outcome. The operation then does not end at its deadline before
+	// the look-up.
 	LooksUp bool
 	// TooLate is the user-facing reason why an operation ends at its deadline. If it is empty, the operation's last
 	// error is used.
 	TooLate string
-	// Interrupted changes an operation whose attempt ended with its process, and which is due now. Nil means no change.
+	// Interrupted changes an operation whose attempt was cut short by the end of its process, and which is due now. Nil
+	// means no change.
 	Interrupted func(op *store.Operation)
 	// Forgotten changes an operation in the outbox whose copy in the queue was lost. Nil means no change.
 	Forgotten func(op *store.Operation)
-	// Find returns the id that the remote server gave to an operation that a person has seen take effect. Nil means
-	// that there is none.
+	// Find returns the id that the remote server assigned to an operation, after a person has found that it took
+	// effect. Nil means that there is no id.
 	Find func(ctx context.Context, op *store.Operation) string
 	// Reopened applies a person's retry to op's appointment, in the transaction that reopens op. It may return a change
 	// to be recorded. If Reopened is nil, there is nothing to apply.
@@ -116,7 +118,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 	pending := func(at time.Time) {
 		op.Status, op.NextAttemptAt = store.OperationPending, at
 		if !op.Deadline.IsZero() && op.Deadline.After(now) && at.After(op.Deadline) {
-			op.NextAttemptAt = op.Deadline // it is given up then
+			op.NextAttemptAt = op.Deadline // the operation is given up at that time
 		}
 	}
 	final := func(status store.OperationStatus) {
@@ -159,7 +161,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 		return op, "failed"
 	case Unreachable:
 		op.Attempts = max(0, op.Attempts-1)
-		op.Status = store.OperationPending // still due, so that the order is kept when the server is reachable again
+		op.Status = store.OperationPending // still due, so that the order is preserved after the outage
 	case Deferred:
 		op.Attempts = max(0, op.Attempts-1)
 		pending(o.At)
@@ -191,7 +193,7 @@ func (out *Outbound) Settle(ctx context.Context, op store.Operation, o Outcome) 
 	out.settle(ctx, ended{op, o})
 }
 
-// settle is Settle for several operations.
+// settle is like Settle, for several operations.
 func (out *Outbound) settle(ctx context.Context, list ...ended) {
 	_, changes, _ := out.conclude(ctx, list, nil) // without a step there is no error
 	for _, c := range changes {
@@ -219,7 +221,7 @@ func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome
 func (out *Outbound) conclude(ctx context.Context, list []ended,
 	step func(store.Tx) error) (after []store.Operation, changes []*booking.Change, err error) {
 	ctx = context.WithoutCancel(ctx)
-	out.heedClock(ctx) // before the next wait is counted from now
+	out.heedClock(ctx) // before a new wait is counted from now
 	now, isFinal := out.Now(), false
 	after, events := make([]store.Operation, len(list)), make([]string, len(list))
 	for i, e := range list {
@@ -253,13 +255,13 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	all.Wait()
 	for i := range after {
 		out.ringLaneOf(after[i].Kind)
-		// after the write to the queue, so that the list contains every counted operation
+		// after the write to the queue, so that the list contains every operation that has been counted
 		out.ends.count(&after[i], list[i].End)
 	}
 	return after, changes, nil
 }
 
-// endAll records the endings of the operations in after that have ended, and runs step, in one transaction. If that
+// endAll records the endings of those operations in after that have ended, and runs step, in one transaction. If that
 // fails, it returns no changes.
 func (out *Outbound) endAll(ctx context.Context, list []ended, after []store.Operation, now time.Time,
 	step func(store.Tx) error) (changes []*booking.Change, err error) {
@@ -380,8 +382,8 @@ func (out *Outbound) save(ctx context.Context, u *unsaved) {
 	}
 }
 
-// Postpone records in the queue that an operation that its caller attempted outside the queue has an unknown outcome.
-// The lane takes it after the wait.
+// Postpone records in the queue that an operation has an unknown outcome after its caller attempted it outside the
+// queue. The lane takes it after the wait.
 func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail string) {
 	ctx := context.Background()
 	out.heedClock(ctx)
@@ -389,7 +391,7 @@ func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail str
 	out.keep(ctx, op, "added", detail)
 }
 
-// Unread returns an explanation of why an attempt could not begin: its appointment could not be read.
+// Unread returns the explanation for an attempt that could not begin because its appointment could not be read.
 func Unread(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "the server stopped before the first attempt"

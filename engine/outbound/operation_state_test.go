@@ -9,7 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// An operation's state machine, row by row: the effect of each outcome on an operation that is being processed.
+// TestAdvance checks an operation's state machine, row by row: the effect of each outcome on an operation that is being
+// processed.
 func TestAdvance(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	rules := Limits{}.WithDefaults()
@@ -20,7 +21,7 @@ func TestAdvance(t *testing.T) {
 		outcome  Outcome
 		status   store.OperationStatus
 		attempts int
-		next     time.Duration // from now; meaningful while pending
+		next     time.Duration // from now; relevant only while pending
 		unknown  bool
 		review   bool
 	}{
@@ -61,8 +62,8 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// Ids have the documented form, are never issued twice, and follow the clock when it is set back. Ids from the same
-// instant sort in the order in which they were created.
+// TestOperationIDs: ids have the documented form, are never issued twice, and follow the clock when it is set back. Ids
+// from the same instant sort in the order in which they were created.
 func TestOperationIDs(t *testing.T) {
 	shape := regexp.MustCompile(`^op-[0-9]{13}-[0-9a-z]{6}$`)
 	var ids operationIDs
@@ -84,7 +85,7 @@ func TestOperationIDs(t *testing.T) {
 	}
 }
 
-// A note about a child begins with the child's name.
+// TestNotesNameTheChild: a note about a child begins with the child's name.
 func TestNotesNameTheChild(t *testing.T) {
 	for note, want := range map[string]string{
 		"Child: Mia Roe": "Mia Roe", "Child: Mia Roe | DOB: 02/03/2015": "Mia Roe", "child: Ben": "Ben", "rings twice": "", "": "",

@@ -77,7 +77,7 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 					t.Errorf("writes were %s apart, want 10 s", s.MinSpacing)
 				}
 				there := p.Upstream.Appointments()
-				if dead { // the first was sent into the dead line and is looked up without a retry
+				if dead { // the first operation got no response, so it is looked up instead of retried
 					there = slices.DeleteFunc(there, func(a upstreamtest.Appointment) bool {
 						return a.Start.Equal(p.Bookings()[0].SlotStart)
 					})
@@ -101,7 +101,7 @@ func TestOperationIsGivenUpInTime(t *testing.T) {
 		p.Line.Set(true, false)
 		start := p.SlotAt(20)
 		a := p.Ask(p.Wish(20))
-		p.Ask(p.Wish(48 * 5)) // delays no other booking, but keeps the lane busy
+		p.Ask(p.Wish(48 * 5)) // does not delay any other booking, but keeps the lane busy
 		time.Sleep(time.Until(start.Add(-15*time.Minute - time.Second)))
 		if got := p.Bookings()[0]; got.UpstreamState != store.UpstreamPending {
 			t.Errorf("a second before: %s, want pending", got.UpstreamState)
@@ -122,7 +122,7 @@ func TestOperationIsGivenUpInTime(t *testing.T) {
 	})
 }
 
-// TestTenAttempts: after ten refusals by the rate limit, the operation visibly fails. A person can retry it.
+// TestTenAttempts: after the rate limit has refused ten attempts, the operation visibly fails. A person can retry it.
 func TestTenAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestReview(t *testing.T) {
 // write.
 type failingStore struct {
 	store.Store
-	failAfter atomic.Pointer[atomic.Int32] // nil: it does not fail
+	failAfter atomic.Pointer[atomic.Int32] // if nil, it does not fail
 }
 
 func (f *failingStore) Write(ctx context.Context, do func(store.Tx) error) error {
@@ -295,7 +295,7 @@ func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 		time.Sleep(75 * time.Second)
 		p.Ask(p.Wish(48 * 5)) // checks that the upstream is reachable, so that the next call does not have to
 		time.Sleep(13 * time.Second)
-		p.Ask(p.Wish(48 * 4)) // has the turn until 98 s; the first one is looked up at 90 s and written at 98 s
+		p.Ask(p.Wish(48 * 4)) // occupies the lane until 98 s; the first one is looked up at 90 s and written at 98 s
 		p.Until(time.Hour, "settled", p.Settled)
 		refused := 0
 		for _, c := range p.Upstream.Calls() {

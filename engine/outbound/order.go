@@ -13,7 +13,7 @@ import (
 // outbox. Across all nodes, these transactions run one after another, so the numbers follow the order of the commits.
 // An operation's id begins with the clock time of the node that created it, so ids do not determine the order.
 
-// order contains the position of each of an appointment's operations, by id: 1 is the first that was added to the
+// order maps the id of each of an appointment's operations to its position: 1 is the first that was added to the
 // outbox.
 type order map[string]int
 
@@ -25,8 +25,8 @@ func orderOf(list []store.Delivery) order {
 	return places
 }
 
-// before reports whether operation a was added to the outbox before b. An operation without a row comes before those
-// that have one, because its row was deleted due to its age (Record.ForgetDeliveries).
+// before reports whether operation a was added to the outbox before b. An operation without a row comes before the
+// operations that have a row, because its row was deleted due to its age (Record.ForgetDeliveries).
 func (o order) before(a, b string) bool {
 	if o[a] == o[b] {
 		return a < b
@@ -35,9 +35,9 @@ func (o order) before(a, b string) bool {
 }
 
 // Earlier lists the queued operations of the same appointment that come before op and block it, as determined by
-// blocks. It reports pending if others are on their way to the queue, or if an agent's call is attempting one outside
-// the queue: call Earlier again in a second. Earlier also queues operations that were committed but never queued
-// because a process ended in between.
+// blocks. It reports pending if other operations are on their way to the queue, or if an agent's call is attempting one
+// outside the queue: call Earlier again in a second. Earlier also queues operations that were committed but never
+// queued because a process ended in between.
 func (out *Outbound) Earlier(ctx context.Context, op *store.Operation,
 	blocks func(*store.Operation) bool) (list []store.Operation, pending bool, err error) {
 	deliveries, err := out.store.Deliveries(ctx, op.AppointmentID)

@@ -11,10 +11,10 @@
 //
 // # An unknown outcome is not a failure
 //
-// The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, an incomplete
-// answer), the operation waits until the quarantine is over. Its Delivery then finds out whether it took effect, or
-// leaves it to a person. If the remote server is unreachable, the operation is deferred, which does not count as an
-// attempt. A refusal does.
+// The queue records an attempt before it is made. If its outcome is unknown (a timeout, a reset, an incomplete
+// response), the operation waits until the quarantine is over. Its Delivery then finds out whether the operation took
+// effect, or leaves that to a person. If the remote server is unreachable, the operation is deferred, which does not
+// count as an attempt. A refusal does count.
 //
 // # Where to read
 //
@@ -30,7 +30,7 @@
 //	node.go       several nodes with one queue
 //	queue.go      what people see and decide
 //	retry.go      a retry of all failed operations
-//	clock.go      waits, if the clock is set
+//	clock.go      waits when the clock is set
 //	withdraw.go   operations of a change that is undone
 //	compare.go    differences between outbox and queue
 package outbound
@@ -55,8 +55,8 @@ type Outbound struct {
 	Outbox     Outbox
 	unsaved    unsavedSet
 	outages    outages
-	started    time.Time     // operations that are older are from another process
-	queueReady chan struct{} // closed when the queue is complete after the start
+	started    time.Time     // operations created before that are from another process
+	queueReady chan struct{} // closed when the queue is complete after startup
 	lanes      []*lane
 	clock      queueClock
 	ends       ends
@@ -71,17 +71,17 @@ type Options struct {
 
 	Queue  store.Queue // nil: no outbound call is made
 	Shared bool        // other nodes use the same Store and Queue
-	// the queue started out empty although there may be operations in the outbox: which of them were attempted is
-	// unknown
+	// the queue was empty at startup although the outbox may contain operations: it is unknown which of them were
+	// attempted
 	QueueRebuilt bool
-	Keep         time.Duration // how long the queue stores an operation after its end
+	Keep         time.Duration // how long the queue stores an operation after it has ended
 	Limits       Limits
 	OnFatal      func(error)      // called when the queue can no longer be written to; nil: not called
 	Wall         func() time.Time // the wall clock; nil: time.Now
 	Hooks        Hooks
 }
 
-// Hooks are the functions of the packages that deliver operations. All of them are required.
+// Hooks contains the functions of the packages that deliver operations. All of them are required.
 type Hooks struct {
 	// Delivery returns how operations of a kind are delivered.
 	Delivery func(store.OperationKind) Delivery
@@ -117,7 +117,7 @@ func (out *Outbound) delivery(kind store.OperationKind) Delivery {
 }
 
 // Operations returns the operations that a change requires: its own (Change.Follow), and those of higher-level
-// packages. Without a queue, there are none.
+// packages. If there is no queue, it returns none.
 func (out *Outbound) Operations(c *booking.Change) []booking.Promise {
 	if out.Queue == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 // ending is written to the outbox first and to the queue second. So the queue can be rebuilt from the outbox at any
 // time, and an operation that is in the queue but not in the outbox has ended: a lane that takes it completes it.
 
-// States of a store.Delivery.
+// The states of a store.Delivery.
 const (
 	DeliveryDelivered = "delivered"
 	DeliveryFailed    = "failed"
@@ -39,7 +39,7 @@ type Outbox struct {
 	// maxWaiting, so the relay reads the outbox.
 	waiting []store.Operation
 	missed  bool
-	claimed map[string]bool // ids of operations that an agent's call or a person works on outside the queue
+	claimed map[string]bool // ids of operations that an agent's call or a person is handling outside the queue
 }
 
 const (
@@ -95,7 +95,8 @@ func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 // Claim claims an operation: neither the relay nor a lane touches it until Release.
 func (o *Outbox) Claim(id string) { o.claimAlone(id) }
 
-// claimAlone is Claim for a caller that needs exclusive access. It returns false if the operation is already claimed.
+// claimAlone is Claim for a caller that needs exclusive access. It returns false if the operation has already been
+// claimed.
 func (o *Outbox) claimAlone(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -261,7 +262,7 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 			after = op.ID
 			err := out.Queue.Change(ctx, out.interrupted(op, now), "recovered",
 				"the program stopped during the attempt")
-			// those belong to another node
+			// operations with these errors belong to another node
 			if err != nil && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
@@ -279,7 +280,7 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 	return out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)
 }
 
-// interrupted returns an operation whose attempt ended with its process: its outcome is unknown.
+// interrupted returns an operation whose attempt was cut short by the end of its process: its outcome is unknown.
 func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operation {
 	op.Status, op.Unknown, op.NextAttemptAt = store.OperationPending, true, now
 	if change := out.delivery(op.Kind).Interrupted; change != nil {
@@ -288,10 +289,10 @@ func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operat
 	return op
 }
 
-// outages are the queue calls that are being retried until they succeed.
+// outages contains the queue calls that are being retried until they succeed.
 type outages struct{ relay, look, due, start timed.Outage }
 
-// queueFailed logs that the queue does not work. It calls OnFatal if the queue will never work again in this process.
+// queueFailed logs that the queue does not work. It calls OnFatal if the queue will not work again in this process.
 func (out *Outbound) queueFailed(of *timed.Outage, what string, err error) {
 	if of == nil || of.Begins() {
 		out.log.Error(what, "error", err)
@@ -343,7 +344,7 @@ func (o *operationIDs) Next(now time.Time) string {
 	if ms := now.Add(o.Ahead).UnixMilli(); ms != o.ms {
 		o.ms, o.tail = ms, random%(idTails/2)
 	} else {
-		o.tail += 1 + random%1024 // at least half a million ids before it overflows
+		o.tail += 1 + random%1024 // leaves at least half a million ids before it overflows
 	}
 	tail := o.tail
 	var s [6]byte

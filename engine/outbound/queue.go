@@ -17,24 +17,25 @@ import (
 
 // # The queue for people
 //
-// A person can have a waiting operation attempted now, retry a failed one, decide about one with an unknown outcome,
-// and give up on any that is not being attempted. Giving up ends only the operation, never the appointment.
+// A person can have a waiting operation attempted immediately, retry a failed one, decide about one with an unknown
+// outcome, and give up on any operation that is not being attempted. Giving up ends only the operation, never the
+// appointment.
 
 // QueueFilter selects the operations that Status lists. The zero value selects all states.
 type QueueFilter struct {
 	Status store.OperationStatus
-	Kinds  []store.OperationKind // none: all
-	After  string                // id of the last one already seen; needs Status
+	Kinds  []store.OperationKind // if empty, all kinds
+	After  string                // id of the last operation already seen; requires Status
 	Limit  int                   // 1..500; 0 means 100
 	Names  bool                  // list the patients' names too
-	By     string                // only operations that this API key decided; empty: all
+	By     string                // only operations that result from this API key's calls; if empty, all
 }
 
 // QueueStatus counts the queue's operations by state and lists them.
 type QueueStatus struct {
 	store.OperationCounts                   // Pending excludes Scheduled
 	Scheduled             int               // emails for a later instant, such as reminders; not listed
-	Operations            []QueuedOperation // running attempts first, then failed, waiting and completed ones
+	Operations            []QueuedOperation // attempts in progress first, then failed, waiting and completed operations
 }
 
 // QueuedOperation is one operation for display.
@@ -44,8 +45,7 @@ type QueuedOperation struct {
 	ChildName   string    // the name of the child or patient; empty unless names were requested
 }
 
-// Status counts the operations and lists the first of them. It counts operations that are scheduled for later
-// separately.
+// Status counts the operations and lists the first ones. It counts operations that are scheduled for later separately.
 func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, error) {
 	if out.Queue == nil {
 		return QueueStatus{}, nil
@@ -136,7 +136,7 @@ func decidedBy(op *store.Operation) string {
 	var p struct {
 		By string `json:"by"`
 	}
-	_ = json.Unmarshal(op.Payload, &p) // an unreadable one was blanked
+	_ = json.Unmarshal(op.Payload, &p) // an unreadable payload was blanked
 	return p.By
 }
 
@@ -204,7 +204,7 @@ func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) e
 		case op.Status == store.OperationFailed:
 			return out.reopen(ctx, actor, op)
 		case op.Status == store.OperationCompleted && op.Kind == store.Webhook && len(op.Payload) > 0:
-			op.Result = "" // otherwise the lane takes it for delivered
+			op.Result = "" // otherwise the lane would consider it delivered
 			return out.reopen(ctx, actor, op)
 		case op.Status != store.OperationPending:
 			return fmt.Errorf("%w: the operation is %s", record.ErrOperationState, op.Status)
@@ -227,7 +227,7 @@ func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) e
 type Decision string
 
 const (
-	DecisionExists Decision = "exists"  // it took effect
+	DecisionExists Decision = "exists"  // the operation took effect
 	DecisionResend Decision = "resend"  // it did not take effect: send it again
 	DecisionGiveUp Decision = "give_up" // end it without another attempt
 )
@@ -323,7 +323,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
 	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, out.Options.Limits.MaxAttempts
 	if IsTooLate(&op, now) {
-		op.Deadline = time.Time{} // a person wants it anyway
+		op.Deadline = time.Time{} // a person has decided to retry it anyway
 	}
 	err := out.store.Write(ctx, func(tx store.Tx) error {
 		c = nil
@@ -353,7 +353,8 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	return nil
 }
 
-// withOperation carries out a person's decision about an operation while keeping the lanes from touching it.
+// withOperation carries out a person's decision about an operation and keeps the lanes from touching it in the
+// meantime.
 func (out *Outbound) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
 	if out.Queue == nil || !record.ValidID(id) {
 		return store.ErrNotFound
@@ -365,7 +366,7 @@ func (out *Outbound) withOperation(ctx context.Context, id string, decide func(s
 		out.Outbox.Release(id)
 		out.ringLanes()
 	}()
-	if u := out.unsaved.get(id); u != nil { // a person decides on the outcome, not on the attempt before it
+	if u := out.unsaved.get(id); u != nil { // a person decides about the outcome, not about the attempt before it
 		if err := out.saveOutcome(ctx, u); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
 				o.Queue = lostQueue{o.Queue, lost}
 			}})
 		lost.Store(true)
-		r := enginetest.BookingOf(1, "cleaning") // wakes the workers
+		r := enginetest.BookingOf(1, "cleaning") // this wakes the workers
 		r.SlotStart = p.SlotAt(40)
 		if _, err := p.Booking.Book(t.Context(), r); err != nil {
 			t.Fatal(err)

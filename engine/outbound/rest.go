@@ -15,15 +15,15 @@ type Rest struct {
 	failures int
 }
 
-// Until returns the instant of the next attempt. It is in the past if the server is working.
+// Until returns the earliest instant of the next attempt. It is in the past if the server is working.
 func (r *Rest) Until() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.until
 }
 
-// Begin starts a rest, which gets longer each time until End is called, and reports whether the server was working
-// until now. Several calls that fail during one rest count once. base is the same as in store.Backoff.
+// Begin starts a rest and reports whether the server was working until now. Each rest is longer than the one before,
+// until End is called. Several calls that fail during one rest count once. base is the same as in store.Backoff.
 func (r *Rest) Begin(now time.Time, base time.Duration) (worked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

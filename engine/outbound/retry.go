@@ -11,7 +11,7 @@ import (
 // Retried is the result of RetryFailed.
 type Retried struct {
 	Retried int // operations that are pending again
-	Left    int // operations that were skipped: a person must review them, or they are being attempted
+	Left    int // operations that were skipped because a person must review them or they are being attempted
 }
 
 // RetryFailed retries all failed operations from the beginning, as Retry does with one. It skips those that need

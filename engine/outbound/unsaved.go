@@ -101,7 +101,7 @@ func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 		out.log.Warn("operation taken over by another node", "operation", u.op.ID, "kind", u.op.Kind)
 		err = nil
 	case errors.Is(err, store.ErrNotFound) && u.op.Status == store.OperationCompleted:
-		// finished, and never in the queue
+		// the operation ended without ever being in the queue
 		err = nil
 	case errors.Is(err, store.ErrNotFound):
 		err = out.Queue.Add(ctx, u.op)
@@ -153,5 +153,5 @@ func (out *Outbound) resumed(ctx context.Context, op *store.Operation) bool {
 	return err != nil || known.Status != store.OperationProcessing || known.Attempts != op.Attempts
 }
 
-// Unsaved returns the number of outcomes that this node has not stored in the queue yet.
+// Unsaved returns the number of outcomes that the queue has not stored yet for this node.
 func (out *Outbound) Unsaved() int { return len(out.unsaved.all()) }

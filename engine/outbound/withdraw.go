@@ -12,8 +12,8 @@ import (
 
 // Withdraw withdraws the operations required by the change that was made to an appointment at an instant. It removes
 // them from the outbox, and a lane that finds one of them in the queue completes it. It returns false if one of them is
-// no longer queued. With unsent, it also returns false if no operation is left in the outbox that reports the
-// appointment's earlier state to the upstream. If Withdraw returns false, roll the transaction back.
+// no longer queued. If unsent is true, it also returns false unless the outbox still contains an operation that reports
+// the appointment's earlier state to the upstream. If Withdraw returns false, roll the transaction back.
 func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time,
 	unsent bool) (bool, error) {
 	if out.Queue == nil {
