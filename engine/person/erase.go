@@ -26,9 +26,9 @@ type Copy struct {
 	MadeAt time.Time
 }
 
-// Erase blanks a person in appointments (a confirmed one stays booked), in all records about them, and in emails that
-// were written to files. The audit entry does not name the person. Errors: *ValidationError unless exactly one of the
-// fields is given.
+// Erase blanks a person in appointments (a confirmed one stays booked), in all records about the person, and in emails
+// that were written to files. The audit entry does not name the person. Errors: *ValidationError unless exactly one of
+// the fields is given.
 func (pe *People) Erase(ctx context.Context, actor record.Actor, p store.Person) (Erased, error) {
 	p.Email, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone)
 	given := 0
@@ -129,7 +129,7 @@ func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person,
 		slices.Sort(erased.MailFilesLeft)
 		erased.MailFilesLeft = slices.Compact(erased.MailFilesLeft)
 	}
-	if pe.options.Queue != nil { // the payload of a notice can have personal data
+	if pe.options.Queue != nil { // the payload of a notice can contain personal data
 		err = pe.options.Queue.Erase(context.WithoutCancel(ctx), erased.OperationIDs...)
 	}
 	return erased, errors.Join(err, unlisted)

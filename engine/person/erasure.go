@@ -14,12 +14,12 @@ import (
 // Erasure describes what erasing the person in an appointment would cover. It also lists the other people who share an
 // email address or a phone number with that person.
 type Erasure struct {
-	Of      []store.Identity // as the appointments and links spell the person, newest first
+	Of      []store.Identity // the person's spellings in appointments and links, newest first
 	Coming  int              // confirmed appointments that have not ended; they stay booked
 	Past    int
 	Notes   int
 	Links   int
-	Sharing []Found // the newest first
+	Sharing []Found // newest first
 }
 
 // PlanErasure returns what erasing the person in an appointment would delete. It reads every appointment, which only
@@ -41,7 +41,7 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 		x.Of = append(x.Of, all[i].Patient.Identity())
 	}
 	x.Of = distinct(append(x.Of, h.Of...))
-	if h.Of[0].BirthDate == "" && len(birthDates(x.Of)) > 1 { // History shows every possible match
+	if h.Of[0].BirthDate == "" && len(birthDates(x.Of)) > 1 { // because History shows every possible match
 		x.Of = slices.DeleteFunc(x.Of, func(o store.Identity) bool {
 			linked := slices.ContainsFunc(h.Links, func(l store.PersonLink) bool { return l.A == o || l.B == o })
 			return o.BirthDate != "" && !linked
@@ -66,9 +66,9 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 	return x, nil
 }
 
-// spellings adds the other spellings of a person, and in turn the other spellings of each of those. A spelling without
-// a date of birth matches spellings with one only if all of them have the same date. Two dates can belong to two
-// people, such as a mother and her daughter.
+// spellings adds the other spellings of a person, and then the other spellings of those. A spelling without a date of
+// birth matches spellings with one only if all of them have the same date. Two dates can belong to two people, such as
+// a mother and her daughter.
 func spellings(of []store.Identity, people []spelled) []store.Identity {
 	for known := 0; known != len(of); {
 		known = len(of)
@@ -100,7 +100,7 @@ func birthDates(of []store.Identity) (all []string) {
 	return all
 }
 
-// Holders returns the people with an appointment that has this email address or phone number, newest first. If it
+// Holders returns the people with an appointment that contains this email address or phone number, newest first. If it
 // returns several people, they share it.
 func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err error) {
 	people, err := pe.everybody(ctx)
@@ -127,7 +127,7 @@ func (s *spelled) coming(now time.Time) (n int) {
 	return n
 }
 
-// everybody reads the patients from all appointments.
+// everybody reads the patients of all appointments.
 func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
 	release, err := pe.takeTurn(ctx)
 	if err != nil {

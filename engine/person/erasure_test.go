@@ -67,7 +67,7 @@ func TestEraseOneOfFamily(t *testing.T) {
 }
 
 // TestEraseKeepsNamesake: two people share a name and a number, and one appointment has no date of birth. Erasing one
-// person does not affect the other. If the appointment could be either person's, the engine does not guess whose it is.
+// person does not affect the other. If the appointment could belong to either person, the engine does not guess.
 func TestEraseKeepsNamesake(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

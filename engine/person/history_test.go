@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPersonHasHistory: a person's history contains the appointments with the same name that also share a date of
-// birth, number or address.
+// TestPersonHasHistory: a person's history contains the appointments that have the same name and also share a date of
+// birth, a number or an address.
 func TestPersonHasHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,8 @@ func TestPersonHasHistory(t *testing.T) {
 			h.Past[0].ID != gone.ID || h.Past[1].ID != missed.ID || h.NoShows != 1 || h.Cancelled != 1 {
 			t.Errorf("%v: %+v", err, h)
 		}
-		// A name alone does not find any others, and a specialist sees only the appointments in their own calendar.
+		// A name alone does not find any other appointments, and a specialist sees only the appointments in their own
+		// calendar.
 		nobody := book(store.Patient{Name: "Lena Vogt"})
 		if h, err := c.Person.History(t.Context(), nobody.ID, people.Viewer{}); err != nil || len(h.Coming) != 1 || len(h.Past) != 0 {
 			t.Errorf("history of a name without contact data: %v, %+v", err, h)

@@ -18,8 +18,8 @@ import (
 const (
 	// indexAfter is the number of changed appointments after which Run looks for appointments to index.
 	indexAfter = 256
-	// Run waits until fewer than indexBusy appointments change in an indexPause, or until maxUnindexed have changed: a
-	// search reads that many in about 30 ms.
+	// Run waits until fewer than indexBusy appointments change within an indexPause, or until maxUnindexed have
+	// changed: a search reads that many in about 30 ms.
 	indexPause   = time.Second
 	indexBusy    = 64
 	maxUnindexed = 8192
@@ -36,9 +36,9 @@ const (
 
 // index is the state of the index of people.
 type index struct {
-	changed atomic.Int64  // changes of appointments since the last Index began
+	changed atomic.Int64  // changes to appointments since the last Index began
 	due     chan struct{} // receives a signal after indexAfter changes
-	rest    atomic.Int64  // the approximate number of appointments that the index lacks
+	rest    atomic.Int64  // the approximate number of appointments that are missing from the index
 }
 
 // FollowAppointment counts a change to an appointment.
@@ -52,9 +52,9 @@ func (pe *People) FollowAppointment() {
 	}
 }
 
-// Run adds appointments to the index until ctx is done: first those that it currently lacks, and later, after every
-// indexAfter changes or more, those that changed, when there are few bookings. While no appointment changes, it does
-// nothing.
+// Run adds appointments to the index until ctx is done. It first adds those that are missing from it. Later, after
+// every indexAfter changes or more, it adds those that changed, when there are few bookings. While no appointment
+// changes, it does nothing.
 func (pe *People) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		pe.index.changed.Store(0)
@@ -89,7 +89,7 @@ func (pe *People) awaitChanges(ctx context.Context) {
 	}
 }
 
-// Index adds appointments to the index of people until fewer than enough are left to add. It logs its progress.
+// Index adds appointments to the index of people until fewer than enough are still missing. It logs its progress.
 func (pe *People) Index(ctx context.Context, enough int64) error {
 	_, all, err := pe.store.PeopleIndexed(ctx)
 	if err != nil {

@@ -140,7 +140,7 @@ func TestRunIndexesDuringLongRush(t *testing.T) {
 	})
 }
 
-// After an upgrade, the index lacks every appointment. The log shows the progress.
+// TestIndexReportsProgress: after an upgrade, the index lacks every appointment. The log shows the progress.
 func TestIndexReportsProgress(t *testing.T) {
 	var log bytes.Buffer
 	x := newIndexed(t, slog.New(slog.NewTextHandler(&log, nil)))

@@ -31,8 +31,8 @@ func TestSearchFindsPartialNames(t *testing.T) {
 	for query, want := range map[string][]string{
 		"juergen grossmann": {"Jürgen Großmann"},
 		"JURGEN":            {"Jürgen Großmann"},
-		"grosman":           {"Jürgen Großmann"},         // one letter too few
-		"vgot":              {"Lena Vogt"},               // two letters exchanged
+		"grosman":           {"Jürgen Großmann"},         // one letter missing
+		"vgot":              {"Lena Vogt"},               // two letters swapped
 		"vogt lena":         {"Lena Vogt", "Lena Vogel"}, // similar names come after exact ones
 		"lena vog":          {"Lena Vogel", "Lena Vogt"},
 		"maria jose oneill": {"María José O’Neill"},
@@ -113,7 +113,7 @@ func TestMergeTwoSpellings(t *testing.T) {
 	if _, err := c.Person.Link(ctx, married.ID, before.ID, "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
-	// An erasure by the person's current address also erases the person under earlier details.
+	// An erasure by the person's current address also erases the person's earlier details.
 	erased, err := c.Person.Erase(ctx, "user:jo", store.Person{Email: "lena@example.org"})
 	if err != nil || erased.Appointments < 2 || erased.Notes != 1 || erased.Links != 1 {
 		t.Errorf("erased: %+v, %v", erased, err)

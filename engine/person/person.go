@@ -25,17 +25,17 @@ type People struct {
 	store   store.Store
 	options Options
 	log     *slog.Logger
-	turn    chan struct{} // limits the calls that read every appointment to one at a time
+	turn    chan struct{} // allows only one call at a time to read every appointment
 	index   index
 }
 
 // Options configure a People.
 type Options struct {
 	Store   store.Store
-	Logger  *slog.Logger // nil means discards
+	Logger  *slog.Logger // nil discards the log
 	Records *record.Records
-	Queue   store.Queue    // if nil, there is none
-	Mailer  *notice.Mailer // nil means no emails are sent, and none are in files
+	Queue   store.Queue    // nil if there is none
+	Mailer  *notice.Mailer // nil if no emails are sent or written to files
 	// Copies lists the copies of the data that an erasure leaves unchanged. If it is nil, there are none.
 	Copies func() ([]Copy, error)
 	Hooks  Hooks
@@ -59,16 +59,16 @@ func New(o Options) *People {
 	}
 }
 
-// The limits for one History: the number of appointments with one name, and the number of names to which links lead.
+// The limits for one History: the number of appointments with one name, and the number of names that links lead to.
 const maxNamesakes, maxNames = 10_000, 12
 
 // History contains one person's appointments, notes and links.
 type History struct {
 	// the person as spelled in the appointments and links, starting with the requested appointment's spelling
 	Of        []store.Identity
-	Coming    []store.Appointment // confirmed and not over, the next one first
+	Coming    []store.Appointment // confirmed and not over, next one first
 	Past      []store.Appointment // appointments that have ended or are cancelled, latest first
-	NoShows   int                 // the number of past ones that the person missed
+	NoShows   int                 // the number of past appointments that the person missed
 	Cancelled int
 	Notes     []store.PersonNote // by creation time
 	Links     []store.PersonLink
@@ -82,8 +82,8 @@ type Viewer struct {
 	Actor        record.Actor // the author of the viewer's own notes
 }
 
-// History returns all appointments of the person in an appointment, including that one, as far as the viewer is allowed
-// to see them. Errors: store.ErrNotFound.
+// History returns all appointments of the person in an appointment, including that one, to the extent that the viewer
+// is allowed to see them. Errors: store.ErrNotFound.
 func (pe *People) History(ctx context.Context, id string, by Viewer) (History, error) {
 	if !record.ValidID(id) {
 		return History{}, store.ErrNotFound
@@ -259,10 +259,10 @@ func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor)
 	})
 }
 
-// Link records that the people in two appointments are the same person. Unlink undoes it. The appointments do not
+// Link records that the people in two appointments are the same person. Unlink undoes this. The appointments do not
 // change.
 //
-// Errors: store.ErrNotFound, *ValidationError, including if the two entries already are the same person.
+// Errors: store.ErrNotFound, *ValidationError, including if the two entries are already the same person.
 func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor,
 	once *record.Once) (store.PersonLink, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
@@ -310,7 +310,7 @@ func (pe *People) remove(ctx context.Context, actor record.Actor, action record.
 	})
 }
 
-// Linked lists the identities linked to a person who is about to be erased, without that person.
+// Linked lists the identities linked to a person who is about to be erased, not including that person.
 func (pe *People) Linked(ctx context.Context, p store.Person) (others []store.Identity, err error) {
 	if len(p.Of) > 0 {
 		return nil, nil // the caller has already followed the links

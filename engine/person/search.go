@@ -19,7 +19,8 @@ type Found = store.FoundPerson
 // typing errors. Phone numbers are compared without punctuation and prefixes. Exact matches come before similar ones.
 // Within each group, the newest come first.
 //
-// Find uses the index. While the index lacks many appointments, as after an upgrade, only one search runs at a time.
+// Find uses the index. While the index lacks many appointments, for example after an upgrade, only one search runs at a
+// time.
 func (pe *People) Find(ctx context.Context, query, specialistID string, limit int) (found []Found, err error) {
 	q := store.ParsePersonQuery(query, time.Now())
 	if pe.index.rest.Load() > longSearch {
@@ -37,7 +38,7 @@ func (pe *People) Find(ctx context.Context, query, specialistID string, limit in
 	return found, err
 }
 
-// takeTurn waits until no other call reads every appointment.
+// takeTurn waits until no other call is reading every appointment.
 func (pe *People) takeTurn(ctx context.Context) (release func(), err error) {
 	select {
 	case pe.turn <- struct{}{}:
@@ -56,8 +57,8 @@ func joined(found []Found, limit int) (all []Found) {
 	return all
 }
 
-// join adds a spelling to the people, or merges it with one of them if their own data identify them as the same person
-// (store.Identity.Is). It returns false if adding the spelling would exceed the maximum number of people.
+// join adds a spelling to the people, or merges it with one of them if the data itself identifies both as the same
+// person (store.Identity.Is). It returns false if adding the spelling would exceed the maximum number of people.
 func join(all []Found, f Found, limit int) ([]Found, bool) {
 	i := slices.IndexFunc(all, func(o Found) bool { return o.Is(&f.Identity) })
 	switch {

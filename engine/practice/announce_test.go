@@ -54,8 +54,8 @@ func hooked(t *testing.T, url string) *enginetest.TestPractice {
 	return p
 }
 
-// TestMovedAgentBookingIsAnnouncedOnce: the desk moves an agent's booking that the practice-management system has. When
-// it has the new time as well, the booking is not announced a second time.
+// TestMovedAgentBookingIsAnnouncedOnce: the desk moves an agent's booking that has already been written to the
+// practice-management system. When that system has the new time too, the booking is not announced a second time.
 func TestMovedAgentBookingIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
 	url, _ := enginetest.HookReceiver(t, 200)
@@ -72,8 +72,8 @@ func TestMovedAgentBookingIsAnnouncedOnce(t *testing.T) {
 	})
 }
 
-// TestReviewedAgentBookingIsAnnounced: a person decides that the practice-management system has an agent's booking. The
-// booking is then announced, as if the system had confirmed it.
+// TestReviewedAgentBookingIsAnnounced: a person decides that an agent's booking is in the practice-management system.
+// The booking is then announced, as if the system had confirmed it.
 func TestReviewedAgentBookingIsAnnounced(t *testing.T) {
 	t.Parallel()
 	url, _ := enginetest.HookReceiver(t, 200)

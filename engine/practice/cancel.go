@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// deliverCancel cancels an appointment upstream. Repeating that is harmless.
+// deliverCancel cancels an appointment upstream. A repeated cancellation is harmless.
 func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outbound.Outcome {
 	a, err := pr.store.Appointment(ctx, op.AppointmentID)
 	switch {
@@ -58,8 +58,9 @@ func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outb
 	return outbound.Outcome{End: outbound.Delivered, Result: guid}
 }
 
-// unnamed returns the appointment to look up for a cancellation p without a GUID. It returns false if no write took
-// effect, so that there is nothing to cancel. A write can take effect without a GUID after the cancellation was queued.
+// unnamed returns the appointment to look up for a cancellation p without a GUID. It returns false if no write has
+// taken effect, so that there is nothing to cancel. A write can take effect without a GUID after the cancellation has
+// been queued.
 func (pr *Practice) unnamed(ctx context.Context, log []store.Delivery, p payload) (wanted payload, search bool) {
 	for _, d := range slices.Backward(log) {
 		if !isWrite(d) || d.State != outbound.DeliveryDelivered {

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestCancelOfUnnamedAppointmentReachesUpstream: the practice-management system wrote an appointment without naming it,
-// and the patient cancels before the look-ups have ended.
+// TestCancelOfUnnamedAppointmentReachesUpstream: the practice-management system wrote an appointment without returning
+// its GUID, and the patient cancels before the look-ups have ended.
 func TestCancelOfUnnamedAppointmentReachesUpstream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,8 +31,8 @@ func TestCancelOfUnnamedAppointmentReachesUpstream(t *testing.T) {
 	})
 }
 
-// TestMoveOfUnnamedAppointmentLeavesOne: the practice-management system wrote an appointment without naming it, and the
-// look-ups failed. After a move, it has only the new time.
+// TestMoveOfUnnamedAppointmentLeavesOne: the practice-management system wrote an appointment without returning its
+// GUID, and the look-ups failed. After a move, the system has only the new time.
 func TestMoveOfUnnamedAppointmentLeavesOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

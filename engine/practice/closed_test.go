@@ -19,9 +19,9 @@ import (
 	"holdfast/store"
 )
 
-// listing is the state of one start time as shown in every place that reports it.
+// listing is the state of one start time in every place that shows it.
 type listing struct {
-	agents, page bool // offered
+	agents, page bool // whether the start is offered to agents, and on the page
 	hold         error
 	reason       availability.Reason
 }
@@ -62,7 +62,7 @@ func date(p *enginetest.TestPractice, at time.Time) store.Date {
 }
 
 // TestRefusedSlotIsClosed: the practice-management system refused a slot that it lists. Holdfast does not offer the
-// slot to any agent or on any page again until a later listing, or the passage of time, opens it.
+// slot to any agent or on any page until a later listing, or the passage of time, opens it again.
 func TestRefusedSlotIsClosed(t *testing.T) {
 	t.Parallel()
 	open := listing{agents: true, page: true}
@@ -125,7 +125,7 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 }
 
 // TestClosureSurvivesRestart: after a restart, the engine does not offer a start time that was refused before the
-// restart. It opens the start time when the refusal is old enough, and changes the listing's generation.
+// restart. It opens the start time once the refusal is old enough, and changes the listing's generation.
 func TestClosureSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestDeskBookingIsWrittenFirst(t *testing.T) {
 		for n := range 6 {
 			public = append(public, book(n, store.SourceWeb))
 		}
-		time.Sleep(11 * time.Second) // the first are being written
+		time.Sleep(11 * time.Second) // the first bookings are being written
 		desk := book(10, store.SourceStaff)
 		known := func(a *store.Appointment) bool {
 			now, err := p.Booking.Appointment(t.Context(), a.ID)

@@ -16,8 +16,9 @@ import (
 // # Writing while a caller waits
 //
 // An agent's caller gets an answer within Options.AgentBound. During that time, the booking is attempted outside the
-// queue. Work makes the attempt, so a call in flight outlives the request that caused it. The operation is marked as
-// attempted in the outbox from the beginning. If the attempt does not end the operation, it goes to the queue.
+// queue. The functions of Work make the attempt, so a call in flight outlives the request that caused it. The operation
+// is marked as attempted in the outbox from the beginning. If the attempt does not end the operation, the operation
+// goes to the queue.
 
 const (
 	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two consecutive bookings, such as for two
@@ -28,7 +29,7 @@ const (
 	// CallReserve is the part of the time limit that is reserved for a call. A call that begins later would be
 	// interrupted by the limit.
 	CallReserve = time.Second
-	// probeBound is the time limit for probing an upstream of doubtful state while a caller waits.
+	// probeBound is the time limit for probing an upstream whose state is doubtful while a caller waits.
 	probeBound = 3 * time.Second
 )
 
@@ -36,11 +37,11 @@ const (
 type direct struct {
 	op       store.Operation
 	deadline time.Time
-	reply    chan Attempted // holds one
-	queued   chan struct{}  // closed when the queue has the operation of a caller who left
+	reply    chan Attempted // has room for one value
+	queued   chan struct{}  // closed once the operation of a caller who left is in the queue
 
 	mu      sync.Mutex
-	decided bool // the attempt has ended, and the caller waits for its result
+	decided bool // the attempt has ended, and the caller is waiting for its result
 	left    bool // the caller got the answer that the booking is queued
 }
 
@@ -54,10 +55,10 @@ const (
 
 // Attempted is the result of an attempt, for the caller.
 type Attempted struct {
-	End        outbound.Ending // Delivered or Refused; with any other value the operation is queued
+	End        outbound.Ending // Delivered or Refused; with any other value, the operation is queued
 	Guid       string
 	Reason     upstream.Reason // with Refused
-	ErrorType  string          // if it is queued
+	ErrorType  string          // if the operation is queued
 	Detail     string
 	Attempts   int
 	Waited     time.Duration // for the pacer
@@ -65,8 +66,8 @@ type Attempted struct {
 	NoteResult string
 }
 
-// decide claims the result for the attempt. It returns false if the caller has left; then the queue has the
-// operation.
+// decide claims the result for the attempt. It returns false if the caller has left: the operation is then in the
+// queue.
 func (d *direct) decide() bool {
 	d.mu.Lock()
 	d.decided = !d.left
@@ -85,7 +86,7 @@ func (d *direct) leave() bool {
 	return d.left
 }
 
-// TryNow has Work attempt a booking that the caller has claimed, and returns the result by the deadline.
+// TryNow has a function of Work attempt a booking that the caller has claimed, and returns the result by the deadline.
 func (pr *Practice) TryNow(op store.Operation, deadline time.Time) Attempted {
 	d := &direct{op: op, deadline: deadline, reply: make(chan Attempted, 1), queued: make(chan struct{})}
 	timer := time.NewTimer(time.Until(deadline))
@@ -100,7 +101,7 @@ func (pr *Practice) TryNow(op store.Operation, deadline time.Time) Attempted {
 		if !d.leave() {
 			return <-d.reply
 		}
-	case <-timer.C: // no function of Work runs
+	case <-timer.C: // no function of Work is running
 		pr.outbound.Outbox.Release(op.ID)
 	}
 	const detail = "no answer in time"
@@ -114,7 +115,7 @@ func (pr *Practice) runDirects(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-pr.outbound.Ready(): // the pacer has the last write before the start
+	case <-pr.outbound.Ready(): // the pacer now includes the last write before startup
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -155,7 +156,7 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 	case o.End == outbound.Delivered && r.Guid == outbound.DoneWithoutName:
 		r.Guid = ""
 	case o.End == outbound.Deferred && p.Written:
-		r.End = outbound.Delivered // the queue looks its GUID up
+		r.End = outbound.Delivered // the queue looks up its GUID
 	}
 	if o.End == outbound.Unreachable {
 		op.NextAttemptAt = pr.outbound.Now().Add(pr.outbound.Options.Limits.Backoff)
@@ -169,7 +170,7 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 }
 
 // sendDirect checks whether the upstream is reachable, waits for its turn and writes. If the upstream limits the rate,
-// it writes once more after the retry delay.
+// sendDirect writes once more after the retry delay.
 func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment,
 	r *Attempted) outbound.Outcome {
 	r.ErrorType = ErrorRateLimitedQueued
@@ -223,7 +224,8 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	}
 }
 
-// noteNow sends the note for a booking that was just written. If there is too little time, the queue sends it.
+// noteNow sends the note for a booking that has just been written. If there is too little time, the queue sends the
+// note.
 func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r *Attempted) {
 	for i, call := range c.Calls {
 		if call.Kind != store.UpstreamComment {
@@ -247,11 +249,11 @@ func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r
 	}
 }
 
-// errMoved means that the desk has moved a booking while its first time was being written.
+// errMoved means that the desk moved a booking while its first time was being written.
 var errMoved = errors.New("the booking was moved")
 
 // cancelFence frees the time of a booking that the upstream refused while the caller was waiting. It returns false if
-// the desk has moved the booking since, or if the database could not be written. In these cases, the operation remains
+// the desk has since moved the booking, or if the write to the database failed. In these cases, the operation remains
 // in the outbox, and the caller must not be informed that the booking was refused.
 func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, p *payload, operationID,
 	detail string) bool {

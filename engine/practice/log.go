@@ -9,10 +9,10 @@ import (
 
 // # The delivery log
 //
-// The delivery log of an appointment lists its upstream operations in the order of their changes. It remains when the
+// The delivery log of an appointment lists its upstream operations in the order of their changes. It remains after the
 // queue has deleted an operation.
 
-// isWrite reports whether a delivery wrote an appointment's time, as a booking or a move, or is about to.
+// isWrite reports whether a delivery wrote an appointment's time, as a booking or a move, or is about to do so.
 func isWrite(d store.Delivery) bool {
 	return d.Channel == "upstream" && d.State != outbound.DeliveryNotNeeded &&
 		(d.Notice == NoticeOf(store.UpstreamBook) || d.Notice == NoticeOf(store.UpstreamReschedule))
@@ -31,8 +31,8 @@ func isFirst(a *store.Appointment, log []store.Delivery, op *store.Operation) bo
 	return waited && a.Source == store.SourceAgent
 }
 
-// decides reports whether the outcome of op is the upstream state of its appointment. It returns false if a later
-// change has replaced op, and for the cancellation of a time from which the appointment was moved.
+// decides reports whether the outcome of op determines the upstream state of its appointment. It returns false if a
+// later change has replaced op, and if op cancels a time from which the appointment was moved.
 func decides(a *store.Appointment, log []store.Delivery, op *store.Operation, p *payload) bool {
 	switch {
 	case op.Kind != store.UpstreamCancel:
@@ -47,7 +47,7 @@ func decides(a *store.Appointment, log []store.Delivery, op *store.Operation, p 
 	return !slices.ContainsFunc(log[i+1:], isWrite)
 }
 
-// isDelivered reports whether the last write of an appointment took effect.
+// isDelivered reports whether an appointment's last write took effect.
 func isDelivered(log []store.Delivery) bool {
 	for _, d := range slices.Backward(log) {
 		if isWrite(d) {

@@ -14,12 +14,12 @@ import (
 // # Look-ups
 //
 // An appointment whose write had an unknown outcome is looked up. Before that, isThere checks whether the upstream
-// responds at all. Look-ups are spaced like writes. A caller of lookUp has already waited for its turn.
+// responds at all. Look-ups are spaced like writes. The caller of lookUp must already have waited for its turn.
 
 // isThere checks, after a write with an unknown outcome, whether the upstream responds. If it does not, another write
 // would also have an unknown outcome. The check does not involve a patient, whose record could make it fail. If its
-// turn does not come in time, isThere skips the check, because another one has just failed. It returns false with the
-// outcome that follows.
+// turn does not come in time, isThere treats the upstream as unreachable, because another check has just failed. If it
+// returns false, the attempt ends with the Outcome.
 func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.Outcome, bool) {
 	if pr.doubt.Load() == 0 {
 		return outbound.Outcome{}, true
@@ -42,7 +42,7 @@ func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.
 		return outbound.Outcome{End: outbound.Unreachable, Detail: upstream.Words(err)}, false
 	case upstream.ClassOf(err) != upstream.Unknown:
 		pr.doubt.Store(0)
-	case pr.doubt.Load() > 1: // neither writes nor questions get a usable answer
+	case pr.doubt.Load() > 1: // neither writes nor queries get a usable response
 		return outbound.Outcome{End: outbound.Unreachable, Detail: upstream.Words(err)}, false
 	}
 	return outbound.Outcome{}, true
@@ -54,8 +54,8 @@ func (pr *Practice) mayBeWritten(op *store.Operation, p *payload) bool {
 	return op.CreatedAt.Before(pr.outbound.Started()) && p.Checked != pr.outbound.Started().UnixMilli()
 }
 
-// lookUp checks whether the appointment exists. It returns false if it certainly does not, and otherwise true with the
-// outcome that follows. If there is no response, only this operation is deferred.
+// lookUp checks whether the appointment exists. It returns false if the appointment certainly does not exist, and
+// otherwise true with the attempt's outcome. If there is no response, only this operation is deferred.
 func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	list, err := pr.findUpstream(ctx, p, a)
@@ -99,7 +99,7 @@ func (pr *Practice) unanswered(op *store.Operation, p *payload, err error) outbo
 	return outbound.Outcome{End: outbound.LookupFailed, Detail: upstream.Words(err)}
 }
 
-// putOff defers an operation, for longer each time, because the upstream did not respond or limits the rate.
+// putOff defers an operation, for longer each time, because the upstream did not respond or limited the rate.
 func (pr *Practice) putOff(op *store.Operation, p *payload, err error) outbound.Outcome {
 	p.Asked++
 	op.Payload = p.json()

@@ -32,7 +32,7 @@ func (pr *Practice) fetchOpenings(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-pr.outbound.Ready(): // the pacer has the last write before the start
+	case <-pr.outbound.Ready(): // the pacer now includes the last write before startup
 	}
 	asks := upstream.NewPacer(pr.Options.Pacer.Spacing())
 	pr.shareLine(asks, "upstream.openings")
@@ -87,8 +87,8 @@ func (pr *Practice) listedTypes() []string {
 	return ids
 }
 
-// openingHorizon returns the number of days from today on which a type can be booked. It is 0 if the type was
-// archived.
+// openingHorizon returns the number of days, starting today, on which a type can be booked. It is 0 if the type has
+// been archived.
 func (pr *Practice) openingHorizon(appointmentTypeID string) int {
 	t := pr.clinic.Current().Types[appointmentTypeID]
 	if t == nil {
@@ -97,7 +97,7 @@ func (pr *Practice) openingHorizon(appointmentTypeID string) int {
 	return t.HorizonDays + 1
 }
 
-// fetchSome queries the openings for one type on the days from from up to but not including end.
+// fetchSome queries the openings for one type on the days in [from, end).
 func (pr *Practice) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from,
 	end store.Date) error {
 	s := pr.clinic.Current()
@@ -152,9 +152,8 @@ func (pr *Practice) noteOpenings(err error) {
 	}
 }
 
-// QuestionFor returns the query for one type's openings on local days of the clinic, from from up to but not including
-// end. columns contains the specialist ids by their upstream columns. columns is empty if none of the specialists exist
-// upstream.
+// QuestionFor returns the query for one type's openings on the clinic's local days in [from, end). columns maps
+// upstream columns to specialist ids. columns is empty if none of the specialists exist upstream.
 func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from,
 	end store.Date) (question upstream.Openings, columns map[string]string) {
 	question = upstream.Openings{
@@ -177,8 +176,8 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from,
 	return question, columns
 }
 
-// AskOpenings returns the upstream's openings by specialist id, and when they were requested. It leaves out other
-// specialists' columns. Errors: those of Upstream.GetOnlineReservations.
+// AskOpenings returns the upstream's openings by specialist id, and the time of the request. It leaves out columns that
+// belong to other specialists. Errors: those of Upstream.GetOnlineReservations.
 func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings,
 	columns map[string]string) (bySpecialist map[string][]occupancy.Interval, asked time.Time, err error) {
 	asked = time.Now()

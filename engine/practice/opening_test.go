@@ -33,8 +33,8 @@ func offered(p *enginetest.TestPractice, day store.Date) (halves []int) {
 }
 
 // TestSlotsFollowUpstreamOpenings: the upstream lists ten to twelve, and Holdfast's own calendar is open all day. A
-// time booked by telephone upstream disappears from the page within minutes. After an hour without a response,
-// Holdfast's own calendar applies again.
+// time that is booked in the upstream by telephone disappears from the page within minutes. After an hour without a
+// response, Holdfast's own calendar applies again.
 func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 			t.Error("the status does not report that the practice system is unreachable")
 		}
 		time.Sleep(20 * time.Minute)
-		if got := len(offered(p, day)); got != 47 { // the desk has booked one
+		if got := len(offered(p, day)); got != 47 { // the desk has booked one slot
 			t.Errorf("after more than an hour, %d half hours are offered, want those of Holdfast's own calendar", got)
 		}
 		p.Line.Set(false, false)
@@ -146,8 +146,8 @@ func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	})
 }
 
-// TestMoveToPartOfOwnTimeIsAllowed: although the upstream does not list the time that the appointment itself occupies
-// there, the appointment can move to a part of it.
+// TestMoveToPartOfOwnTimeIsAllowed: although the upstream does not list the time that the appointment itself occupies,
+// the appointment can move to a part of that time.
 func TestMoveToPartOfOwnTimeIsAllowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

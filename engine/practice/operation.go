@@ -22,7 +22,7 @@ type target struct {
 	// operation.
 	Specialist string `json:"specialist,omitempty"`
 
-	View   string `json:"view,omitempty"` // GUIDs of the upstream
+	View   string `json:"view,omitempty"` // upstream GUIDs
 	Column string `json:"column,omitempty"`
 	Type   string `json:"type,omitempty"`
 }
@@ -31,18 +31,18 @@ type target struct {
 // the appointment when the attempt is made.
 type payload struct {
 	target
-	// Step is the write that began last: stepPatient, stepAppointment or stepForgotten. It is empty if none began.
+	// Step is the last write that began: stepPatient, stepAppointment or stepForgotten. It is empty if no write began.
 	Step string `json:"step,omitempty"`
-	// Doubt means that an attempt had an unknown outcome, so this operation itself may have taken the slot.
+	// Doubt means that an attempt had an unknown outcome, so this operation may itself have taken the slot.
 	Doubt   bool   `json:"doubt,omitempty"`
-	Written bool   `json:"written,omitempty"` // the appointment exists, and the answer contained no GUID
+	Written bool   `json:"written,omitempty"` // the appointment exists, but the response contained no GUID
 	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty means the appointment's own
 	Search  bool   `json:"search,omitempty"`  // the appointment to cancel must be looked up first
-	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added and is not recorded yet
+	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added but is not recorded yet
 	// the start, in Unix ms, of the process that last looked up the appointment without finding it
 	Checked int64  `json:"checked,omitempty"`
-	By      string `json:"by,omitempty"`    // the API key of the caller who decided it; see outbound.QueueFilter
-	Asked   int    `json:"asked,omitempty"` // look-ups in a row without an answer
+	By      string `json:"by,omitempty"`    // the API key of the caller who made the change; see outbound.QueueFilter
+	Asked   int    `json:"asked,omitempty"` // consecutive look-ups without a response
 }
 
 const (
@@ -53,16 +53,16 @@ const (
 
 func payloadOf(op *store.Operation) payload {
 	var p payload
-	_ = json.Unmarshal(op.Payload, &p) // an unreadable one was blanked, and is empty
+	_ = json.Unmarshal(op.Payload, &p) // an unreadable payload was blanked, and is empty
 	return p
 }
 
 func (p *payload) json() json.RawMessage {
-	b, _ := json.Marshal(p) // strings, numbers and a time cannot fail
+	b, _ := json.Marshal(p) // strings, numbers and times never fail
 	return b
 }
 
-// isBlank reports whether the person was erased, and with them the appointment to write.
+// isBlank reports whether the person has been erased, and with them the appointment to write.
 func (p *payload) isBlank() bool { return p.Start.IsZero() }
 
 // write returns the target in the upstream's format.
@@ -73,8 +73,8 @@ func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppoi
 	}
 }
 
-// targetOf returns an appointment's place in the upstream. It returns false if the appointment does not belong there:
-// no upstream is configured, or the type or the specialist has no GUIDs there.
+// targetOf returns an appointment's target in the upstream. It returns false if the appointment does not belong there:
+// no upstream is configured, or the type or the specialist has no upstream GUIDs.
 func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	s := pr.clinic.Current()
 	t, p := s.Types[a.AppointmentTypeID], s.SpecialistByID[a.SpecialistID]
@@ -88,13 +88,13 @@ func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	}, true
 }
 
-// isCurrent reports whether an operation still writes the current state of the appointment. A later change has its own
-// operation.
+// isCurrent reports whether an operation still writes the current state of the appointment. A later change has an
+// operation of its own.
 func isCurrent(a *store.Appointment, p *payload) bool {
 	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
 
-// MarkUpstream sets the upstream state of a changed appointment to pending if the upstream must receive the change.
+// MarkUpstream sets the upstream state of a changed appointment to pending if the change must be written upstream.
 // before is nil for a new appointment.
 func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
 	if !pr.IsConnected() {
@@ -124,7 +124,7 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	case c.Kind == booking.ChangeRescheduled && goes:
 		kind = store.UpstreamReschedule
 	case c.Kind == booking.ChangeCancelled, c.Kind == booking.ChangeRescheduled:
-		// A move to a specialist who does not exist upstream leaves no appointment there.
+		// After a move to a specialist who does not exist upstream, no appointment remains there.
 		kind = store.UpstreamCancel
 		p.target, _ = pr.targetOf(c.Before)
 		p.Start, p.Minutes = c.Before.SlotStart, int(c.Before.SlotEnd.Sub(c.Before.SlotStart)/time.Minute)
@@ -149,11 +149,11 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
 }
 
-// deskLead is how far ahead of public writes the desk's writes can go, at most. The lane takes the operation that was
-// due first, and at the desk, a patient is waiting for it.
+// deskLead is how far ahead of public writes the desk's writes can go, at most. The lane takes the operation that has
+// been due longest, and a patient is waiting at the desk for the desk's write.
 const deskLead = time.Hour
 
-// NoticeOf returns the name that the delivery log gives an upstream operation.
+// NoticeOf returns the name of an upstream operation in the delivery log.
 func NoticeOf(kind store.OperationKind) string {
 	switch kind {
 	case store.UpstreamCancel:
@@ -252,7 +252,7 @@ func (pr *Practice) cancelCall(a *store.Appointment, p payload, at time.Time) bo
 }
 
 // reopened sets an appointment to pending when a person retries its operation, in the transaction that reopens the
-// operation. An operation that a later change has replaced leaves the appointment unchanged.
+// operation. If a later change has replaced the operation, the appointment does not change.
 func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor,
 	now time.Time) (*booking.Change, error) {
 	if op.AppointmentID == "" {

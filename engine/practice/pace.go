@@ -8,7 +8,7 @@ import (
 )
 
 // Pace takes turns in a line that all nodes share: Reserve takes a turn, Again repeats the last one, and Return gives
-// an unused one back. See upstream.Line.
+// back an unused one. See upstream.Line.
 type Pace struct {
 	Reserve func(ctx context.Context, name string, spacing,
 		most time.Duration) (wait time.Duration, turn int64, err error)

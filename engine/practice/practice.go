@@ -10,10 +10,10 @@
 // # An unknown outcome is not a failure
 //
 // The upstream has no idempotency keys. So the queue records an attempt before this package sends anything. If the
-// outcome of a write is unknown (a time-out, a reset, an incomplete response), the operation waits until the quarantine
+// outcome of a write is unknown (a timeout, a reset, an incomplete response), the operation waits until the quarantine
 // is over, and then this package looks up the appointment. It adopts an appointment that exists, writes one that does
 // not, and leaves the operation to a person if it cannot find out. If the upstream is unreachable, the operation is
-// deferred, which does not count as an attempt. A refusal does.
+// deferred, which does not count as an attempt. A refusal does count.
 //
 // # Openings
 //
@@ -24,12 +24,12 @@
 //
 // # Where to read
 //
-//	operation.go  which writes a change requires, and the payload of one
+//	operation.go  which writes a change requires, and the payload of a write
 //	direct.go     a booking that is written while its caller waits
 //	write.go      an appointment is written from the queue
 //	cancel.go     cancellations and notes
-//	lookup.go     look-ups of appointments of unknown outcome
-//	start.go      the state that a start restores: the pacer, interrupted writes
+//	lookup.go     look-ups of appointments with an unknown outcome
+//	start.go      the state that is restored at startup: the pacer, interrupted writes
 //	opening.go    the upstream's openings
 //	pace.go       one pace for all nodes
 //	log.go        the delivery log
@@ -69,10 +69,10 @@ type Upstream interface {
 	GetOnlineReservations(ctx context.Context, o upstream.Openings) (list []upstream.Opening, dropped int, err error)
 }
 
-// Limits are the time limits for upstream calls. The zero value of each means its default.
+// Limits contains the time limits for upstream calls. The zero value of each field means its default.
 type Limits struct {
 	RetryDelay     time.Duration // before the single quick retry while an agent waits; default 5 s
-	OpeningsEvery  time.Duration // the interval between two fetches of the openings; if zero, they are not fetched
+	OpeningsEvery  time.Duration // the interval between two fetches of the openings; 0 disables fetching
 	OpeningsMaxAge time.Duration // the age at which fetched openings are no longer used; default 1 h
 }
 
@@ -96,13 +96,13 @@ type Options struct {
 	Occupied *occupancy.Time // stores openings and refusals
 	Outbound *outbound.Outbound
 
-	Upstream   Upstream        // if nil, the clinic has none, and only Holdfast's own appointments exist
+	Upstream   Upstream        // nil if the clinic has none: only Holdfast's own appointments exist
 	Pacer      *upstream.Pacer // spaces writes; default: one with the default spacing
-	Pace       Pace            // spaces the calls of all nodes together; if zero, this process is the only one
+	Pace       Pace            // spaces the calls of all nodes together; zero if this process is the only node
 	AgentBound time.Duration   // how long an agent waits for the answer to a booking; default DefaultAgentBound
 	Limits     Limits
-	// AfterRollback means that the data may be older than the upstream's. Bookings of earlier runs are looked up before
-	// they are written.
+	// AfterRollback means that the data may be older than the upstream's data. Bookings from earlier runs are looked up
+	// before they are written.
 	AfterRollback bool
 }
 
@@ -118,18 +118,18 @@ type Practice struct {
 	outbound  *outbound.Outbound
 
 	directs  chan *direct    // bookings to write while an agent waits
-	doubt    atomic.Int32    // writes of unknown outcome since the upstream's last usable answer
+	doubt    atomic.Int32    // writes with an unknown outcome since the upstream's last usable response
 	asks     *upstream.Pacer // spaces look-ups, as Options.Pacer spaces writes
 	rollback rollback
 
 	mu sync.Mutex
-	// the first failed query for openings since the last response; if zero, the last query succeeded
+	// when the first query for openings since the last response failed; zero if the last query succeeded
 	failed   time.Time
 	failedBy string // the reason, for people
 }
 
 // New returns a Practice. The functions returned by Work fetch openings and write agents' bookings. New returns an
-// error if AgentBound is out of range or there is an Upstream but no queue.
+// error if AgentBound is out of range, or if there is an Upstream but no queue.
 func New(o Options) (*Practice, error) {
 	if o.Upstream != nil && !o.Outbound.HasQueue() {
 		return nil, errors.New("an Upstream needs a Queue")
@@ -156,7 +156,7 @@ func New(o Options) (*Practice, error) {
 // IsConnected reports whether the clinic has a practice-management system.
 func (pr *Practice) IsConnected() bool { return pr.Options.Upstream != nil }
 
-// Work returns the functions that write agents' bookings and fetch openings. Without an upstream, it returns none.
+// Work returns the functions that write agents' bookings and fetch openings. If there is no upstream, it returns none.
 func (pr *Practice) Work() []func(context.Context) {
 	if !pr.IsConnected() {
 		return nil
@@ -168,8 +168,8 @@ func (pr *Practice) Work() []func(context.Context) {
 	return work
 }
 
-// Delivery returns how package outbound handles operations of a kind. Without an upstream, it has no Attempt. For other
-// packages' kinds, it is empty.
+// Delivery returns how package outbound handles operations of a kind. Without an upstream, the Delivery has no Attempt.
+// For the kinds of other packages, it is empty.
 func (pr *Practice) Delivery(kind store.OperationKind) outbound.Delivery {
 	if booking.ChannelOf(kind) != "upstream" {
 		return outbound.Delivery{}

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// TestRetryOfOutdatedWriteKeepsState: a write failed, and the appointment was moved since. A retry of the old write
-// has nothing left to do, and the appointment stays confirmed upstream.
+// TestRetryOfOutdatedWriteKeepsState: a write failed, and the appointment has been moved since. A retry of the old
+// write has nothing left to do, and the appointment stays confirmed upstream.
 func TestRetryOfOutdatedWriteKeepsState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,8 +40,9 @@ func TestRetryOfOutdatedWriteKeepsState(t *testing.T) {
 	})
 }
 
-// TestRetriedCancelKeepsReturnedAppointment: an appointment moves to a specialist whom the practice-management system
-// does not have, which fails to cancel it, and then back. A retry of the cancellation does not cancel the new time.
+// TestRetriedCancelKeepsReturnedAppointment: an appointment moves to a specialist who is not in the practice-management
+// system, where the cancellation of the old time fails. Then the appointment moves back. A retry of the cancellation
+// does not cancel the new time.
 func TestRetriedCancelKeepsReturnedAppointment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,9 +74,9 @@ func TestRetriedCancelKeepsReturnedAppointment(t *testing.T) {
 	})
 }
 
-// TestFailedCleanupKeepsBooking: the new time of a moved appointment is upstream, and the old one cannot be cancelled
-// there. Staff see that. The patient, whose appointment is booked, gets no email that it is not. After a retry, the
-// appointment is confirmed again.
+// TestFailedCleanupKeepsBooking: the new time of a moved appointment is upstream, and the old time cannot be cancelled
+// there. Staff see that. The patient, whose appointment is booked, gets no email saying that it is not. After a retry,
+// the appointment is confirmed again.
 func TestFailedCleanupKeepsBooking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,14 +16,14 @@ import (
 // # After a rollback of the data
 //
 // A restored machine snapshot contains the database and the queue as of an earlier instant. The practice-management
-// system still has the writes made after that instant, but nothing in the files shows them. A booking of a known
+// system still contains the writes made after that instant, but the files do not show them. A booking for a known
 // patient is looked up after every start. A booking whose patient had not been added yet has no GUID to look up, so its
 // patient is first searched for by name.
 //
 // If an operator starts the server with --after-rollback, it looks up every such booking from earlier runs. Without the
 // flag, it looks up only the first one after each start. Operations are delivered in the order in which they became
-// due, so after a rollback the practice-management system has the first one. If it does, the server logs an error and
-// looks up the others as well.
+// due, so after a rollback the first one already exists in the practice-management system. If it does exist, the server
+// logs an error and looks up the others as well.
 
 // maxNamesakes is the maximum number of patients with the same name whose appointments are read.
 const maxNamesakes = 10
@@ -31,11 +31,11 @@ const maxNamesakes = 10
 // rollback is the state of the look-ups after the data was rolled back.
 type rollback struct {
 	known   atomic.Bool // earlier writes are looked up by the patient's name
-	checked atomic.Bool // the first write of this start was looked up and did not exist
+	checked atomic.Bool // the first write after startup was looked up and did not exist
 }
 
-// suspectRollback makes the server look up all writes from earlier runs, because the practice-management system has
-// op's appointment although every recorded attempt certainly failed.
+// suspectRollback makes the server look up all writes from earlier runs, because op's appointment exists in the
+// practice-management system although every recorded attempt certainly failed.
 func (pr *Practice) suspectRollback(op *store.Operation) {
 	if !pr.rollback.known.Swap(true) {
 		pr.log.Error(
@@ -45,8 +45,8 @@ func (pr *Practice) suspectRollback(op *store.Operation) {
 	}
 }
 
-// findRolledBack looks for a booking from an earlier run whose patient has no GUID here. It returns true with the
-// outcome if that ends the attempt, and false if the booking must be written.
+// findRolledBack looks for a booking from an earlier run whose patient has no GUID here. It returns true and the
+// outcome if the attempt ends with that, and false if the booking must be written.
 func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	known := pr.rollback.known.Load()
@@ -91,8 +91,9 @@ func wordsOf(err error) string {
 }
 
 // findByName finds the appointment of a patient without a GUID in the practice-management system, and returns both
-// GUIDs. If the appointment does not exist, it returns empty strings or, with reuse, the patient whose name, date of
-// birth, and telephone number or email address are the same.
+// GUIDs. If the appointment does not exist, it returns only the patient's GUID: the one that p or another appointment
+// contains or, with reuse, that of the patient whose name, date of birth, and telephone number or email address are the
+// same. If there is none, it returns empty strings.
 func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appointment,
 	reuse bool) (patient, appointment string, err error) {
 	namesakes := []string{p.Patient}
@@ -157,7 +158,7 @@ func (pr *Practice) namesakes(ctx context.Context, a *store.Appointment) (guids 
 	return guids, nil
 }
 
-// samePatient returns the one patient among guids who is certain to be an appointment's patient, or an empty string.
+// samePatient returns the one patient among guids who is certainly the appointment's patient, or an empty string.
 func (pr *Practice) samePatient(ctx context.Context, guids []string, a *store.Appointment) (same string, err error) {
 	born, err := time.Parse(time.DateOnly, a.Patient.BirthDate)
 	if err != nil {

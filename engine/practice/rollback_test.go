@@ -37,7 +37,7 @@ func bookWhileCut(p *enginetest.TestPractice, n int) (snapshot string) {
 }
 
 // TestRollbackWritesNothingTwice rolls the whole data directory back to an instant at which 20 bookings were in the
-// outbox and none had been attempted. Seven of them were written after that instant.
+// outbox and none of them had been attempted. Seven of them were written after that instant.
 func TestRollbackWritesNothingTwice(t *testing.T) {
 	t.Parallel()
 	const booked, written = 20, 7

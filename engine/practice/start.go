@@ -7,12 +7,13 @@ import (
 	"holdfast/store"
 )
 
-// # After a start
+// # After startup
 //
-// The queue and the outbox show what the previous process was doing. Package outbound calls these functions before
-// its first delivery.
+// The queue and the outbox show what the previous process was doing. Package outbound calls these functions before its
+// first delivery.
 
-// RememberLastWrite restarts the pacer from the last write that an earlier process or another node could have sent.
+// RememberLastWrite makes the pacer resume after the last write that an earlier process or another node could have
+// sent.
 func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error {
 	if !pr.IsConnected() {
 		return nil
@@ -65,8 +66,8 @@ func forgotten(op *store.Operation) {
 	}
 }
 
-// interrupted changes an operation whose attempt ended with its process: its outcome is unknown, so it waits for the
-// quarantine.
+// interrupted changes an operation whose attempt was cut short by the end of its process: the outcome is unknown, so
+// the operation waits for the quarantine.
 func (pr *Practice) interrupted(op *store.Operation) {
 	op.NextAttemptAt = op.AttemptedAt.Add(pr.outbound.Options.Limits.Quarantine)
 	if p := payloadOf(op); p.Step != "" {

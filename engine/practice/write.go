@@ -22,7 +22,7 @@ import (
 // UpstreamReschedule: upstream, a move creates a new appointment and ends the old one.
 func (pr *Practice) deliverWrite(ctx context.Context, op *store.Operation) outbound.Outcome {
 	o := pr.attemptWrite(ctx, op)
-	// Another write with an unknown outcome would not help, so the lane pauses.
+	// Another write would also have an unknown outcome, so the lane pauses.
 	o.Rest = o.End == outbound.Unknown && pr.doubt.Load() > 1
 	return o
 }
@@ -140,7 +140,7 @@ func (pr *Practice) written(ctx context.Context, op *store.Operation, p *payload
 		pr.doubt.Store(0)
 	}
 	if class != "" && class != upstream.Unknown && !p.Doubt {
-		p.Step = "" // the appointment is certainly not there
+		p.Step = "" // the appointment certainly does not exist
 		op.Payload = p.json()
 	}
 	switch class {
@@ -182,8 +182,8 @@ func (pr *Practice) begin(ctx context.Context, op *store.Operation, p *payload, 
 	return pr.outbound.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
 }
 
-// findEarlier looks up and records the GUID of the earlier time of an appointment that moves, if it has none, so that
-// the earlier time can be cancelled. It does nothing if no earlier write took effect.
+// findEarlier looks up and records the GUID of the earlier time of an appointment that moves, if that time has no GUID,
+// so that it can be cancelled. findEarlier does nothing if no earlier write took effect.
 func (pr *Practice) findEarlier(ctx context.Context, op *store.Operation, a *store.Appointment) (outbound.Outcome,
 	bool) {
 	if op.Kind != store.UpstreamReschedule || a.UpstreamID != "" {
@@ -207,7 +207,7 @@ func (pr *Practice) findEarlier(ctx context.Context, op *store.Operation, a *sto
 		return pr.soon(outbound.Unread(ctx)), false
 	case class == upstream.NotSent, class == upstream.RateLimited, upstream.IsSilent(err):
 		return pr.harmless(op, err)
-	case len(list) != 1: // or the answer cannot be used: the move does not wait for it
+	case len(list) != 1: // or the response cannot be used: the move does not wait for it
 		return outbound.Outcome{}, true
 	}
 	err = pr.store.Write(ctx, func(tx store.Tx) error {
@@ -225,7 +225,7 @@ func (pr *Practice) findEarlier(ctx context.Context, op *store.Operation, a *sto
 	return outbound.Outcome{}, true
 }
 
-// makeRoom cancels the old time of an appointment that moves to a time overlapping it, because the upstream would
+// makeRoom cancels the old time of an appointment that moves to an overlapping time, because the upstream would
 // otherwise refuse the new time.
 func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
@@ -243,8 +243,8 @@ func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payloa
 	return pr.harmless(op, err)
 }
 
-// addPatient adds the patient for a booking that has none upstream, such as a booking from the page, and records the
-// GUID with the appointment. Patients cannot be looked up, so a person decides about an unknown outcome.
+// addPatient adds the patient for a booking whose patient is not in the upstream, such as a booking from the page, and
+// records the GUID with the appointment. Patients cannot be looked up, so a person decides about an unknown outcome.
 func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
 	if p.Patient == "" {
@@ -280,7 +280,7 @@ func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payl
 	return outbound.Outcome{}, true
 }
 
-// recordPatient stores the upstream's GUID of the patient with an appointment that has none.
+// recordPatient stores the patient's upstream GUID with an appointment that does not have one.
 func (pr *Practice) recordPatient(ctx context.Context, a *store.Appointment, guid string) error {
 	err := pr.store.Write(ctx, func(tx store.Tx) error {
 		now, err := tx.Appointment(ctx, a.ID)
@@ -325,11 +325,11 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 	if i := strings.LastIndexByte(p.Name, ' '); i > 0 {
 		n.FirstName, n.LastName = p.Name[:i], p.Name[i+1:]
 	}
-	n.BirthDate, _ = time.Parse(time.DateOnly, p.BirthDate) // an empty one is the zero time
+	n.BirthDate, _ = time.Parse(time.DateOnly, p.BirthDate) // an empty date becomes the zero time
 	return n
 }
 
-// behind returns until when an operation waits for an earlier one of the same appointment, and whether there is one.
+// behind reports whether an operation has to wait for an earlier one of the same appointment, and until when.
 // Operations of an appointment are delivered in the order of their changes.
 func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	now := pr.outbound.Now()

@@ -10,18 +10,18 @@ import (
 )
 
 // Sessions do not stay open forever. A request expires if no specialist accepts it in time. A session in progress
-// expires when its last sign of life is too old. Signs of life are accepting, rerouting, changing the payment state,
-// and repeating one of these calls.
+// expires when its last sign of life is too old. The signs of life are accepting, rerouting, changing the payment
+// state, and repeating one of these calls.
 
 // lifeEvery is the minimum time before a repeated call is stored as a new sign of life.
 const lifeEvery = time.Minute
 
-// signOfLife reports whether to store a repeated call as the session's last sign of life, in its UpdatedAt.
+// signOfLife reports whether to store a repeated call as the session's last sign of life, in UpdatedAt.
 func signOfLife(s *store.Session, now time.Time) bool { return now.Sub(s.UpdatedAt) >= lifeEvery }
 
 // ExpireSessions expires session requests that no specialist accepted in time, and sessions in progress without a sign
 // of life, until ctx is done. It wakes when the next request expires and when this node receives a new request. Once a
-// minute, it also checks for requests that another node has left and for idle sessions.
+// minute, it also checks for idle sessions, and for requests that another node did not expire.
 func (pr *Presence) ExpireSessions(ctx context.Context) {
 	const patience = time.Minute
 	next, quiet := time.NewTimer(0), time.NewTicker(patience)
@@ -61,7 +61,8 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 // mostSessions is the maximum number of sessions that one query reads.
 const mostSessions = 500
 
-// endUnanswered expires the requests that are due and returns when the next request is due, or zero if there is none.
+// endUnanswered expires the requests that are due. It returns when the next request is due, or the zero time if there
+// is none.
 func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error) {
 	waiting, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested},
 		Limit: mostSessions})
@@ -89,7 +90,7 @@ func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error
 	return due, nil
 }
 
-// endQuiet expires the sessions in progress whose last activity is too old. Each session is checked again in its
+// endQuiet expires the sessions in progress whose last sign of life is too old. Each session is checked again in its
 // transaction.
 func (pr *Presence) endQuiet(ctx context.Context) error {
 	for {

@@ -13,7 +13,7 @@ import (
 type History struct {
 	Zone  *time.Location         // the specialist's zone
 	Log   []store.PresenceChange // the changes between the two instants, earliest first
-	Spans []OnlineSpan           // when the specialist was online, within the two instants
+	Spans []OnlineSpan           // the periods in which the specialist was online, within the two instants
 	Days  []OnlineDay            // each local day that has begun, in order
 }
 
@@ -25,7 +25,7 @@ type OnlineSpan struct {
 	Ended string
 }
 
-// OnlineDay is how long a specialist was online on one local day.
+// OnlineDay contains how long a specialist was online on one local day.
 type OnlineDay struct {
 	Date   store.Date
 	Online time.Duration
@@ -87,8 +87,8 @@ func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []O
 	return spans
 }
 
-// OnlineDays adds up the spans on each local day that overlaps [from, to) and has begun by now. A local day can have 23
-// or 25 hours.
+// OnlineDays adds up the spans for each local day that overlaps [from, to) and has begun by now. A local day can have
+// 23 or 25 hours.
 func OnlineDays(spans []OnlineSpan, zone *time.Location, from, to, now time.Time) (days []OnlineDay) {
 	if to.After(now) {
 		to = now

@@ -24,7 +24,7 @@ func TestOnlineDaysFollowTheWallClock(t *testing.T) {
 	log := []store.PresenceChange{
 		// for a span whose start has been deleted
 		line("2026-10-22 23:00", "offline"),
-		line("2026-10-23 22:00", "online"), line("2026-10-26 01:00", "auto_offline"), // over the night with 25 hours
+		line("2026-10-23 22:00", "online"), line("2026-10-26 01:00", "auto_offline"), // across the night with 25 hours
 		line("2026-10-26 08:00", "online"), line("2026-10-26 09:00", "deactivated"),
 		line("2026-10-26 10:00", "activated"), line("2026-10-26 11:00", "offline"), line("2026-10-27 09:00", "online"),
 	}

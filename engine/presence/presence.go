@@ -11,8 +11,9 @@
 //
 // # Sessions
 //
-// All available specialists receive a request, and the first one to accept it gets the session. The transaction that
-// accepts a request checks the capacity; the live load is only a hint. A request that no specialist accepts expires.
+// All available specialists receive a request, and the first specialist to accept it gets the session. The transaction
+// that accepts a request checks the capacity; the live load is only a hint. A request that no specialist accepts
+// expires.
 package presence
 
 import (
@@ -52,8 +53,8 @@ func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, eve
 		requested: make(chan struct{}, 1)}
 }
 
-// Options are the presence time limits. The zero value of each means its default. While the server runs, the clinic's
-// settings can replace StaleAfter and can turn off the heartbeat requirement (RequirePing).
+// Options contains the time limits for presence. The zero value of each field means its default. While the server runs,
+// the clinic's settings can replace StaleAfter and can turn off the heartbeat requirement (RequirePing).
 type Options struct {
 	StaleAfter time.Duration // a heartbeat older than this takes a specialist offline; default 90 s
 	Sweep      time.Duration // how often heartbeats are checked; default 30 s
@@ -74,17 +75,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// presenceState is the presence state that this process keeps in memory.
+// presenceState is the presence state that this process holds in memory.
 type presenceState struct {
 	options Options
 	beacon  beacon
 	turns   turns
-	// loads lets session changes run concurrently, but reconciliation only by itself. No session may begin or end
-	// between counting the sessions and updating the live loads. Otherwise, reconciliation would set a wrong load.
+	// loads lets session changes run concurrently, but reconciliation only by itself. No session may begin or end while
+	// reconciliation counts the sessions and updates the live loads. Otherwise, reconciliation would set a wrong load.
 	loads sync.RWMutex
 
 	seeded   atomic.Pointer[string] // the storage that was seeded last
-	settling chan struct{}          // full while settle seeds
+	settling chan struct{}          // full while settle is seeding
 	switches atomic.Uint64          // how often the storage mode has changed
 }
 
@@ -92,8 +93,9 @@ type presenceState struct {
 // checked once a second, so switching back and forth within one second is not counted.
 func (pr *Presence) StorageSwitches() uint64 { return pr.presence.switches.Load() }
 
-// turns serializes each specialist's presence changes, so that both copies change in the same order and a sweep decides
-// based on the current state. These locks are held across a commit, so code that must be fast does not acquire them.
+// turns serializes each specialist's presence changes, so that both copies change in the same order and a sweep bases
+// its decision on the current state. These locks are held across a commit, so code that must be fast does not acquire
+// them.
 type turns [64]sync.Mutex
 
 // take waits for the specialist's turn and returns the function that ends it.
@@ -109,7 +111,7 @@ func (t *turns) take(specialistID string) (done func()) {
 type Status struct {
 	holds.Present
 	LastOnlineAt, LastOfflineAt time.Time // zero if never
-	LastChange                  string    // as in store.PresenceChange; empty if never, and in the answer to a change
+	LastChange                  string    // as in store.PresenceChange; empty if never, and in the result of a change
 }
 
 // staleAfter returns the maximum age of a heartbeat, or 0 if the clinic does not require heartbeats.
@@ -147,7 +149,7 @@ func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, 
 		return Status{}, err
 	}
 	changed, err := pr.holds.Online(ctx, specialistID, p.MaxSessions)
-	if errors.Is(err, holds.ErrDeactivated) { // the live copy has missed the activation
+	if errors.Is(err, holds.ErrDeactivated) { // the live copy missed the activation
 		if _, err = pr.holds.Activate(ctx, specialistID); err == nil {
 			_, err = pr.holds.Online(ctx, specialistID, p.MaxSessions)
 			changed = true
@@ -177,8 +179,8 @@ func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status,
 	return pr.presenceOf(ctx, &p, mirror)
 }
 
-// takeOffline changes both copies, the durable one first, so that nothing has changed if that fails. The caller must
-// have taken the specialist's turn.
+// takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The caller must have
+// taken the specialist's turn.
 func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
 	mirror, err := pr.mirrorOffline(ctx, specialistID, change)
 	if err != nil {
@@ -268,14 +270,14 @@ func (pr *Presence) Online(ctx context.Context) ([]holds.Present, error) {
 	return pr.holds.Everyone(ctx)
 }
 
-// beaconTTL is how long Beacon returns one cached count.
+// beaconTTL is how long Beacon reuses a count.
 const beaconTTL = 10 * time.Second
 
-// beacon caches the public count.
+// beacon caches the public count of available specialists.
 type beacon struct {
 	mu      sync.Mutex
 	count   int
-	at      time.Time // if zero, nothing is cached
+	at      time.Time // zero if nothing is cached
 	dropped uint64    // how often the cache was cleared
 }
 
@@ -286,7 +288,7 @@ func (b *beacon) drop() {
 	b.at, b.dropped = time.Time{}, b.dropped+1
 }
 
-// Recount makes the next Beacon count again, because another node has changed which specialists are online.
+// Recount makes the next Beacon call count again, because another node has changed which specialists are online.
 func (pr *Presence) Recount() { pr.presence.beacon.drop() }
 
 // Beacon returns how many specialists can take a session now. The count is public and at most beaconTTL old. If a
@@ -314,8 +316,8 @@ func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	return count, nil
 }
 
-// changePresence commits one change to the mirror together with its log line. edit reports whether it made a change. If
-// not, nothing is written.
+// changePresence commits one change to the mirror together with its log line. edit reports whether it changed anything.
+// If it did not, nothing is written.
 func (pr *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time,
 	edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
 	var m store.PresenceMirror
@@ -351,8 +353,8 @@ func (pr *Presence) publishPresence(ctx context.Context, specialistID, change st
 }
 
 // FollowActive updates presence when a specialist is deactivated, activated or archived. A deactivated specialist is no
-// longer available. A specialist who is reactivated is online again if they were online before, and has a full stale
-// period in which to send a heartbeat. If FollowActive fails, reconciliation repairs the state later.
+// longer available. A reactivated specialist who was online before is online again, and has a full stale period to send
+// a heartbeat. If FollowActive fails, reconciliation repairs the state later.
 func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	defer pr.presence.turns.take(p.ID)()
 	defer pr.presence.beacon.drop() // the active flag or the maximum may have changed
@@ -383,9 +385,8 @@ func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
 	return err
 }
 
-// mirrorActive writes a specialist's active flag to the mirror and its lines to the log, and returns the changes. The
-// mirror still lists a deactivated specialist as online if they were online before, so that activation can restore
-// this.
+// mirrorActive writes a specialist's active flag to the mirror and the change lines to the log, and returns the
+// changes. In the mirror, a deactivated specialist who was online stays online, so that activation can restore this.
 func (pr *Presence) mirrorActive(ctx context.Context, p store.Specialist) (changes []string, err error) {
 	now := record.Now()
 	err = pr.store.Write(ctx, func(tx store.Tx) error {

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// These tests check the sweeps: the cost of a heartbeat, which specialists go offline and which must not, and which
-// errors get repaired.
+// These tests check the sweeps: what a heartbeat costs, which specialists go offline and which must not, and which
+// errors are repaired.
 
 func TestHeartbeatsWriteOnceAMinute(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestFailedSweepKeepsSpecialistsOnline(t *testing.T) {
 		c.moody.fails.Store(false)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		c.wantOnline("ada") // the outage is over, and the server sees which specialists sent no heartbeat throughout
+		c.wantOnline("ada") // after the outage, the server can tell which specialists sent no heartbeat throughout
 	})
 }
 
@@ -136,7 +136,7 @@ func TestHeartbeatDuringSweepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{Mirror: time.Hour}, "ada", "bea")
 		c.online("ada", "bea")
-		time.Sleep(61 * time.Second) // two sweeps have passed; at the third both are too old
+		time.Sleep(61 * time.Second) // two sweeps have passed; at the third sweep, both heartbeats are too old
 		beat := func() {
 			if err := c.Presence.Beat(context.Background(), "ada"); err != nil {
 				t.Error(err)
@@ -293,7 +293,7 @@ func TestNewStorageIsSeeded(t *testing.T) {
 		c.online("ada")
 		fallback := "fallback"
 		c.moody.called.Store(&fallback)
-		// the live state now in use does not have ada
+		// the live state now in use does not contain ada
 		if _, err := c.Holds.Offline(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
@@ -314,8 +314,8 @@ func TestNewStorageIsSeeded(t *testing.T) {
 	})
 }
 
-// TestNewStorageIsSeededBeforeItIsRead: another storage, without ada, is now in use, and a reader does not wait for the
-// sweeps' next check.
+// TestNewStorageIsSeededBeforeItIsRead: another storage, which does not contain ada, is now in use, and a reader does
+// not wait for the next sweep.
 func TestNewStorageIsSeededBeforeItIsRead(t *testing.T) {
 	for name, sees := range map[string]func(ctx context.Context, c *onCall) bool{
 		"heartbeat": func(ctx context.Context, c *onCall) bool { return c.Presence.Beat(ctx, "ada") == nil },

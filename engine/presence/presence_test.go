@@ -25,11 +25,11 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Presence: the specialists who can take a session now. It does not need a database write per heartbeat, and recovers
-// from any failure. The engine, database and live state are real; two wrappers around them count calls and make them
-// fail.
+// These tests check presence: the specialists who can take a session now. It does not need a database write per
+// heartbeat, and recovers from any failure. The engine, database and live state are real; two wrappers around them
+// count calls and make them fail.
 
-// countingStore counts the transactions and, of those, the statements that mirror heartbeats.
+// countingStore counts the transactions, and the statements in them that mirror heartbeats.
 type countingStore struct {
 	store.Store
 	writes, mirrors atomic.Int64
@@ -93,7 +93,7 @@ type onCall struct {
 	*enginetest.TestClinic
 	counted *countingStore
 	moody   *moodyHolds
-	stop    func() // its background work; idempotent
+	stop    func() // stops its background work; idempotent
 }
 
 func newOnCall(t testing.TB, o presence.Options, specialists ...string) *onCall {
@@ -164,7 +164,7 @@ func (c *onCall) beating(long time.Duration, specialists ...string) {
 	synctest.Wait()
 }
 
-// wantOnline fails the test unless exactly these are online, in the live state and in the database.
+// wantOnline fails the test unless exactly these specialists are online, in the live state and in the database.
 func (c *onCall) wantOnline(want ...string) {
 	c.T.Helper()
 	everyone, err := c.Holds.Everyone(context.Background())

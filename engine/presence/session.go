@@ -16,7 +16,7 @@ import (
 // SessionRequestTTL is how long a session request waits for a specialist to accept it.
 const SessionRequestTTL = 60 * time.Second
 
-// Reasons why a session change is refused, used as the Reason in a *NotBookableError.
+// The reasons why a session change is refused, used as the Reason in a *NotBookableError.
 const (
 	ReasonAccepted   availability.Reason = "already_accepted"
 	ReasonEnded      availability.Reason = "session_over"
@@ -33,7 +33,7 @@ type SessionRequest struct {
 	PatientPhone      string // the specialist calls this number
 }
 
-// check fills in and validates a request.
+// check trims the fields of a request and validates them.
 func (r *SessionRequest) check(m *record.Mistakes, c *clinic.Clinic) {
 	for _, text := range []*string{&r.Reason, &r.PatientName, &r.PatientPhone} {
 		*text = strings.TrimSpace(*text)
@@ -52,9 +52,9 @@ func (r *SessionRequest) check(m *record.Mistakes, c *clinic.Clinic) {
 	}
 }
 
-// RequestSession requests an on-demand consultation. All available specialists receive the request, and the first one
-// to accept it gets the session. If the client already has an open request, RequestSession returns that request.
-// Errors: *ValidationError.
+// RequestSession requests an on-demand consultation. All available specialists receive the request, and the first
+// specialist to accept it gets the session. If the client already has an open request, RequestSession returns that
+// request. Errors: *ValidationError.
 func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, r SessionRequest,
 	once *record.Once) (store.Session, error) {
 	var m record.Mistakes
@@ -110,9 +110,9 @@ func (pr *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]stor
 	return pr.store.Sessions(ctx, f)
 }
 
-// AcceptSession gives a request to the first specialist who accepts it. The others get *NotBookableError. The
-// transaction checks the capacity; the live counter is only a hint, which reconciliation repairs. Repeating the call as
-// the same specialist returns the session again and counts as a sign of life. Errors: store.ErrNotFound.
+// AcceptSession assigns a request to the first specialist who accepts it. The other specialists get *NotBookableError.
+// The transaction checks the capacity; the live counter is only a hint, which reconciliation repairs. If the same
+// specialist repeats the call, it returns the session again and counts as a sign of life. Errors: store.ErrNotFound.
 func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -135,9 +135,9 @@ func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) 
 	})
 }
 
-// DeclineSession declines a request. specialistID is the specialist who declines. The others can still accept until all
-// available specialists have declined. If specialistID is empty, the request is declined for the whole clinic. A
-// request that no specialist can accept any more expires at once. Repeating the call changes nothing. Errors:
+// DeclineSession declines a request for the specialist with specialistID. The others can still accept until all
+// available specialists have declined. If specialistID is empty, the request is declined for the whole clinic. If no
+// specialist can accept the request any more, it expires immediately. Repeating the call changes nothing. Errors:
 // *ValidationError, store.ErrNotFound, *NotBookableError.
 func (pr *Presence) DeclineSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	var available []holds.Present
@@ -234,8 +234,8 @@ func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bo
 	})
 }
 
-// CancelSession cancels the client's own request or session in progress. It does not change a session that has ended.
-// Errors: *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
+// CancelSession cancels the client's own request or session in progress. It does not change a session that has already
+// ended. Errors: *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
 func (pr *Presence) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)
@@ -326,7 +326,7 @@ func (pr *Presence) changeSession(ctx context.Context, id string,
 		}
 		if changed {
 			after.UpdatedAt = now
-			// the session is over: what the patient entered is no longer needed
+			// the session is over, so the data that the patient entered is no longer needed
 			if after.Status != store.SessionRequested && !counts(&after) {
 				after.Reason, after.PatientName, after.PatientPhone = "", "", ""
 			}

@@ -49,15 +49,15 @@ func TestUnansweredSessionExpires(t *testing.T) {
 	})
 }
 
-// TestUnendedSessionExpires: the session's place becomes free, the streams get the event, and a change made in the
+// TestUnendedSessionExpires: an expired session frees its place, the streams get the event, and a sign of life in the
 // meantime counts.
 func TestUnendedSessionExpires(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
 	for name, c := range map[string]struct {
-		settings int // minutes; 0: the default
+		settings int // minutes; 0 means the default
 		pending  bool
-		life     func(c *onCall, id string) error // activity half-way
+		life     func(c *onCall, id string) error // activity halfway through
 		want     time.Duration                    // after the acceptance
 	}{
 		"accepted":                     {want: 4 * time.Hour},
@@ -136,7 +136,7 @@ func TestSessionListIsBounded(t *testing.T) {
 		for i := range 501 {
 			c.request(i)
 		}
-		synctest.Wait() // never returns while a loop reads again and again
+		synctest.Wait() // never returns if the loop reads again and again
 		time.Sleep(presence.SessionRequestTTL + 2*time.Second)
 		synctest.Wait()
 		left, err := c.Presence.Sessions(t.Context(),

@@ -55,7 +55,7 @@ func TestSessionLifecycle(t *testing.T) {
 		t.Errorf("another client got the same request")
 	}
 	c.wantLoads(map[string]int{"ada": 0})
-	for range 2 { // a repeat gets the same answer
+	for range 2 { // a repeat gets the same response
 		if a := c.mustAccept(s.ID, "ada"); a.Status != store.SessionActive || a.SpecialistID != "ada" ||
 			a.AcceptedAt.IsZero() || a.Version != 2 {
 			t.Errorf("accepted, it is %+v", a)
@@ -98,7 +98,7 @@ func TestConcurrentAcceptsHaveOneWinner(t *testing.T) {
 		var both sync.WaitGroup
 		var errs [2]error
 		start := make(chan struct{})
-		slices.Reverse(specialists) // the second goroutine tends to run first
+		slices.Reverse(specialists) // because the second goroutine tends to run first
 		for j, id := range specialists {
 			both.Go(func() {
 				<-start
@@ -173,7 +173,7 @@ func TestLoadIsNeverNegative(t *testing.T) {
 	c.online("ada")
 	s := c.request(1)
 	c.mustAccept(s.ID, "ada")
-	if _, err := c.Holds.Load(t.Context(), "ada", -5); err != nil { // drift
+	if _, err := c.Holds.Load(t.Context(), "ada", -5); err != nil { // simulates drift
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -236,7 +236,7 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 		}
 		c.wantLoads(map[string]int{"ada": 1})
 	}
-	c.mustAccept(s.ID, "ada") // still the same answer
+	c.mustAccept(s.ID, "ada") // still the same response
 	_, err = c.Presence.AcceptSession(t.Context(), s.ID, "bea")
 	enginetest.WantRefusal(t, "accepted by another", err, presence.ReasonAccepted)
 	if now, err := c.Presence.RerouteSession(t.Context(), s.ID, "bea"); err != nil ||

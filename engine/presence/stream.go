@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// StreamStart returns the online specialists and the open sessions, with which a new presence stream begins. They are
-// returned as events that look as if they had just happened, without a number.
+// StreamStart returns the online specialists and the open sessions, which a new presence stream begins with. They have
+// the form of events that have just happened, without a number.
 func (pr *Presence) StreamStart(ctx context.Context) ([]holds.Event, error) {
 	var events []holds.Event
 	online, err := pr.Online(ctx)

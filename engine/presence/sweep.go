@@ -29,7 +29,7 @@ func (pr *Presence) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-sweep.C:
-			// After the wall clock was set, every heartbeat looks old until the specialist has sent the next one.
+			// After the wall clock has been set, every heartbeat can look old until the specialist sends the next one.
 			if stale := pr.staleAfter(); !clock.stepped(now, stale) {
 				err = pr.sweepPresence(ctx, stale)
 			}
@@ -50,14 +50,14 @@ func (pr *Presence) Run(ctx context.Context) {
 	}
 }
 
-// wallClock detects that the wall clock was set. Heartbeats are wall-clock times.
+// wallClock detects when the wall clock is set. Heartbeats are wall-clock times.
 type wallClock struct {
 	seen, step time.Time
 }
 
-// stepped reports whether the wall clock was set within this period before now.
+// stepped reports whether the wall clock was set less than within before now.
 func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
-	elapsed, shown := now.Sub(c.seen), now.Round(0).Sub(c.seen.Round(0)) // Round(0) leaves the monotonic reading out
+	elapsed, shown := now.Sub(c.seen), now.Round(0).Sub(c.seen.Round(0)) // Round(0) removes the monotonic reading
 	c.seen = now
 	if (shown - elapsed).Abs() > time.Second {
 		c.step = now
@@ -76,8 +76,8 @@ func (pr *Presence) isSettled() bool {
 	return seeded != nil && pr.storage() == *seeded
 }
 
-// trySettle reconciles a storage that has not been seeded. Callers that arrive in the meantime wait for the first one
-// to finish.
+// trySettle reconciles a storage that has not been seeded. Callers that arrive in the meantime wait for the first
+// caller to finish.
 func (pr *Presence) trySettle(ctx context.Context) error {
 	if pr.isSettled() {
 		return nil
@@ -94,7 +94,7 @@ func (pr *Presence) trySettle(ctx context.Context) error {
 	return pr.reconcilePresence(ctx)
 }
 
-// settle is trySettle for a reader of the live state, so that a reader does not find every specialist offline after a
+// settle is trySettle for a reader of the live state, so that the reader does not find every specialist offline after a
 // storage switch. If settle fails, the reader gets the live state unchanged, and Run retries within a second. The
 // caller must not have taken a specialist's turn.
 func (pr *Presence) settle(ctx context.Context) {
@@ -104,9 +104,9 @@ func (pr *Presence) settle(ctx context.Context) {
 }
 
 // Seed fills the live state from the database. It adds missing specialists, leaves existing heartbeats unchanged, and
-// sets the loads to a new count of the sessions. A specialist who was online and is missing gets the current time as
-// the heartbeat: no storage could receive heartbeats in the meantime, so the specialist has the full stale period in
-// which to send one.
+// sets the loads to a new count of the sessions. For a specialist who was online and is missing, it sets the heartbeat
+// to the current time: no storage could receive heartbeats in the meantime, so the specialist has the full stale period
+// to send one.
 func (pr *Presence) Seed(ctx context.Context) error {
 	storage := pr.storage() // read first, so that a storage that takes over during Seed is seeded as well
 	mirrors, err := pr.store.PresenceMirrors(ctx)
@@ -125,7 +125,7 @@ func (pr *Presence) Seed(ctx context.Context) error {
 		p := &specialists[i]
 		m := mirrorOf(mirrors, p.ID)
 		if m == (store.PresenceMirror{SpecialistID: p.ID}) && p.Active {
-			continue // has no presence yet
+			continue // this specialist has no presence yet
 		}
 		heard := m.LastHeartbeatAt
 		if m.Online {
@@ -148,8 +148,8 @@ func (pr *Presence) Seed(ctx context.Context) error {
 }
 
 // sweepPresence takes specialists offline whose heartbeat is older than stale. If it cannot read the live state, it
-// changes nothing, because a short failure must never take every specialist offline. A node that serves from its own
-// memory because Redis is unreachable has only its own heartbeats and does not sweep.
+// changes nothing, because a brief failure must never take every specialist offline. A node that serves from its own
+// memory because Redis is unreachable has only the heartbeats that it received itself, and does not sweep.
 func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
 	if stale == 0 || pr.isAlone() {
 		return nil
@@ -172,8 +172,8 @@ func (pr *Presence) isAlone() bool {
 	return ok && apart.Alone()
 }
 
-// autoOffline takes one specialist offline whose heartbeat is older than stale. Any node can do it: the live state
-// decides using its own clock and reports the change to exactly one node. If the write to the database fails,
+// autoOffline takes one specialist offline whose heartbeat is older than stale. Any node can do this: the live state
+// decides by its own clock, and reports the change to exactly one node. If the write to the database fails,
 // reconciliation brings the specialist back online, and a later sweep takes them offline again.
 func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
 	defer pr.presence.turns.take(specialistID)()
@@ -238,7 +238,7 @@ func (pr *Presence) isKnown(specialistID string) bool {
 	return err == nil
 }
 
-// healOnline takes a specialist offline who should not be online, if that is still the case when it has the
+// healOnline takes a specialist offline who should not be online, if that is still the case once healOnline has the
 // specialist's turn. A deactivated specialist stays in the online set, so that activation can restore them.
 func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
@@ -255,7 +255,7 @@ func (pr *Presence) healActive(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
-		return nil // archived since then
+		return nil // archived in the meantime
 	}
 	return pr.setActive(ctx, p)
 }

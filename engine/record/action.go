@@ -1,7 +1,7 @@
 package record
 
-// Action names what an audit entry records: the noun, a full stop and a verb, such as "override.deleted". The
-// database, the API and the console's texts use these names, so a name never changes.
+// Action names what an audit entry records: a noun, a period and a verb, such as "override.deleted". The database, the
+// API and the console's texts use these names, so a name never changes.
 type Action string
 
 // The actions of the audit log.

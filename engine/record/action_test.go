@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/record"
 )
 
-// TestActionsAreUniqueNames: the database and the API use an action's name, and the console has one text for each.
+// TestActionsAreUniqueNames: the database and the API use an action's name, and the console has a text for each name.
 func TestActionsAreUniqueNames(t *testing.T) {
 	all := record.Actions()
 	form := regexp.MustCompile(`^[a-z]+(\.[a-z_]+)+$`)

@@ -6,7 +6,7 @@ import (
 	"holdfast/store"
 )
 
-// Actor identifies who makes a change, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
+// Actor identifies the author of a change for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
 
 // Key returns the id of the actor's API key, or an empty string.
@@ -25,11 +25,11 @@ func (a Actor) AtDesk() bool { return strings.HasPrefix(string(a), "user:") }
 type Principal struct {
 	KeyID string // "bootstrap" for the bootstrap admin key
 	Scope store.Scope
-	// SpecialistID is the only specialist for whom a presence key may act; empty means all.
+	// SpecialistID is the only specialist on whose behalf a presence key may act; empty means all.
 	SpecialistID string
 }
 
-// Actor returns the principal as the audit log names it.
+// Actor returns the principal as an actor for the audit log.
 func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
 
 // May reports whether the principal has a scope. Admin includes all scopes.

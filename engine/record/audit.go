@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// Audit lists the audit entries, newest first, one page at a time. It returns store.ErrInvalid if the cursor is from
+// Audit lists the audit entries, newest first, one page at a time. It returns store.ErrInvalid if the cursor belongs to
 // another list.
 func (r *Records) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
 	return r.store.Audit(ctx, f)

@@ -11,8 +11,8 @@ const (
 	comparePause = 100 * time.Millisecond
 )
 
-// Differences returns, as text for people, the differences that compare finds on every one of several calls. A change
-// that commits between two of compare's reads shows up as a difference in one call only.
+// Differences returns, as text for people, the differences that compare finds on each of several calls. A change that
+// commits between two of compare's reads shows up as a difference in one call only.
 func Differences(ctx context.Context, compare ...func(context.Context) ([]string, error)) (found []string, err error) {
 	for try := range compareTries {
 		var now []string

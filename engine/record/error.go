@@ -16,7 +16,7 @@ var (
 	ErrNoSlots = errors.New("no bookable slot")
 	// ErrForbidden means that the caller is authenticated but is not allowed to do this.
 	ErrForbidden = errors.New("not allowed")
-	// ErrUnauthorized means that there is no credential, or one that is unknown, revoked or expired.
+	// ErrUnauthorized means that the credential is missing, unknown, revoked or expired.
 	ErrUnauthorized = errors.New("no valid credential")
 	// ErrCutOff means that it is too late for the patient to change this appointment online.
 	ErrCutOff = errors.New("too late to change online")
@@ -28,7 +28,7 @@ var (
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
 	// ErrOperationState means that the state of the operation does not allow this action.
 	ErrOperationState = errors.New("the operation's state does not allow this")
-	// ErrIdempotencyMismatch means that the key was used for another request.
+	// ErrIdempotencyMismatch means that the key was used for a different request.
 	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
 	// ErrIdempotencyInFlight means that the first request with this key is still running.
 	ErrIdempotencyInFlight = errors.New("the first request with this idempotency key is still running")
@@ -61,8 +61,8 @@ func (m *Mistakes) Add(field, format string, args ...any) {
 	*m = append(*m, FieldError{field, fmt.Sprintf(format, args...)})
 }
 
-// Together returns m and those of more whose fields m does not have. It also leaves out a field below one of m:
-// a mistake in "patient.name" is irrelevant if "patient" itself is wrong.
+// Together returns m together with those mistakes in more whose fields are not in m. It also leaves out a field below
+// one in m: a mistake in "patient.name" is irrelevant if "patient" itself is wrong.
 func (m Mistakes) Together(more Mistakes) Mistakes {
 	all := slices.Clone(m)
 	for _, x := range more {

@@ -9,9 +9,9 @@ import (
 	"holdfast/holds"
 )
 
-// NewID returns a new UUIDv7 (RFC 9562 section 5.7). Later ids sort later, to a quarter of a microsecond. The twelve
-// bits after the version are the fraction of the millisecond (section 6.2, method 3), so a log sorted by id is in
-// chronological order.
+// NewID returns a new UUIDv7 (RFC 9562 section 5.7). Later ids sort later, with a resolution of a quarter of a
+// microsecond. The twelve bits after the version are the fraction of the millisecond (section 6.2, method 3), so a log
+// sorted by id is in chronological order.
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails; see crypto/rand
@@ -39,14 +39,14 @@ func SpellUUID(b [16]byte) string {
 // Now returns the current time as it is stored: in UTC, truncated to milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// NewOwner returns a new random owner for a hold without a client, such as the desk's hold while its booking is
+// NewOwner returns a new random owner for a hold without a client, such as the desk's hold while its booking is being
 // written.
 func NewOwner() (o holds.Owner) {
 	rand.Read(o[:])
 	return o
 }
 
-// SpelledOwner parses an owner in its stored form. It returns the zero owner if s is not valid.
+// SpelledOwner parses an owner from its stored form. It returns the zero owner if s is not valid.
 func SpelledOwner(s string) holds.Owner {
 	owner, err := holds.ParseOwner(s)
 	if err != nil {

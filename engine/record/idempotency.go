@@ -21,8 +21,8 @@ type Once struct {
 
 type onceKey struct{}
 
-// WithOnce passes o to an operation that has no argument for it: creating a specialist, an appointment type, a user or
-// an API key, importing a clinic, erasing a person, and any change of a session. The response commits with the change.
+// WithOnce passes o to an operation that has no parameter for it: creating a specialist, an appointment type, a user or
+// an API key, importing a clinic, erasing a person, and any change to a session. The response commits with the change.
 func WithOnce(ctx context.Context, o *Once) context.Context {
 	if o == nil {
 		return ctx
@@ -37,7 +37,7 @@ func OnceOf(ctx context.Context) *Once {
 }
 
 // Recall returns the saved response for o, or nil if the request is new. It returns ErrIdempotencyMismatch if the key
-// was used with another body.
+// was used with a different body.
 func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
 	now := time.Now()
 	found, known := r.answered(o, now)
@@ -70,9 +70,9 @@ func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecor
 	return found, nil
 }
 
-// Remember saves a response in memory. Use it for requests whose response cannot commit with their change: those about
-// a hold or other live state, which is lost when the process ends, and those whose effect is not in the database, such
-// as a queue operation. If there are very many responses, the oldest are deleted early.
+// Remember saves a response in memory. Use it for requests whose response cannot commit with their change: requests
+// about a hold or other live state, which is lost when the process ends, and requests whose effect is not in the
+// database, such as a queue operation. If there are very many responses, the oldest are deleted early.
 func (r *Records) Remember(o *Once, result any, now time.Time) {
 	status, body := o.Answer(result)
 	r.answers.Put(answerKey{o.Scope, o.Key},
@@ -105,7 +105,7 @@ func newAnswers() *timed.Map[answerKey, store.IdempotencyRecord] {
 		})
 }
 
-// answered returns the response to o in memory, unless it is too old.
+// answered returns the response for o from memory, unless it is too old.
 func (r *Records) answered(o *Once, now time.Time) (store.IdempotencyRecord, bool) {
 	found, known := r.answers.Get(answerKey{o.Scope, o.Key})
 	return found, known && now.Sub(found.CreatedAt) < store.IdempotencyRetention

@@ -25,7 +25,7 @@ func TestAnswersInMemoryExpire(t *testing.T) {
 	}
 }
 
-// TestAnswersInMemoryAreBounded fills the memory several times, and recalls the first and the last response.
+// TestAnswersInMemoryAreBounded fills the memory several times over, and recalls the first and the last response.
 func TestAnswersInMemoryAreBounded(t *testing.T) {
 	r, now := New(nil), time.Now()
 	body := bytes.Repeat([]byte("x"), 64<<10)

@@ -15,17 +15,17 @@ import (
 // Appointments and the audit log are stored forever. All other records are deleted by age, so disk use grows only with
 // the number of appointments.
 
-// Retention is how long records are stored after their end. The zero value of each field is its default.
+// Retention is how long records are stored after they have ended. The zero value of each field means its default.
 type Retention struct {
-	SignIns    time.Duration // after they expired; default 7 days
-	Records    time.Duration // sessions after their end, deliveries, the log of presence; default 400 days
-	Operations time.Duration // of the queue, after they were delivered; default 30 days
+	SignIns    time.Duration // after they have expired; default 7 days
+	Records    time.Duration // sessions after their end, deliveries, and the presence log; default 400 days
+	Operations time.Duration // of the queue, after delivery; default 30 days
 }
 
 // Day is the unit of the ages of records.
 const Day = 24 * time.Hour
 
-// WithDefaults returns r with its defaults in place of zero values.
+// WithDefaults returns r with zero values replaced by the defaults.
 func (r Retention) WithDefaults() Retention {
 	for _, d := range []struct {
 		to    *time.Duration
@@ -38,11 +38,11 @@ func (r Retention) WithDefaults() Retention {
 	return r
 }
 
-// Expiry deletes the records of one kind after an age.
+// Expiry deletes the records of one kind once they reach a certain age.
 type Expiry struct {
 	Of  string // the kind, for the log
 	Age time.Duration
-	// Delete deletes at most limit records from before an instant, and returns how many it deleted.
+	// Delete deletes at most limit records that are older than before, and returns how many it deleted.
 	Delete func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
 }
 

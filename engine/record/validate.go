@@ -62,8 +62,8 @@ func CheckStart(m *Mistakes, start time.Time) {
 	}
 }
 
-// CheckText refuses text that is too long or contains control characters. Multiline text can contain line breaks and
-// tabs.
+// CheckText refuses a string that is too long or contains control characters. Multiline text can contain line breaks
+// and tabs.
 func CheckText(m *Mistakes, field, s string, max int, multiline bool) {
 	if !utf8.ValidString(s) {
 		m.Add(field, "must be valid UTF-8")
@@ -89,7 +89,7 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:64], "") + "…"
 }
 
-// CheckLocale refuses text that is not a language tag. Empty text is correct: the clinic's language.
+// CheckLocale refuses a string that is not a language tag. An empty string is valid: it means the clinic's language.
 func CheckLocale(m *Mistakes, s string) {
 	if s != "" && !ValidLocale(s) {
 		m.Add("locale", "must be a language tag like en, de or pt-BR")
@@ -157,9 +157,9 @@ func NormalizePatient(m *Mistakes, p *store.Patient, required []string, now time
 	}
 }
 
-// CheckEmail accepts the addresses that mail servers accept in practice: a local part, an @, and a host with or
-// without a dot. It refuses invisible characters, and characters with a meaning in a header or in a mailto: link
-// (quotes, brackets, ? and %).
+// CheckEmail accepts the addresses that mail servers accept in practice: a local part, an @, and a host with or without
+// a dot. It refuses invisible characters, and characters that have a meaning in a header or in a mailto: link (quotes,
+// brackets, ? and %).
 func CheckEmail(m *Mistakes, field, s string) {
 	local, host, _ := strings.Cut(s, "@")
 	if len(s) > 254 || !dotted(local, "!$&'*+-/=^_`{|}~") || !dotted(host, "-") || strings.HasPrefix(host, "-") ||
@@ -193,7 +193,7 @@ func CheckBirthDate(m *Mistakes, field, s string, now time.Time) {
 	}
 }
 
-// CheckPhone accepts at least three digits, along with the characters that people write between them.
+// CheckPhone accepts at most 40 bytes: at least three digits, and the characters that people write between digits.
 func CheckPhone(m *Mistakes, field, s string) {
 	digits := 0
 	for _, r := range s {
@@ -209,14 +209,14 @@ func CheckPhone(m *Mistakes, field, s string) {
 	}
 }
 
-// Other people read the name that a visitor types: at the desk, and at the start of emails, which may go to an address
-// that is not the visitor's own.
+// The name that a visitor enters is read by other people: at the desk, and at the start of emails, which may go to an
+// address that is not the visitor's own.
 
 // MaxPublicName is the maximum length of the name in a public booking, in characters.
 const MaxPublicName = 80
 
-// CheckPublicName refuses a name that is too long, or whose characters are invisible or change the direction of
-// writing.
+// CheckPublicName refuses a name that is too long, or that contains characters that are invisible or change the
+// direction of writing.
 func CheckPublicName(m *Mistakes, field, name string) {
 	switch {
 	case utf8.RuneCountInString(name) > MaxPublicName:
@@ -247,8 +247,8 @@ const (
 var address = regexp.MustCompile(`[:/\\@]|[\pL\pN]{2,}[.\x{3002}\x{ff0e}\x{ff61}]\pL{2,}`)
 
 // Greetable returns the name if an email can use it for its recipient and in its greeting. It returns an empty string
-// if the name could be a message in itself: if it is long, or contains an address, a telephone number or invisible
-// characters.
+// if the name could be a message in itself: if it is long, or if it contains an address, a telephone number or
+// invisible characters.
 func Greetable(name string) string {
 	digits := 0
 	for _, r := range name {

@@ -40,7 +40,7 @@ func TestGreetableRefusesMessages(t *testing.T) {
 	}
 }
 
-// TestCheckBirthDateAcceptsToday proves that the calendar of the clinic's zone decides which dates are in the future.
+// TestCheckBirthDateAcceptsToday: the calendar in the clinic's zone decides which dates are in the future.
 func TestCheckBirthDateAcceptsToday(t *testing.T) {
 	now := time.Date(2026, 11, 23, 22, 30, 0, 0, time.UTC)
 	east := time.FixedZone("", 2*60*60) // the 24th

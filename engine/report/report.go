@@ -32,7 +32,7 @@ const MaxPeriods = 60
 // Step is the length of a period.
 type Step string
 
-// The steps.
+// The lengths of a period.
 const (
 	Week  Step = "week" // from Monday
 	Month Step = "month"
@@ -42,9 +42,9 @@ const (
 type Period struct {
 	From, To     store.Date // To is the first date after the period
 	Booked       map[store.Source]int
-	Appointments int // that take place, of all in Booked
+	Appointments int // those in Booked that take place
 	Cancelled    int
-	Started      int // appointments that have started, cancelled ones left out
+	Started      int // appointments that have started, not counting cancelled ones
 	NoShows      int
 	Lead         time.Duration // the average time from booking to start
 	Specialists  []Use
@@ -60,8 +60,8 @@ type Use struct {
 // Waitlist counts the waiting-list events in a period.
 type Waitlist struct{ Joined, Offered, Accepted, Booked int }
 
-// Count returns the report for the periods that contain the dates from "from" (inclusive) to "to" (exclusive). A partly
-// covered period counts as a whole. It returns *record.ValidationError if the range is empty or too long.
+// Count returns the report for the periods that contain the dates in [from, to). A partly covered period counts as a
+// whole. It returns *record.ValidationError if the range is empty or too long.
 func (r *Reports) Count(ctx context.Context, step Step, from, to store.Date, now time.Time) ([]Period, error) {
 	if step != Week && step != Month {
 		return nil, record.Invalid("by", "must be week or month")
@@ -140,7 +140,7 @@ func (r *Reports) count(ctx context.Context, p *Period, now time.Time) error {
 	return err
 }
 
-// countUse lists the active specialists, and others who had appointments.
+// countUse adds the use of the active specialists' time, and that of other specialists who had appointments.
 func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Schedule, from, to time.Time) error {
 	booked, err := r.store.BookedTime(ctx, from, to)
 	if err != nil {

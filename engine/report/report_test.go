@@ -20,7 +20,7 @@ func TestCountRefusesInvalidRanges(t *testing.T) {
 		step    report.Step
 		from    store.Date
 		to      store.Date
-		periods int // 0: refused
+		periods int // 0 if the range is refused
 	}{
 		"a day":              {report.Week, first, first.AddDays(1), 1},
 		"a Monday":           {report.Week, first.AddDays(-2), first.AddDays(5), 1},
@@ -46,7 +46,7 @@ func TestCountRefusesInvalidRanges(t *testing.T) {
 	}
 }
 
-// TestCountUsesStartOfAppointment: an appointment counts in the week in which it starts, and a no-show only counts
+// TestCountUsesStartOfAppointment: an appointment counts in the week in which it starts, and a no-show counts only
 // after its start.
 func TestCountUsesStartOfAppointment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
