@@ -13,15 +13,15 @@ import (
 )
 
 // lapseEvery is how often the server checks for expired requests. KeptForApproval is how long a request for approval is
-// stored after it expires. It is longer than a long weekend for which a server may be off, so waiting patients still
-// get the email that their request expired.
+// stored after it expires. It is longer than a long weekend during which a server may be off, so waiting patients still
+// get the email saying that their request has expired.
 const (
 	lapseEvery      = time.Minute
 	KeptForApproval = 7 * 24 * time.Hour
 )
 
 // NotifyExpired notifies the patient and the clinic of each request for approval that expires undecided, until ctx is
-// cancelled.
+// done.
 func (rq *Requests) NotifyExpired(ctx context.Context) {
 	last := time.Now()
 	timed.Every(ctx, lapseEvery, func(now time.Time) {
@@ -35,12 +35,12 @@ func (rq *Requests) NotifyExpired(ctx context.Context) {
 	})
 }
 
-// tellLapsed closes the expired requests for approval. The patient, who expects a reply, gets an email that the request
-// was declined; the desk gets one that it expired. The transaction that writes the emails to the outbox also declines
-// the request, so only one of several nodes sends them.
+// tellLapsed closes the expired requests for approval. The patient, who expects a reply, gets an email saying that the
+// request was declined; the desk gets an email saying that it expired. The transaction that writes the emails to the
+// outbox also declines the request, so only one of several nodes sends them.
 //
-// tellLapsed also releases the hold of every request that expired since the last check. Holds expire by the machine's
-// monotonic clock, which stops while the machine sleeps; requests expire by the wall clock.
+// tellLapsed also releases the hold of every request that has expired since the last check. Holds expire by the
+// machine's monotonic clock, which stops while the machine sleeps; requests expire by the wall clock.
 func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 	list, err := rq.store.BookingRequests(ctx, now.Add(-KeptForApproval))
 	if err != nil {
@@ -71,7 +71,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 		switch {
 		case err == nil:
 			rq.outbound.Enqueue(mail...)
-		case !errors.Is(err, store.ErrNotFound): // else it is decided, or another node sent the emails
+		case !errors.Is(err, store.ErrNotFound): // otherwise it has been decided, or another node has sent the emails
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ import (
 // In these tests, something happens between a request and its decision: the clinic changes, people are erased, or
 // the machine sleeps or is off.
 
-// asks requests a time for an appointment type that needs the desk's approval.
+// asks makes a request for a time, for an appointment type that needs the desk's approval.
 func asks(c *enginetest.TestClinic, n int, start time.Time) *store.BookingRequest {
 	c.T.Helper()
 	r := enginetest.BookingOf(n, "checkup")
@@ -82,7 +82,7 @@ func TestErasedRequestFreesSlot(t *testing.T) {
 	})
 }
 
-// TestConfirmationKeepsRequest: a confirmation keeps the requested time, whatever the type's duration is by then,
+// TestConfirmationKeepsRequest: a confirmation keeps the requested time, whatever the type's duration is by then, and
 // even after a restart.
 func TestConfirmationKeepsRequest(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 			keys := token.Generate(time.Now())
 			c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 			approved(c)
-			r := asks(c, 1, c.Start.Add(30*time.Minute)) // not a start if there is one every 45 minutes from nine on
+			r := asks(c, 1, c.Start.Add(30*time.Minute)) // no start, if there is one every 45 minutes from nine
 			changeType(c, func(t *store.AppointmentType) { t.DurationMinutes, t.SlotStepMinutes = minutes, 45 })
 			e := c.Engine
 			if restart {
@@ -191,8 +191,8 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 	})
 }
 
-// TestExpiredRequestFreesSlot: the slot is free although the hold has not expired, because the clock for holds stopped
-// while the machine slept.
+// TestExpiredRequestFreesSlot: the slot is free although the hold has not expired, because the clock for holds was
+// stopped while the machine slept.
 func TestExpiredRequestFreesSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,14 +10,14 @@ import (
 	"holdfast/store"
 )
 
-// Window is the time over which public bookings are counted. Older counts are deleted.
+// Window is the period over which public bookings are counted. Older counts are deleted.
 const Window = time.Hour
 
 // LimitError reports that a limit on public bookings, requests or waiting-list entries has been reached. A booking
-// fails with it only if it cannot become a request. By says what was counted.
+// fails with it only if it cannot become a request. By names what was counted.
 type LimitError struct {
 	By    string    // network, email or phone
-	Until time.Time // the limit allows another one from then on
+	Until time.Time // from then on, the limit allows another one
 }
 
 func (e *LimitError) Error() string { return "too many bookings by " + e.By }
@@ -85,7 +85,8 @@ func over(ctx context.Context, r store.Reader, what string, all []counted, now t
 	return limit
 }
 
-// admitBooking counts a booking in its transaction. errAsk: the booking is over the limits and can be a request.
+// admitBooking counts a booking in its transaction. It returns errAsk if the booking is over the limits and can become
+// a request.
 func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Request, from *Visitor) error {
 	now := record.Now()
 	err := rq.Count(ctx, tx, "booking", &r.Patient, from, now)
@@ -98,7 +99,7 @@ func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Re
 	return errAsk
 }
 
-// mayAsk checks whether a booking can be a request, before a hold is taken for it. Errors: *ValidationError,
+// mayAsk checks whether a booking can become a request, before a hold is taken for it. Errors: *ValidationError,
 // *LimitError.
 func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor, approval bool) error {
 	switch email := strings.TrimSpace(r.Patient.Email); {

@@ -12,10 +12,10 @@ import (
 	"holdfast/store"
 )
 
-// Propose gives an open request another time, which the patient accepts or declines with the request's link. It holds
-// the new time before it changes the request, and releases the old hold only after that, so a conflict changes nothing.
-// The request then expires like a new one. An empty specialistID means the request's specialist. A second proposal
-// replaces the first one. The patient gets an email and, with their consent, a text message.
+// Propose assigns another time to an open request. The patient accepts or declines that time with the request's link.
+// Propose holds the new time before it changes the request, and releases the old hold only after that, so a conflict
+// changes nothing. The request then expires like a new one. An empty specialistID means the request's specialist. A
+// second proposal replaces the first one. The patient gets an email and, with their consent, a text message.
 //
 // Errors: store.ErrNotFound, *LapsedError, *ValidationError, and those of booking.HoldForRequest.
 func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start time.Time, actor record.Actor,
@@ -62,7 +62,7 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	err = rq.store.Write(ctx, func(tx store.Tx) error {
 		err := tx.ProposeBookingRequest(ctx, r, old.HoldOwner)
 		if errors.Is(err, store.ErrNotFound) {
-			return store.ErrVersion // it was open, with the old time, a moment ago
+			return store.ErrVersion // a moment ago, it was open, with the old time
 		}
 		if err != nil {
 			return err

@@ -19,8 +19,8 @@ func propose(c *enginetest.TestClinic, r *store.BookingRequest, start time.Time)
 	return c.Request.Propose(context.Background(), r.ID, "", start, enginetest.Jo, nil)
 }
 
-// TestProposedTimeIsHeldAndBooked: the proposed time is held from then on, the requested time is free, the email names
-// both, and the link books the proposed time.
+// TestProposedTimeIsHeldAndBooked: the proposed time is held from then on, the requested time is free, the email
+// contains both times, and the link books the proposed time.
 func TestProposedTimeIsHeldAndBooked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRefusedProposalChangesNothing(t *testing.T) {
 	if free(c, 3, c.Start) {
 		t.Error("the time of the request is free")
 	}
-	// The patient sees the first time while the desk proposes another one.
+	// The patient is looking at the first proposed time while the desk proposes another one.
 	if _, err := propose(c, r, later); err != nil {
 		t.Fatal(err)
 	}

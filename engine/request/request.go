@@ -1,10 +1,9 @@
-// Package request decides what people without a sign-in or a key can book: how often, and what must be confirmed
-// first.
+// Package request decides what people without a sign-in or a key can book: how often, and what must be confirmed first.
 //
 // # Limits
 //
 // The transaction that writes a booking counts the bookings in the last hour by network, by email address and by phone
-// number (limit.go). The counts are in the database, so a restart does not reset them. Each count's key is a keyed
+// number (limit.go). The counts are in the database, so a restart does not reset them. The key of each count is a keyed
 // hash.
 //
 // # Requests
@@ -18,9 +17,9 @@
 //
 // # Approval
 //
-// A booking of a type that needs the desk's approval is also a request, and remains one for hours or days. The link in
-// its email shows the request and can withdraw it; only the desk can confirm it. The patient and the clinic each get an
-// email about the new request.
+// A booking of a type that needs the desk's approval is also a request, and remains a request for hours or days. The
+// link in its email shows the request and can withdraw it; only the desk can confirm it. The patient and the clinic
+// each get an email about the new request.
 //
 // If live state is in memory, the holds are lost with the process. HoldAll takes them again at startup, before the
 // server handles HTTP requests.
@@ -61,25 +60,25 @@ func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, 
 	return &Requests{s, log, c, b, out, m, asked}
 }
 
-// Visitor describes where a public booking came from.
+// Visitor describes the origin of a public booking.
 type Visitor struct {
-	Network   netip.Addr // the network that is counted; invalid: unknown
+	Network   netip.Addr // the network to count by; invalid if it is unknown
 	Unlimited bool       // the limits are off
-	// AdmitHold makes the final decision on a request's hold. If it refuses the hold, it also releases it. If nil,
-	// every hold is accepted.
+	// AdmitHold makes the final decision on a request's hold. If it refuses the hold, it also releases it. If AdmitHold
+	// is nil, every hold is accepted.
 	AdmitHold func(*holds.Hold) error
 }
 
 // Booked is the result of a public booking: an appointment, or a request that must be confirmed.
 type Booked struct {
 	Appointment store.Appointment
-	Request     *store.BookingRequest // if nil, the appointment is booked
+	Request     *store.BookingRequest // nil if the appointment is booked
 }
 
-// errAsk: the booking is over the limits and can be a request.
+// errAsk means that the booking is over the limits and can become a request.
 var errAsk = errors.New("a confirmation is needed first")
 
-// errApprove: the clinic's program leaves the booking to the desk.
+// errApprove means that the clinic's program leaves the booking to the desk.
 var errApprove = errors.New("an approval by the desk is needed first")
 
 // LapsedError reports that a request can no longer be confirmed, because it was declined or has expired.
@@ -92,7 +91,7 @@ func (e *LapsedError) Error() string {
 	return "the request has expired"
 }
 
-// Book books for a visitor, or creates a request. r.Once stores a store.Appointment or a store.BookingRequest.
+// Book books for a visitor, or creates a request. r.Once saves a store.Appointment or a store.BookingRequest.
 //
 // Errors: those of booking.Book, *LimitError, *rule.RefusedError; a *ValidationError on patient.email if a request
 // needs the address.
@@ -107,13 +106,13 @@ func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (
 	}
 	a, err := rq.booking.Book(ctx, r)
 	if isApproved := errors.Is(err, errApprove); isApproved || errors.Is(err, errAsk) {
-		r.Permit = nil // it was asked
+		r.Permit = nil // the rule has already been consulted
 		return rq.ask(ctx, r, from, isApproved)
 	}
 	return Booked{Appointment: a}, err
 }
 
-// permit asks the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and ctx.Err().
+// permit consults the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and ctx.Err().
 func (rq *Requests) permit(ctx context.Context, r *booking.Request, at holds.Span) error {
 	approve, err := rq.rule.Check(ctx, rule.Question{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: at.SpecialistID, Place: r.Place, Start: at.SlotStart,
@@ -132,8 +131,8 @@ func (rq *Requests) needsApproval(appointmentTypeID string) bool {
 }
 
 // ask turns a booking into a request: it holds the time and writes the row, the emails and the saved response. If the
-// client has a hold, the hold is pinned first and transferred to the request at the end, so that a refusal leaves it
-// with the client. approval: the desk decides on the request, rather than the patient by email.
+// client has a hold, the hold is pinned first and transferred to the request at the end, so that the client keeps it
+// after a refusal. approval means that the desk decides on the request, and not the patient by email.
 func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, approval bool) (Booked, error) {
 	r.Admit = nil
 	if err := rq.mayAsk(ctx, &r, &from, approval); err != nil {
@@ -157,7 +156,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, ap
 			if isHeld {
 				rq.booking.Unpin(ctx, h)
 			}
-			return rq.ask(ctx, r, from, true) // the desk's requests have other rules
+			return rq.ask(ctx, r, from, true) // different rules apply to requests that the desk decides
 		}
 	}
 	if approval {
@@ -247,7 +246,7 @@ func (rq *Requests) List(ctx context.Context) ([]store.BookingRequest, error) {
 	return rq.store.BookingRequests(ctx, record.Now())
 }
 
-// Get returns one request. It returns store.ErrNotFound if there is none or if it has become an appointment.
+// Get returns one request. It returns store.ErrNotFound if the request does not exist or has become an appointment.
 func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, error) {
 	if !record.ValidID(id) {
 		return store.BookingRequest{}, store.ErrNotFound
@@ -264,7 +263,7 @@ func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.Bo
 	return rq.store.BookingRequest(ctx, id)
 }
 
-// holdTime returns the hold of an open request. If the request has none, holdTime takes a new hold on exactly the
+// holdTime returns the hold of an open request. If the request has no hold, holdTime takes a new one on exactly the
 // requested time and returns true.
 func (rq *Requests) holdTime(ctx context.Context, r *store.BookingRequest) (h holds.Hold, isNew bool, err error) {
 	owner := record.SpelledOwner(r.HoldOwner)
@@ -283,9 +282,9 @@ func (rq *Requests) holdTime(ctx context.Context, r *store.BookingRequest) (h ho
 const byLink record.Actor = "manage"
 
 // Confirm turns a request into an appointment at the requested time, even if its type has changed since then. If the
-// request was confirmed before, Confirm returns its appointment again. The cooldown applies only to patients who
-// confirm with the link: the clinic decides on each request itself. seen is the time shown to the caller; zero if
-// unknown.
+// request has already been confirmed, Confirm returns its appointment again. The cooldown applies only to patients who
+// confirm with the link: the clinic decides on each request itself. seen is the time that was shown to the caller; zero
+// if it is unknown.
 //
 // Errors: store.ErrNotFound, store.ErrVersion (the request's time differs from seen), *LapsedError, and those of
 // booking.Book.
@@ -307,7 +306,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, acto
 	h, isNew, err := rq.holdTime(ctx, &r)
 	if err != nil {
 		if b, known := rq.confirmed(ctx, id, once); known == nil {
-			return b, nil // another caller has just confirmed it, and its appointment is the conflict
+			return b, nil // another caller has just confirmed it; the conflict is with its appointment
 		}
 		return store.Appointment{}, err
 	}
@@ -321,7 +320,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, acto
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID, r.HoldOwner)
 			if errors.Is(err, store.ErrNotFound) {
-				// It was open, with this time, a moment ago. The server also declines a request when it expires.
+				// A moment ago, it was open, with this time. The server also declines a request when it expires.
 				return &LapsedError{Declined: record.Now().Before(r.ExpiresAt)}
 			}
 			return err
@@ -332,7 +331,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, acto
 	}
 	b, known := rq.confirmed(ctx, id, once)
 	if isNew && (known == nil || errors.As(err, new(*LapsedError))) {
-		// a new hold: the caller that ended the request released the old one
+		// h is a new hold: the caller that ended the request released the old one
 		rq.booking.Release(ctx, h, holds.ReasonReleased)
 	}
 	if known == nil {
@@ -359,8 +358,8 @@ func lapsedAt(r *store.BookingRequest, now time.Time) error {
 	return nil
 }
 
-// Decline closes a request and frees its time. If tell is set, the patient gets an email. Declining a request twice
-// changes nothing more.
+// Decline closes a request and frees its time. If tell is true, the patient gets an email. Declining a request again
+// changes nothing.
 //
 // Errors: store.ErrNotFound, *LapsedError.
 func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, tell bool,
@@ -383,11 +382,11 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 		told = err == nil
 		if errors.Is(err, store.ErrNotFound) {
 			if r, err = tx.BookingRequest(ctx, id); err != nil {
-				return err // it has become an appointment
+				return err // the request has become an appointment
 			}
 		} else if err != nil {
 			return err
-		} else if r, err = tx.BookingRequest(ctx, id); err != nil { // it may have a proposed time by now
+		} else if r, err = tx.BookingRequest(ctx, id); err != nil { // the request may have a proposed time by now
 			return err
 		} else if err := rq.record(ctx, tx, record.ActionRequestDeclined, &r, actor, now, mail); err != nil {
 			return err
@@ -405,7 +404,7 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 	return r, nil
 }
 
-// ReleaseErased releases the holds of those of these requests that were deleted because their person was erased.
+// ReleaseErased releases the holds of the requests in open that were deleted because their person was erased.
 func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingRequest) {
 	for i := range open {
 		r := &open[i]

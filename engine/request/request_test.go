@@ -103,7 +103,7 @@ func TestConcurrentBookingsRespectLimit(t *testing.T) {
 	}
 }
 
-// TestLimitsSurviveRestart: the counts are in the database, so another engine using it continues them.
+// TestLimitsSurviveRestart: the counts are in the database, so another engine on the same database continues them.
 func TestLimitsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	keys := token.Generate(time.Now())
@@ -166,7 +166,7 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 		t.Errorf("the link in the email opens %+v, %v; want the request", got, err)
 	}
 	var confirming sync.WaitGroup
-	for range 4 { // a double click, and the desk concurrently
+	for range 4 { // a double click, and the desk at the same time
 		confirming.Go(func() {
 			if a, err := c.Request.Confirm(ctx, id, time.Time{}, "manage", nil); err != nil || a.ID != id ||
 				a.Status != store.Confirmed || a.Owner != enginetest.Client(1).Owner().String() {
