@@ -5,10 +5,10 @@
 //
 //	{"decision": "allow"}
 //	{"decision": "refuse", "reason": "Please bring a referral. Call us for an appointment."}
-//	{"decision": "approve"}    the booking becomes a request, which the desk decides
+//	{"decision": "approve"}    the booking becomes a request, on which the desk decides
 //
-// If the program does not return a valid response in time, the clinic's choice applies: allow or refuse. The call never
-// runs inside a database transaction, and never for a change made by the desk.
+// If the program does not return a valid response in time, the clinic's choice applies: allow or refuse. The call is
+// never made inside a database transaction, nor for a change made by the desk.
 package rule
 
 import (
@@ -48,19 +48,19 @@ func New(c *clinic.Clinic, ask Ask, log *slog.Logger) *Rule {
 	return &Rule{clinic: c, ask: ask, log: log}
 }
 
-// Question is a booking that has not been written yet.
+// Question describes a booking that has not been written yet.
 type Question struct {
 	AppointmentTypeID string
 	SpecialistID      string // empty means any
 	Place             string // id of the requested place; empty means any
 	Start             time.Time
 	Source            store.Source
-	Patient           store.Patient // sent only if the clinic has chosen it
+	Patient           store.Patient // sent only if the clinic has enabled this
 }
 
 // RefusedError reports that a booking was refused by the clinic's program, or because the program failed.
 type RefusedError struct {
-	Reason string // of the program, for the patient; empty means the program failed
+	Reason string // the program's reason, for the patient; empty if the program failed
 }
 
 func (e *RefusedError) Error() string {
@@ -70,7 +70,7 @@ func (e *RefusedError) Error() string {
 	return "the clinic's booking rule refused the booking: " + e.Reason
 }
 
-// The outcomes of calls, in the order that the metric lists them.
+// The outcomes of calls, in the order in which the metric lists them.
 const (
 	allowed = iota
 	refused
@@ -95,9 +95,9 @@ func (r *Rule) Counts() []Count {
 	return list
 }
 
-// Failure is the most recent call that failed.
+// Failure is the most recent failed call.
 type Failure struct {
-	At  time.Time // zero means none since the start
+	At  time.Time // zero if no call has failed since startup
 	Why string    // without personal data
 }
 
@@ -111,8 +111,8 @@ func (r *Rule) LastFailure() Failure {
 // maxReason is the maximum length of a reason for a patient, in characters.
 const maxReason = 300
 
-// Check asks the program about a booking. needsApproval reports that the booking must become a request that the desk
-// decides on. Without a rule, it makes no call. Errors: *RefusedError and ctx.Err().
+// Check consults the program about a booking. needsApproval means that the booking must become a request on which the
+// desk decides. If there is no rule, Check makes no call. Errors: *RefusedError and ctx.Err().
 func (r *Rule) Check(ctx context.Context, q Question) (needsApproval bool, err error) {
 	settings := r.clinic.Settings().BookingRule
 	if settings.URL == "" || r.ask == nil || store.Trial(ctx) != nil {
@@ -144,8 +144,8 @@ func (r *Rule) Check(ctx context.Context, q Question) (needsApproval bool, err e
 	return false, nil
 }
 
-// Try calls the program once with an invented booking and returns its decision. The test button in the settings uses
-// it.
+// Try calls the program once with an invented booking and returns its decision. The test button in the settings calls
+// Try.
 func (r *Rule) Try(ctx context.Context, settings clinic.BookingRule) (decision, reason string, err error) {
 	if r.ask == nil {
 		return "", "", errors.New("this server makes no outbound calls")
@@ -157,7 +157,7 @@ func (r *Rule) Try(ctx context.Context, settings clinic.BookingRule) (decision, 
 	})
 }
 
-// body is the JSON that the program receives. Its shape is part of the API: docs/rule.md.
+// body is the JSON that the program receives. Its form is part of the API: docs/rule.md.
 type body struct {
 	Type string   `json:"type"` // "booking.check"
 	At   string   `json:"timestamp"`

@@ -76,8 +76,8 @@ func TestTryEndsAtTheDeadline(t *testing.T) {
 	}
 }
 
-// TestTrySendsInventedPatientOnly: a test call contains no data from the clinic, and a patient only if the rule sends
-// one.
+// TestTrySendsInventedPatientOnly: a test call contains no data from the clinic, and contains a patient only if the
+// rule sends one.
 func TestTrySendsInventedPatientOnly(t *testing.T) {
 	var sent body
 	r := New(nil, func(_ context.Context, _ string, _ []string, _ string, _ time.Time, raw []byte) ([]byte, error) {

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// All answers are in one cell, one below the other: the text of each question, a colon and the answer. A multi-line
+// All answers are in one cell, one below another: the text of each question, a colon and the answer. A multi-line
 // answer continues until the next question.
 
 // answersCell formats the answers as a cell.
@@ -24,8 +24,8 @@ func answersCell(answers []store.Answer) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// readAnswers parses such a cell with the type's current questions, in any of their languages. A line that answers no
-// question adds a warning. If an answer does not fit its question, the row is refused.
+// readAnswers parses such a cell with the type's current questions, in any of their languages. A line that does not
+// answer a question adds a warning. If an answer does not fit its question, the row is refused.
 func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell string, now time.Time) {
 	said := make(map[string]string)
 	id := ""
@@ -75,7 +75,7 @@ func questionOf(t *store.AppointmentType, line string) (*store.Question, string)
 	return nil, ""
 }
 
-// yesOrNo translates yes and no from the languages of the pages to the stored values.
+// yesOrNo translates yes and no from the languages of the pages into the stored values.
 func yesOrNo(text string) string {
 	switch store.Fold(text) {
 	case "ja", "si", "sí":

@@ -19,7 +19,7 @@ func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.
 	b.WriteString("\ufeff")
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
-	_ = w.Write(headings[:]) // to memory
+	_ = w.Write(headings[:]) // in memory, so it cannot fail
 	rows := 0
 	f := store.AppointmentFilter{From: from, To: to, Limit: 500}
 	for {

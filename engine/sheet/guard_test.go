@@ -39,7 +39,7 @@ func TestGuardMarksEveryFormula(t *testing.T) {
 	}
 }
 
-// FuzzGuard checks that every text is read back unchanged, and searches for formulas with its own cell parser, which
+// FuzzGuard checks that every text is read back unchanged, and looks for formulas with its own cell parser, which
 // splits at each separator.
 func FuzzGuard(f *testing.F) {
 	for _, seed := range []string{"=1+1", "a;=1", "a\t=1", "a\r\n=1", "＝1", "a;＠1", "'=1", "a; \"=1\"", ";;\n=",

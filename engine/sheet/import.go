@@ -25,8 +25,8 @@ func (e *RefusedError) Error() string {
 	return strconv.Itoa(e.File.Count(Refused)) + " rows cannot be imported"
 }
 
-// Plan returns what an import of a CSV file would do, row by row. It writes nothing. It returns *ValidationError if the
-// text is not a valid file.
+// Plan returns what an import of a CSV file would do, row by row. It does not write anything. It returns
+// *ValidationError if the text is not a valid file.
 func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	f, at, err := read(text)
 	if err != nil {
@@ -40,11 +40,11 @@ func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	return f, err
 }
 
-// Import books the rows of a CSV file in one transaction: all of them, or only the valid ones. Appointments that exist
-// already do not change. The result contains the outcome of every row.
+// Import books the rows of a CSV file in one transaction: all of them, or only the valid ones. Existing appointments do
+// not change. The result contains the outcome of every row.
 //
-// Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key was used in the meantime), and the
-// storage errors.
+// Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key has been used in the meantime), and
+// the storage errors.
 func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor record.Actor,
 	once *record.Once) (*File, error) {
 	parsed, at, err := read(text)
@@ -59,7 +59,7 @@ func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor 
 	var calls []booking.Promise
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	err = sh.store.Write(ctx, func(tx store.Tx) error {
-		again := *parsed // it may run more than once
+		again := *parsed // the transaction may run more than once
 		again.Rows, calls = slices.Clone(parsed.Rows), nil
 		f = &again
 		s, err := sh.plan(ctx, f, tx, at, live, now)
@@ -107,7 +107,7 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	}
 	seats := availability.FreeSeats(t, span, taken)
 	if len(seats) == 0 {
-		return nil, store.ErrSlotTaken // plan found it free in the same transaction
+		return nil, store.ErrSlotTaken // although plan found it free in the same transaction
 	}
 	span.Seat = seats[0]
 	if slices.Contains(seats, r.seat) {
@@ -153,14 +153,14 @@ func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, l
 	if err != nil {
 		return nil, err
 	}
-	planned := make(map[string]int) // the lines that take time, by appointment id
+	planned := make(map[string]int) // the lines that occupy time, by appointment id
 	lines := make(map[string]int)   // by appointment id
 	for i := range f.Rows {
 		row := &f.Rows[i]
 		if row.Outcome == Refused && !row.named {
 			continue
 		}
-		// A patient can book a time again after a cancellation. Without ids, both rows have the same one.
+		// A patient can book a time again after a cancellation. Without ids, both rows get the same id.
 		if row.named || row.Outcome != Skipped {
 			if line := lines[row.AppointmentID]; line > 0 {
 				row.refuse("", "twice", strconv.Itoa(line), "is the same appointment as line "+strconv.Itoa(line))
@@ -199,7 +199,7 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 		r.Warnings = append(r.Warnings, Problem{"start", "past", "", "is in the past"})
 	}
 	kind := *t
-	kind.Needs = nil // an appointment of the past is imported without its rooms
+	kind.Needs = nil // an appointment in the past is imported without its rooms
 	o, refusal := sn.Offer(&kind, r.SpecialistID, r.Start)
 	switch refusal.Reason {
 	case "":
@@ -249,7 +249,7 @@ func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[strin
 func (f *File) RefusedCSV() string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write(append([]string{"line", "problem"}, f.header...)) // to memory
+	_ = w.Write(append([]string{"line", "problem"}, f.header...)) // in memory, so it cannot fail
 	for i := range f.Rows {
 		r := &f.Rows[i]
 		if r.Outcome != Refused {

@@ -69,8 +69,9 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 	}
 }
 
-// spelled returns the same text for the same row in any file. The id is derived from it with the server's key, because
-// the id remains after the person is erased, and a name and a date of birth could be guessed from a plain hash.
+// spelled returns the same text for the same row in any file. The id is derived from this text with the server's key,
+// because the id remains after the person has been erased, and a name and a date of birth could be guessed from a plain
+// hash.
 func (r *Row) spelled() string {
 	p := r.Patient.Identity()
 	return strings.Join([]string{
@@ -138,7 +139,7 @@ func (r *Row) findSpecialist(s *clinic.Schedule, id, name string) {
 	}
 }
 
-// The date and time formats that spreadsheets write, tried after RFC 3339.
+// clocks lists the date and time formats that spreadsheets write, tried after RFC 3339.
 var clocks = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05",
 	"2.1.2006 15:04", "2.1.2006 15:04:05", "2/1/2006 15:04", "2/1/2006 15:04:05"}
 

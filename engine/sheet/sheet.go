@@ -1,16 +1,16 @@
-// Package sheet imports appointments from a spreadsheet, and exports them to one.
+// Package sheet imports appointments from a spreadsheet, and exports them to a spreadsheet.
 //
 // # The contract
 //
 // Plan reads a CSV file and returns what would happen to each row and what is wrong with it, by line and column. It
-// writes nothing. Import books all rows or none, or only the valid ones. Both use the same function, Import within the
-// transaction that writes, so a time that it finds free is really free. An imported appointment obeys the guarantee
-// like any other, and does not take time that patients hold.
+// writes nothing. Import books all rows or none, or only the valid ones. Both use the same function. Import runs it
+// within the transaction that writes, so a time that it finds free is really free. An imported appointment obeys the
+// guarantee like any other, and does not take time that patients hold.
 //
 // # The same file twice
 //
 // An appointment keeps the id of its row. If a row has no id, one is derived from its patient, type, time and
-// specialist. So importing a file again finds its appointments, even if they have changed since.
+// specialist. So importing a file again finds its appointments, even if they have since changed.
 //
 // # Notifications
 //
@@ -48,12 +48,12 @@ type Sheets struct {
 // New returns Sheets.
 func New(s store.Store, c *clinic.Clinic, b *booking.Booking) *Sheets { return &Sheets{s, c, b} }
 
-// Outcome is the result of the import for a row.
+// Outcome is the result of importing a row.
 type Outcome string
 
 const (
 	Book    Outcome = "book"    // it becomes an appointment
-	There   Outcome = "there"   // the appointment exists already
+	There   Outcome = "there"   // the appointment already exists
 	Skipped Outcome = "skipped" // its status is cancelled
 	Refused Outcome = "refused"
 )
@@ -78,7 +78,7 @@ type Row struct {
 	intake     store.Intake
 	attendance store.Attendance
 	seat       int  // the planned seat
-	named      bool // the file has the id
+	named      bool // the file contains the id
 	cells      []string
 }
 
@@ -133,7 +133,7 @@ var headings = [columnCount]string{
 	"status", "attendance", "name", "email", "phone", "birthDate", "notes", "answers", "source",
 }
 
-// aliases are other names for a heading, folded.
+// aliases maps other names for a heading, folded, to its column.
 var aliases = map[string]int{
 	"type": colTypeName, "treatment": colTypeName, "terminart": colTypeName, "behandlung": colTypeName,
 	"tipo": colTypeName, "tipo de cita": colTypeName, "doctor": colSpecialistName, "practitioner": colSpecialistName,
@@ -210,7 +210,7 @@ func separator(text string) rune {
 	return best
 }
 
-// columns returns the column of each cell, or -1.
+// columns returns the number of the known column for each column of the file, or -1 if it is unknown.
 func (f *File) columns() ([]int, error) {
 	at := make([]int, len(f.header))
 	seen := make(map[int]bool)

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// sheetOf reads a file of testdata/sheet and replaces D with the day on which the clinic's tests take place.
+// sheetOf reads a file from testdata/sheet and replaces D with the day on which the clinic's tests take place.
 func sheetOf(c *enginetest.TestClinic, name string) string {
 	c.T.Helper()
 	b, err := os.ReadFile("../../testdata/sheet/" + name)
@@ -24,8 +24,8 @@ func sheetOf(c *enginetest.TestClinic, name string) string {
 	return strings.ReplaceAll(string(b), ";D;", ";"+c.Start.Format(time.DateOnly)+";")
 }
 
-// TestSheetNamesRowProblems: the last column of every row has its expected result, and the plan must agree. Nothing
-// is written before the import.
+// TestSheetNamesRowProblems: the last column of every row contains the expected result, and the plan must agree.
+// Nothing is written before the import.
 func TestSheetNamesRowProblems(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
@@ -93,7 +93,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 	}
 }
 
-// TestSheetRoundTrips: an exported file can be imported. The same clinic recognises its own appointments, and another
+// TestSheetRoundTrips: an exported file can be imported. The same clinic recognizes its own appointments, and another
 // clinic creates the same ones.
 func TestSheetRoundTrips(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestSheetRefusesInvalidFiles(t *testing.T) {
 }
 
 // TestSheetBooksTimeOfCancelledRow: a patient cancelled an appointment and booked the same time again. The rows have no
-// ids, and the cancelled row does not stand in the way of the other one, in either order.
+// ids, and the cancelled row does not block the other one, in either order.
 func TestSheetBooksTimeOfCancelledRow(t *testing.T) {
 	t.Parallel()
 	const head = "appointmentTypeId,specialistId,date,time,status,name,birthDate\n"

@@ -10,12 +10,12 @@ const (
 )
 
 // E164 returns a telephone number in E.164 form, such as +4930123456, or "" if it cannot be one. countryCode is the
-// calling code of the clinic's country without the plus, such as "49"; if it is empty, a number without a country code
-// gives "".
+// calling code of the clinic's country without the plus, such as "49". If it is empty, E164 returns "" for a number
+// without a country code.
 //
 // A national number loses its trunk prefix: one 0 at the beginning, except in Italy and San Marino, whose numbers keep
-// it. In countries with code 1, the trunk prefix is a 1, the same as the code. E164 does not check that the number
-// exists or belongs to a mobile phone: the gateway does.
+// it. In countries with code 1, the trunk prefix is a 1, the same as the code. E164 does not check whether the number
+// exists or belongs to a mobile phone: the gateway does that.
 func E164(phone, countryCode string) string {
 	phone = strings.TrimSpace(phone)
 	international := strings.HasPrefix(phone, "+")

@@ -1,6 +1,6 @@
-// Package sms contains the rules for text messages that need no server: how many segments a text takes, which
-// characters a segment can contain, and how a telephone number is written for a gateway. It sends no messages; package
-// notice does.
+// Package sms contains the rules for text messages that require no server: how many segments a message takes, which
+// characters a segment can contain, and how a telephone number is written for a gateway. Package sms does not send
+// messages; package notice does.
 package sms
 
 import (
@@ -12,7 +12,7 @@ import (
 type Length struct {
 	Units    int  // septets in GSM-7, UTF-16 code units in UCS-2
 	Segments int  // the messages that the network carries and the gateway charges; 0 for an empty text
-	IsUCS2   bool // the text has a character outside GSM-7, so each segment carries fewer characters
+	IsUCS2   bool // the text contains a character outside GSM-7, so each segment carries fewer characters
 }
 
 // The capacity of a segment (3GPP TS 23.038 and 23.040). In a text with several segments, each segment has a 6-byte

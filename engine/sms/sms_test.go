@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The limits are those of 3GPP TS 23.038: 160 and 153 septets, 70 and 67 code units.
+// TestMeasureCountsSegments: the limits are those of 3GPP TS 23.038: 160 and 153 septets, 70 and 67 code units.
 func TestMeasureCountsSegments(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

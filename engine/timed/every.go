@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Every calls do at each interval, with the instant at which the call was due, until ctx is cancelled. Calls do not
-// overlap: a tick that is due while do runs is skipped. Every returns when the last call has returned.
+// Every calls do at each interval, with the instant at which the call was due, until ctx is done. Calls do not overlap:
+// a tick that is due while do is running is skipped. Every returns when the last call has returned.
 func Every(ctx context.Context, interval time.Duration, do func(now time.Time)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -18,7 +18,7 @@ func Every(ctx context.Context, interval time.Duration, do func(now time.Time)) 
 			return
 		case now := <-tick.C:
 			if ctx.Err() != nil {
-				return // both were ready
+				return // the tick and ctx.Done were both ready
 			}
 			do(now)
 		}

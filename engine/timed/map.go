@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Map stores entries for a limited time. An entry stays for at least keep, and for at most twice as long while
-// entries are added. The total weight is at most twice most. There are two halves, the newer and the older entries.
-// Put drops the whole older half when the newer one is old enough or full, so it never searches for entries to drop.
+// Map stores entries for a limited time. An entry stays for at least keep, and for at most twice as long while entries
+// are being added. The total weight is at most twice most. There are two halves, the newer and the older entries. Put
+// drops the whole older half when the newer one is old enough or full, so it never searches for entries to drop.
 //
 // If the entries added within keep weigh more than most, the oldest are dropped early. Map is safe for concurrent use.
 type Map[K comparable, V any] struct {
@@ -21,7 +21,7 @@ type Map[K comparable, V any] struct {
 	began    time.Time
 }
 
-// NewMap returns a Map that stores each entry for at least keep, and at most this many in each half.
+// NewMap returns a Map that stores each entry for at least keep, and at most most entries in each half.
 func NewMap[K comparable, V any](keep time.Duration, most int) *Map[K, V] {
 	return NewWeighedMap(keep, most, func(K, V) int { return 1 })
 }

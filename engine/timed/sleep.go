@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Sleep waits until d has passed, woken sends a signal, or ctx is cancelled, whichever comes first. A negative d means
-// no time limit.
+// Sleep waits until d has passed, woken sends a signal, or ctx is done, whichever comes first. A negative d means no
+// time limit.
 func Sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	if d == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 // BookingTTL is the lifetime of a bookingToken.
 const BookingTTL = 15 * time.Minute
 
-// The bytes of a bookingToken, big-endian, 47 in all and so 63 characters:
+// The bytes of a bookingToken, big-endian, 47 in total and therefore 63 characters:
 //
 //	form 1 · key id 2 · appointment type 5 · specialist 5 · start 4 · minutes 2 · expiry 4 · nonce 8 · MAC 16
 //
@@ -29,8 +29,8 @@ const (
 
 const hashSize = 5
 
-// Hash is the short hash of the id of an appointment type or a specialist in a bookingToken. About one in a million
-// million pairs of ids has the same hash. If two ids match, the caller must refuse the token and not choose one.
+// Hash is the short hash of the id of an appointment type or a specialist in a bookingToken. About one in a trillion
+// pairs of ids has the same hash. If two ids match, the caller must refuse the token and not choose one of them.
 type Hash [hashSize]byte
 
 // AppointmentTypeHash returns the hash of an appointment type's id, or of its GUID in lower case.
@@ -108,7 +108,7 @@ func (k *Keyring) signBooking(b Booking) (string, error) {
 }
 
 // VerifyBooking checks that a bookingToken was signed here and is unchanged (BookingTokenInvalid; also for an empty or
-// malformed one) and has not expired (BookingTokenExpired). With BookingTokenExpired it also returns the Booking, so
+// malformed token) and has not expired (BookingTokenExpired). With BookingTokenExpired it also returns the Booking, so
 // that the caller can repeat an earlier response. The caller must check whether the nonce has been used.
 func (k *Keyring) VerifyBooking(token string, now time.Time) (Booking, error) {
 	if len(token) != bookingLength {

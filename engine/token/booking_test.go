@@ -30,7 +30,7 @@ func TestBookingVectors(t *testing.T) {
 			}
 			got, err := k.VerifyBooking(c.Token, c.Now)
 			switch c.Error {
-			case "", BookingTokenExpired: // an expired token still says what it was for
+			case "", BookingTokenExpired: // an expired token still shows what it was for
 				var wantErr error
 				if c.Error != "" {
 					wantErr = c.Error

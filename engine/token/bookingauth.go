@@ -30,8 +30,8 @@ type BookingAuth struct {
 	Nonce       string `json:"nonce"`     // 128 random bits, so that no two tokens are equal
 }
 
-// IssueBookingAuth creates a bookingAuthToken: base64url(payload) "." base64url(HMAC-SHA256(key, text before the
-// dot)). It fails only if sessionID is longer than 256 bytes, or patientGUID is empty or longer than 64.
+// IssueBookingAuth creates a bookingAuthToken: base64url(payload) "." base64url(HMAC-SHA256(key, text before the dot)).
+// It fails only if sessionID is longer than 256 bytes, or if patientGUID is empty or longer than 64 bytes.
 func (k *Keyring) IssueBookingAuth(sessionID, patientGUID string, now time.Time) (string, BookingAuth, error) {
 	if len(sessionID) > maxSessionID {
 		return "", BookingAuth{}, fmt.Errorf("bookingAuthToken: sessionId may have at most %d bytes", maxSessionID)
@@ -62,7 +62,7 @@ func (k *Keyring) signBookingAuth(auth BookingAuth) (string, error) {
 }
 
 // VerifyBookingAuth checks a bookingAuthToken for patientGUID in this order: it is not empty (BookingAuthMissing), it
-// was signed here and is unchanged (BookingAuthSignatureInvalid; also for a malformed one), it has not expired
+// was signed here and is unchanged (BookingAuthSignatureInvalid; also for a malformed token), it has not expired
 // (BookingAuthExpired), and it is for this patient, ignoring letter case (BookingAuthGUIDMismatch).
 func (k *Keyring) VerifyBookingAuth(token, patientGUID string, now time.Time) (BookingAuth, error) {
 	if token == "" {
@@ -94,7 +94,7 @@ func (k *Keyring) VerifyBookingAuth(token, patientGUID string, now time.Time) (B
 }
 
 // signedBookingAuth tries the signing key and each replaced key whose tokens can still be valid. It always tries all of
-// them, so that the duration reveals nothing.
+// these keys, so that the duration reveals nothing.
 func (k *Keyring) signedBookingAuth(text string, sum []byte, now time.Time) bool {
 	found := false
 	for i := range k.keys {

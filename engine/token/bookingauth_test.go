@@ -40,7 +40,7 @@ func TestBookingAuthVectors(t *testing.T) {
 	}
 }
 
-// The payload on the wire has exactly these fields, in this order, in milliseconds.
+// TestBookingAuthPayload: the payload on the wire has exactly these fields, in this order, with times in milliseconds.
 func TestBookingAuthPayload(t *testing.T) {
 	k := Generate(noon)
 	token, auth, err := k.IssueBookingAuth("call-7", patient, noon.Add(1234567*time.Nanosecond))
@@ -60,8 +60,8 @@ func TestBookingAuthPayload(t *testing.T) {
 	}
 }
 
-// Text that people type into a session id is returned unchanged, and even the longest session id results in a token
-// that is accepted.
+// TestBookingAuthSessionIDs: text that people type into a session id is returned unchanged, and even the longest
+// session id results in a token that is accepted.
 func TestBookingAuthSessionIDs(t *testing.T) {
 	k := Generate(noon)
 	for _, id := range []string{"", `"};{"`, "Zoë <&>", strings.Repeat("\x01", maxSessionID),
@@ -93,7 +93,7 @@ func TestBookingAuthSessionIDs(t *testing.T) {
 	}
 }
 
-// A payload that this keyring has signed but that is not a JSON object is refused too.
+// TestBookingAuthSignedNonsense: a payload that this keyring has signed but that is not a JSON object is also refused.
 func TestBookingAuthSignedNonsense(t *testing.T) {
 	k := Generate(noon)
 	sign := func(text string) string {

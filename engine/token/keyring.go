@@ -58,7 +58,7 @@ func (p purpose) label() string {
 	return "holdfast/manage"
 }
 
-// ttl returns the maximum lifetime of a token of this purpose. After it is replaced, a key is accepted for that long.
+// ttl returns the maximum lifetime of a token of this purpose. A replaced key is accepted for that long.
 func (p purpose) ttl() time.Duration {
 	switch p {
 	case forBookingAuth:
@@ -71,8 +71,8 @@ func (p purpose) ttl() time.Duration {
 	return MaxManageTTL
 }
 
-// Keyring holds the signing key and the keys that it replaced. A replaced key is accepted until the last token that it
-// can have signed has expired. A Keyring is immutable: Rotate returns a new one. Neither fmt nor slog shows its
+// Keyring holds the signing key and the keys that it has replaced. A replaced key is accepted until the last token that
+// it can have signed has expired. A Keyring is immutable: Rotate returns a new one. Neither fmt nor slog shows its
 // secrets.
 type Keyring struct {
 	keys []key // the signing key, then the replaced ones, newest first; never empty
@@ -303,14 +303,14 @@ func (k *key) mac(p purpose, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Name returns 32 hexadecimal digits that represent a text, such as an address that is being counted. The same text has
-// the same name until the keys are rotated. Without the keys, the name does not reveal the text.
+// Name returns 32 hexadecimal digits that represent a string, such as an address that is being counted. The same string
+// has the same name until the keys are rotated. Without the keys, the name does not reveal the string.
 func (k *Keyring) Name(text string) string {
 	return hex.EncodeToString(k.signer().mac(forName, []byte(text))[:16])
 }
 
-// Names returns every Name that a text has had in the period for which a bookingAuthToken can still be valid, the
-// current one first. After a rotation there is more than one.
+// Names returns every Name that a string has had in the period for which a bookingAuthToken can still be valid, the
+// current name first. After a rotation, there is more than one.
 func (k *Keyring) Names(text string, now time.Time) []string {
 	var names []string
 	for i := range k.keys {
@@ -321,8 +321,8 @@ func (k *Keyring) Names(text string, now time.Time) []string {
 	return names
 }
 
-// Fingerprints returns values that distinguish the keys and reveal nothing about them: first that of the signing key,
-// then those of the replaced keys.
+// Fingerprints returns values that distinguish the keys and reveal nothing about them: first the fingerprint of the
+// signing key, then those of the replaced keys.
 func (k *Keyring) Fingerprints() []string {
 	prints := make([]string, len(k.keys))
 	for i := range k.keys {

@@ -70,7 +70,8 @@ func TestTokenWithFlippedBitIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if least := 8 * (len(text) - 80); refused < least { // in the last line, a flipped bit turns it into a comment
+	// in the last line, a flipped bit can turn the line into a comment
+	if least := 8 * (len(text) - 80); refused < least {
 		t.Errorf("%d of %d files with a flipped bit were refused, want at least %d", refused, 8*len(text), least)
 	}
 }
@@ -94,7 +95,8 @@ func TestGenerateMakesKeysThatDiffer(t *testing.T) {
 	}
 }
 
-// A token remains valid after its key is rotated out, and the key is deleted when its last token expires.
+// TestRotation: a token remains valid after its key has been rotated out, and the key is deleted when its last token
+// expires.
 func TestRotation(t *testing.T) {
 	old := Generate(noon)
 	auth, _, _ := old.IssueBookingAuth("call-7", patient, noon)
@@ -130,7 +132,7 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
-	// A key that was stolen and soon replaced can no longer create bookings.
+	// A key that was stolen and soon replaced can no longer authorize bookings.
 	forged, _, _ := old.IssueBookingAuth("call-8", patient, noon.Add(time.Hour))
 	if _, err := k.VerifyBookingAuth(forged, patient, noon.Add(time.Hour)); err != BookingAuthSignatureInvalid {
 		t.Errorf("signed an hour later with the replaced key: got %v, want %v", err, BookingAuthSignatureInvalid)
@@ -180,8 +182,8 @@ func FuzzParseKeyring(f *testing.F) {
 	})
 }
 
-// TestDamagedByteIsRefused damages every byte of a key file in several ways. The file is refused, or it still has the
-// same keys: damage to a comment is harmless.
+// TestDamagedByteIsRefused damages every byte of a key file in several ways. Either the file is refused, or it still
+// contains the same keys: damage to a comment is harmless.
 func TestDamagedByteIsRefused(t *testing.T) {
 	ring := Generate(time.Now())
 	whole := ring.Rotate(time.Now()).Marshal()

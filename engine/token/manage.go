@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// MaxManageTTL limits the lifetime of a manage token, and so how long a replaced key stays in the key file.
+// MaxManageTTL limits the lifetime of a manage token, and therefore how long a replaced key stays in the key file.
 const MaxManageTTL = 400 * 24 * time.Hour
 
 // The bytes of a manage token, big-endian:
@@ -29,14 +29,14 @@ const (
 // instant.
 type Manage struct {
 	AppointmentID string
-	// Version is the caller's version number for the links to this appointment. The caller raises it when the
+	// Version is the caller's version number for the links to this appointment. The caller increments it when the
 	// appointment is rescheduled, and refuses links with a lower version.
 	Version   uint32
 	ExpiresAt time.Time // UTC, whole seconds; refused from this instant on
 }
 
-// IssueManage creates the manage token for m. The same m gives the same token until the keys are rotated, so links do
-// not need to be stored. An expiry later than MaxManageTTL from now is reduced to that (and then depends on now).
+// IssueManage creates the manage token for m. The same m results in the same token until the keys are rotated, so links
+// do not need to be stored. An expiry later than MaxManageTTL from now is reduced to that (and then depends on now).
 // Fractions of a second are cut off. It fails only if the id is not 1 to 64 characters of [A-Za-z0-9_-], or the expiry
 // is not between 1970 and 2106.
 func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
@@ -68,8 +68,8 @@ func (k *Keyring) issueLink(p purpose, m Manage, now time.Time) (string, error) 
 }
 
 // VerifyManage checks that a manage token was signed here and is unchanged (ManageTokenInvalid; also for an empty or
-// malformed one) and has not expired (ManageTokenExpired). The caller must compare Version with the appointment's
-// own.
+// malformed token) and has not expired (ManageTokenExpired). The caller must compare Version with the appointment's own
+// version.
 func (k *Keyring) VerifyManage(token string, now time.Time) (Manage, error) {
 	if m, ok := k.openShort(token, now); ok {
 		if !now.Before(m.ExpiresAt) {

@@ -42,8 +42,8 @@ func TestManageVectors(t *testing.T) {
 	}
 }
 
-// The same link can be shown again without being stored; after a reschedule the link is different,
-// and each link names its version.
+// TestManageLinksOfOneAppointment: the same link can be shown again without being stored. After a reschedule, the link
+// is different. Each link contains its version.
 func TestManageLinksOfOneAppointment(t *testing.T) {
 	k := Generate(noon)
 	m := Manage{AppointmentID: appointment, Version: 1, ExpiresAt: noon.Add(24*time.Hour + 700*time.Millisecond)}

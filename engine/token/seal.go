@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// sealPrefix names the form of a sealed text: AES-256-GCM under the forSealing key, with a random nonce before the
-// ciphertext.
+// sealPrefix identifies the format of a sealed secret: AES-256-GCM under the forSealing key, with a random nonce before
+// the ciphertext.
 const sealPrefix = "seal1."
 
 // Seal encrypts a secret that must be stored and used again, such as another server's password. The result is "seal1.",
-// the id of the key, a dot, and the nonce with the ciphertext. about names what the secret is used for. Open needs the
+// the id of the key, a dot, and the nonce with the ciphertext. about states what the secret is used for. Open needs the
 // same about, so a person who can write to the store cannot use the secret for another purpose.
 func (k *Keyring) Seal(secret, about string) string {
 	signer := k.signer()
-	sealed := signer.gcm().Seal(nil, nil, []byte(secret), []byte(about)) // it puts a random nonce in front
+	sealed := signer.gcm().Seal(nil, nil, []byte(secret), []byte(about)) // the cipher prepends a random nonce
 	return sealPrefix + signer.name() + "." + encode(sealed)
 }
 
-// Open returns the secret in a sealed text, or false if it was not sealed with one of these keys and the same about. A
-// replaced key can open what it sealed only while it is in the keyring, so reseal all secrets before each rotation.
+// Open decrypts a sealed secret. It returns false if the secret was not sealed with one of these keys and the same
+// about. A replaced key can open what it sealed only while it is in the keyring, so reseal all secrets before each
+// rotation.
 func (k *Keyring) Open(sealed, about string) (secret string, ok bool) {
 	rest, ours := strings.CutPrefix(sealed, sealPrefix)
 	id, text, whole := strings.Cut(rest, ".")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSealedSecretOpensForItsPurposeOnly: only the keys that sealed a secret open it, for the same purpose, even
-// after a rotation.
+// TestSealedSecretOpensForItsPurposeOnly: a secret is opened only by the keys that sealed it and only for the same
+// purpose, even after a rotation.
 func TestSealedSecretOpensForItsPurposeOnly(t *testing.T) {
 	now := time.Now()
 	keys := Generate(now)

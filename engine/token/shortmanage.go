@@ -11,7 +11,7 @@ import (
 //
 //	form 1 · key id 2 · expiry in hours 3 · version 2 · appointment id (a UUID) 16 · MAC 10
 //
-// That is 34 bytes, or 46 characters. VerifyManage accepts it like the long one. A MAC of 80 bits is enough, because a
+// That is 34 bytes, or 46 characters. VerifyManage accepts it like the long form. A MAC of 80 bits is enough, because a
 // forger must try each guess against the server.
 const (
 	manageShort  = 4

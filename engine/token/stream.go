@@ -17,7 +17,7 @@ const (
 	streamForm  = 1
 	streamHead  = 3
 	streamNonce = 12
-	// maxStream fits a client id of 128 characters in base64.
+	// maxStream is the length of a ticket for a client id of 128 characters, in base64.
 	maxStream = (streamHead + streamNonce + 8 + 128 + 16 + 2) / 3 * 4
 )
 
@@ -25,13 +25,13 @@ const (
 type StreamTicket struct {
 	Client    string
 	ExpiresAt time.Time         // UTC, whole milliseconds
-	Nonce     [streamNonce]byte // names the ticket; the caller must ensure that it is used once
+	Nonce     [streamNonce]byte // identifies the ticket; the caller must ensure that it is used only once
 }
 
 // IssueStreamTicket seals a ticket for a client of at most 128 characters.
 func (k *Keyring) IssueStreamTicket(client string, now time.Time) (string, StreamTicket, error) {
 	t := StreamTicket{Client: client, ExpiresAt: now.Add(StreamTicketTTL).UTC().Truncate(time.Millisecond)}
-	_, _ = rand.Read(t.Nonce[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(t.Nonce[:]) // never fails: it crashes the process instead
 	signer := k.signer()
 	head := binary.BigEndian.AppendUint16([]byte{streamForm}, signer.id)
 	plain := append(binary.BigEndian.AppendUint64(nil, uint64(t.ExpiresAt.UnixMilli())), client...)
@@ -43,7 +43,7 @@ func (k *Keyring) IssueStreamTicket(client string, now time.Time) (string, Strea
 }
 
 // OpenStreamTicket opens a ticket that was sealed here. It checks that the ticket is unchanged (StreamTicketInvalid;
-// also for an empty or malformed one) and has not expired (StreamTicketExpired).
+// also for an empty or malformed ticket) and has not expired (StreamTicketExpired).
 func (k *Keyring) OpenStreamTicket(ticket string, now time.Time) (StreamTicket, error) {
 	if !allowed(ticket, maxStream) {
 		return StreamTicket{}, StreamTicketInvalid

@@ -93,10 +93,10 @@ func allowed(s string, max int) bool {
 	return true
 }
 
-// encode returns the only accepted spelling of b: unpadded base64url.
+// encode returns the only accepted encoding of b: unpadded base64url.
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// decode refuses every spelling other than that of encode. The caller has checked the alphabet.
+// decode refuses every encoding other than that of encode. The caller must have checked the alphabet.
 func decode(s string) ([]byte, bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return b, err == nil

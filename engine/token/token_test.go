@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The vectors in testdata/token were created by an independent program: they fix the wire format, rather than only
-// checking that this package is consistent with itself.
+// vectors reads test vectors from testdata/token. An independent program created them, so they fix the wire format and
+// do not only check that this package is consistent with itself.
 func vectors(t testing.TB, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("../../testdata/token/" + name)
@@ -37,7 +37,7 @@ const (
 	appointment = "0193a2b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
 )
 
-// kinds are the three tokens behind one interface that issues and checks them.
+// kinds returns the three tokens behind one interface that issues and checks them.
 func kinds(t testing.TB, k *Keyring) map[string]kind {
 	t.Helper()
 	auth, _, err := k.IssueBookingAuth("call-7", patient, noon)
@@ -78,9 +78,9 @@ type kind struct {
 	verify func(k *Keyring, token string) error
 }
 
-// Every character of a valid token is replaced by every other byte, every character is dropped,
-// doubled and swapped with its neighbour, and the token is cut at every position at both ends: none
-// of the results is accepted.
+// TestNoMutationIsAccepted: every character of a valid token is replaced by every other byte, every character is
+// dropped, doubled and swapped with its neighbour, and the token is cut at every position at both ends. None of the
+// results is accepted.
 func TestNoMutationIsAccepted(t *testing.T) {
 	k := Generate(noon).Rotate(noon)
 	for name, kind := range kinds(t, k) {
@@ -125,7 +125,7 @@ func TestNoMutationIsAccepted(t *testing.T) {
 	}
 }
 
-// Every single bit of the decoded parts is flipped, and the result is encoded again.
+// TestNoFlippedBitIsAccepted flips every single bit of the decoded parts and encodes the result again.
 func TestNoFlippedBitIsAccepted(t *testing.T) {
 	k := Generate(noon)
 	for name, kind := range kinds(t, k) {
@@ -177,7 +177,7 @@ func TestTokenOfOtherKeyringIsRefused(t *testing.T) {
 	}
 }
 
-// Messages for people and agents name no token and say what to do next.
+// TestErrorsSayWhatToDo: messages for people and agents contain no token and say what to do next.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	for _, e := range []Error{
 		BookingAuthMissing, BookingAuthSignatureInvalid, BookingAuthExpired, BookingAuthGUIDMismatch,
