@@ -70,8 +70,7 @@ func TestTokenWithFlippedBitIsRefused(t *testing.T) {
 			}
 		}
 	}
-	// in the last line, a flipped bit can turn the line into a comment
-	if least := 8 * (len(text) - 80); refused < least {
+	if least := 8 * (len(text) - 80); refused < least { // a flipped bit can turn the last line into a comment
 		t.Errorf("%d of %d files with a flipped bit were refused, want at least %d", refused, 8*len(text), least)
 	}
 }

@@ -22,7 +22,7 @@ type answer struct {
 	records []record // Records/Record
 }
 
-// record holds the fields of one Record by lower-cased name, because the upstream uses different cases for the same
+// record contains the fields of one Record by lower-case name, because the upstream uses different cases for the same
 // name.
 type record map[string]string
 
@@ -52,7 +52,7 @@ func parseAnswer(body []byte) (*answer, error) {
 	var (
 		a     answer
 		parts = record{} // the elements directly under the root
-		path  []string   // lower-cased names from the root down
+		path  []string   // lower-case names from the root down
 		text  strings.Builder
 		ended bool
 	)
@@ -140,8 +140,8 @@ var (
 	guid      = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
 
-// refusal returns the error text of the response and whether the response is an error. The text is in ErrorMessage, or
-// in a Result that begins with Error; the status can be either.
+// refusal returns the error text of the response, and whether the response is an error. The text is in ErrorMessage, or
+// in a Result that begins with Error, whatever the status is.
 func (a *answer) refusal() (said string, failed bool) {
 	said, failed = a.message, !a.success || a.message != ""
 	for _, r := range a.records {
@@ -156,7 +156,7 @@ func (a *answer) refusal() (said string, failed bool) {
 	return said, failed
 }
 
-// done reports whether some Result states that something was written.
+// done reports whether a Result states that something was written.
 func (a *answer) done() bool {
 	for _, r := range a.records {
 		if result := r["result"]; !saysError.MatchString(result) && saysDone.MatchString(result) {
@@ -166,7 +166,7 @@ func (a *answer) done() bool {
 	return false
 }
 
-// made returns the GUID of the written object. It is empty if the response has none, or several.
+// made returns the GUID of the written object. It is empty if the response contains none, or several.
 func (a *answer) made() string {
 	var found string
 	for _, r := range a.records {

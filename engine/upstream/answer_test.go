@@ -62,8 +62,8 @@ func testdata(t testing.TB, name string) []byte {
 	return b
 }
 
-// The responses in testdata/upstream, and what each means for the call that received it. ok is the returned value; a
-// class or reason stands for an error.
+// TestAnswers reads the responses in testdata/upstream and checks what each means for the call that received it. ok is
+// the returned value; a class or reason stands for an error.
 func TestAnswers(t *testing.T) {
 	zone := newYork(t)
 	ctx := context.Background()
@@ -101,7 +101,7 @@ func TestAnswers(t *testing.T) {
 		ok     any
 		class  Class
 		reason Reason
-		status int // 200 if zero
+		status int // 200 if it is zero
 	}{
 		{"appointment-added", set, Created{GUID: appointment}, "", "", 0},
 		{"appointment-added", set, Created{GUID: appointment}, "", "", 201},
@@ -282,7 +282,7 @@ func private(t *testing.T, err error) {
 	}
 }
 
-// TestPartialSuccessAnswerIsUnknown cuts off a successful response after each byte: the outcome is unknown.
+// TestPartialSuccessAnswerIsUnknown cuts off a successful response after each byte: the outcome must be unknown.
 func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	body := testdata(t, "appointment-added")
 	end := len(strings.TrimSpace(string(body)))
@@ -296,7 +296,7 @@ func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: any response counts as success only if it is one complete document that says Success, and as a certain
+// FuzzAnswer: a response counts as success only if it is one complete document that says Success, and as a certain
 // failure only if it says so.
 func FuzzAnswer(f *testing.F) {
 	files, _ := filepath.Glob("../../testdata/upstream/*.xml")

@@ -15,11 +15,11 @@ const (
 	appointmentsOf       = "GetAppointmentListByPatient"
 )
 
-// NewAppointment is an appointment to write. All fields are required.
+// NewAppointment is an appointment to create in the upstream. All fields are required.
 type NewAppointment struct {
 	PatientGUID         string
 	Start               time.Time
-	Zone                *time.Location // the clinic's; Start is written as its wall clock
+	Zone                *time.Location // the clinic's zone; Start is written as local time in it
 	ScheduleViewGUID    string
 	ScheduleColumnGUID  string
 	AppointmentTypeGUID string
@@ -28,8 +28,8 @@ type NewAppointment struct {
 
 // Created is the result of a successful write.
 type Created struct {
-	GUID string // "" when LookUp
-	// LookUp: the appointment was written, but the response does not contain its GUID. Find it with
+	GUID string // "" if LookUp is true
+	// LookUp means that the appointment was written, but the response does not contain its GUID. Find it with
 	// GetAppointmentListByPatient; never write it again.
 	LookUp bool
 }
@@ -37,12 +37,12 @@ type Created struct {
 // Appointment is one appointment as the upstream lists it.
 type Appointment struct {
 	GUID                string
-	PatientGUID         string    // "" when the upstream leaves it out, as it does in a list by patient
+	PatientGUID         string    // "" if the upstream leaves it out, as it does in a list by patient
 	Start               time.Time // UTC; zero for an appointment without a time
-	Minutes             int       // 0 when the upstream leaves it out
-	ScheduleViewGUID    string    // "" when the upstream leaves it out
-	ScheduleColumnGUID  string    // "" when the upstream leaves it out
-	AppointmentTypeGUID string    // "" when the upstream leaves it out
+	Minutes             int       // 0 if the upstream leaves it out
+	ScheduleViewGUID    string    // "" if the upstream leaves it out
+	ScheduleColumnGUID  string    // "" if the upstream leaves it out
+	AppointmentTypeGUID string    // "" if the upstream leaves it out
 	Cancelled           bool
 }
 
@@ -72,7 +72,7 @@ func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created,
 	return Created{GUID: made, LookUp: made == ""}, nil
 }
 
-// incomplete describes the field that n lacks, or returns "" if n can be sent.
+// incomplete describes the field that is missing from n, or returns "" if n can be sent.
 func (n NewAppointment) incomplete() string {
 	switch {
 	case n.PatientGUID == "":
@@ -90,7 +90,7 @@ func (n NewAppointment) incomplete() string {
 }
 
 // SetAppointmentStatusCanceled cancels an appointment. It succeeds if the appointment is already cancelled. An
-// appointment that does not exist is Refused (AppointmentUnknown). Repeating the call is harmless, so call again
+// appointment that does not exist is Refused (AppointmentUnknown). Repeating the call is harmless, so call it again
 // after Unknown.
 func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGUID string) error {
 	if appointmentGUID == "" {
@@ -103,9 +103,9 @@ func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGU
 	return err
 }
 
-// GetAppointmentListByPatient lists the appointments of one patient, cancelled ones included. zone is the clinic's time
-// zone. If part of the list is unreadable, the error is an *Error of class Unknown: the caller would write an
-// appointment again that is missing from the list.
+// GetAppointmentListByPatient lists the appointments of one patient, including cancelled ones. zone is the clinic's
+// time zone. If part of the list is unreadable, the error is an *Error of class Unknown: otherwise the caller would
+// write an appointment again that is missing from the list.
 func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID string,
 	zone *time.Location) ([]Appointment, error) {
 	if patientGUID == "" || zone == nil {

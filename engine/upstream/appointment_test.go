@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The entries in a patient's list that match the appointment in question.
+// TestMatch checks which entries in a patient's list match the appointment in question.
 func TestMatch(t *testing.T) {
 	n := wanted(t)
 	there := Appointment{GUID: appointment, PatientGUID: patient, Start: ten, Minutes: 30, ScheduleViewGUID: view,

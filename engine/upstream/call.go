@@ -47,11 +47,11 @@ func (p parameters) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeToken(start.End())
 }
 
-// journey is how far a request got. The transport's hooks write it, and they may still run after the call has been
+// journey records how far a request got. The transport's hooks write it, and they may still run after the call has been
 // abandoned.
 type journey struct {
-	asked     atomic.Bool // the transport looks for a connection (so it does report to us)
-	connected atomic.Bool // it has one: from here on bytes may have left
+	asked     atomic.Bool // the transport has looked for a connection, so it calls our hooks
+	connected atomic.Bool // the transport has a connection: from here on, bytes may have left
 }
 
 // call sends one procedure and returns the response if it is a clear success. Otherwise the error is an *Error.
@@ -162,8 +162,8 @@ func ended(ctx context.Context, err error) error {
 	return nil
 }
 
-// judge classifies a response that arrived. The XML takes precedence over the HTTP status, but a success with an HTTP
-// error status is Unknown.
+// judge classifies a response that arrived. The XML takes precedence over the HTTP status, except that a success with
+// an HTTP error status is Unknown.
 func judge(status int, body []byte) (*answer, meaning) {
 	a, err := parseAnswer(body)
 	if err == nil {

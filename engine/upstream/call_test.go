@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The exact bytes that are sent.
+// TestRequests checks the exact bytes that are sent.
 func TestRequests(t *testing.T) {
 	ctx, zone := context.Background(), newYork(t)
 	for file, call := range map[string]func(*Client) error{
@@ -75,7 +75,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Incomplete requests are not sent.
+// TestIncompleteCallsAreNotSent: incomplete requests are not sent.
 func TestIncompleteCallsAreNotSent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("a request reached the server")
@@ -163,7 +163,7 @@ func TestCredentialsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// Errors from other packages count as Unknown, because nothing is known about them.
+// TestClassOf: errors from other packages count as Unknown, because nothing is known about them.
 func TestClassOf(t *testing.T) {
 	wrapped := fmt.Errorf("booking: %w", &Error{Class: Refused, Reason: SlotTaken})
 	for _, test := range []struct {

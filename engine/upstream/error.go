@@ -10,7 +10,7 @@ import (
 // Class groups errors by whether the write may have happened.
 type Class string
 
-// The classes. After Unknown, the write may or may not have happened. After each of the others it certainly did not
+// The classes. After Unknown, the write may or may not have happened. After each of the others, it certainly did not
 // happen.
 const (
 	RateLimited   Class = "rate_limited"
@@ -31,7 +31,7 @@ const (
 	AlreadyBooked      Reason = "already_booked"
 	AppointmentUnknown Reason = "appointment_unknown"
 	AlreadyCancelled   Reason = "already_cancelled"
-	Invalid            Reason = "invalid" // the upstream did not accept a field, and never will in the same request
+	Invalid            Reason = "invalid" // the upstream will never accept a field of this request
 )
 
 // Error is why a call failed. It is safe to log and to show.
@@ -39,8 +39,8 @@ type Error struct {
 	Procedure string // as in SetAppointment
 	Class     Class
 	Reason    Reason // only when Class is Refused
-	Status    int    // HTTP status; 0 without an answer
-	Detail    string // the problem, in words of this package
+	Status    int    // HTTP status; 0 if there was no response
+	Detail    string // the problem, in this package's own words
 
 	cause error // context.Canceled or context.DeadlineExceeded, if that ended the call
 }
@@ -66,7 +66,7 @@ func (e *Error) Error() string {
 // Unwrap returns the context's error if the context ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of err: "" for nil, and Unknown for an error of another package.
+// ClassOf returns the class of err: "" for nil, and Unknown for an error from another package.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ""
@@ -85,7 +85,7 @@ func IsSilent(err error) bool {
 	return errors.As(err, &e) && (e.Class == NotSent || e.Class == Unknown && e.Status == 0)
 }
 
-// ReasonOf returns the reason of a refusal, or "" if err is not a refusal.
+// ReasonOf returns the reason for a refusal, or "" if err is not a refusal.
 func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) && e.Class == Refused {

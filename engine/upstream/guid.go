@@ -9,8 +9,8 @@ func ValidGUID(s string) bool {
 	return len(s) == 36 && guid.FindString(s) == s
 }
 
-// EqualGUID reports whether two GUIDs are equal. It ignores letter case and braces. An empty string equals nothing,
-// not even another one.
+// EqualGUID reports whether two GUIDs are equal. It ignores letter case and braces. An empty string does not equal
+// anything, not even another empty string.
 func EqualGUID(a, b string) bool {
 	return a != "" && strings.EqualFold(bare(a), bare(b))
 }

@@ -51,8 +51,8 @@ func readRequest(conn net.Conn) {
 	}
 }
 
-// Outcomes without a response, over real connections: if the other side may have read the request, the outcome is
-// Unknown; if it cannot have, the outcome is not Unknown.
+// TestLostCalls checks outcomes without a response, over real connections. If the other side may have read the request,
+// the outcome is Unknown. If it cannot have read the request, the outcome is not Unknown.
 func TestLostCalls(t *testing.T) {
 	canned := func(status, body string) string {
 		return raw(t, func(conn net.Conn) {
@@ -223,7 +223,7 @@ func TestCallerTimeoutIsUnknown(t *testing.T) {
 	}
 }
 
-// Credentials are sent only to the configured address.
+// TestRedirectsAreNotFollowed: credentials are sent only to the configured address.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 307, 308} {
 		visited := false

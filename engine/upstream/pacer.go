@@ -13,7 +13,7 @@ import (
 // writes.
 const DefaultSpacing = 10 * time.Second
 
-// NoBound makes Wait wait for as long as the line is.
+// NoBound makes Wait wait however long the line is.
 const NoBound = time.Duration(math.MaxInt64)
 
 // LineError is the error that Wait returns if the line is longer than the caller's bound.
@@ -28,24 +28,24 @@ func (e *LineError) Error() string {
 // Pacer lets callers through one at a time, first come first served, with at least its spacing between them. It has one
 // clock for everything that writes appointments: waiting callers and queue retries.
 //
-// The clock runs from the last turn. Restart restarts it and never shortens it. A Pacer uses no goroutine or timer
-// while it has no waiting caller. It is safe for concurrent use.
+// The clock runs from the last turn. Restart restarts the clock, but never shortens the wait. A Pacer uses no goroutine
+// or timer while no caller is waiting. It is safe for concurrent use.
 type Pacer struct {
 	spacing time.Duration
 	shared  Line
 
 	mu     sync.Mutex
 	next   time.Time // the earliest instant of the next turn
-	line   []*place  // the waiting callers, the head first
+	line   []*place  // the waiting callers, starting with the head
 	turn   uint64    // the number of turns taken
-	common int64     // the shared line's number of the last turn
+	common int64     // the number of the last turn in the shared line
 
 	restarted time.Time // when Restart was last called
-	reserved  int       // callers who wait for their turn in the shared line
+	reserved  int       // callers that are waiting for their turn in the shared line
 }
 
 // Line is a line that the pacers of several nodes share. Each turn comes one spacing after the previous one, even if
-// another node took that one.
+// another node took the previous one.
 type Line struct {
 	// Reserve takes the next turn and returns the time until then and the turn's number. If that time is longer than
 	// most, Reserve takes no turn and returns a *LineError.
@@ -53,16 +53,16 @@ type Line struct {
 	// Again moves the next turn to one spacing from now if the given turn was the last one, and returns false
 	// otherwise.
 	Again func(ctx context.Context, spacing time.Duration, turn int64) (bool, error)
-	// Return returns an unused turn to the line if it was the last one. If Return fails, the turn passes unused.
+	// Return gives an unused turn back to the line if it was the last one. If Return fails, the turn passes unused.
 	Return func(ctx context.Context, spacing time.Duration, turn int64)
 }
 
-// Share makes the pacer take every turn from a line that other nodes use too. Call it before the first Wait.
+// Share makes the pacer take every turn from a line that other nodes also use. Call it before the first Wait.
 func (p *Pacer) Share(l Line) { p.shared = l }
 
 // place is one caller's place in the line. Each channel signals one event.
 type place struct {
-	until time.Time     // waiting longer is useless; zero means no bound
+	until time.Time     // waiting longer than this is useless; zero means no bound
 	head  chan struct{} // closed when the place is at the head
 	late  chan struct{} // closed when its turn would come after until
 }
@@ -79,8 +79,8 @@ func NewPacer(spacing time.Duration) *Pacer {
 func (p *Pacer) Spacing() time.Duration { return p.spacing }
 
 // Wait takes a turn after all earlier callers. If the line is longer than bound, it returns *LineError immediately, or
-// as soon as a Restart makes the line too long, and takes no turn. If ctx is cancelled first, it leaves the line and
-// returns ctx's error. A turn that was taken cannot be returned.
+// as soon as a Restart makes the line too long, and takes no turn. If ctx is done first, it leaves the line and returns
+// ctx's error. A turn that has been taken cannot be returned.
 func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 }
 
 // reserve takes the next turn of the shared line for the head of this node's line, and waits for it. It takes the turn
-// before it waits, so that callers on all nodes see the length of the line. If the caller gives up, it returns the
-// turn, provided that no later turn was taken.
+// before it waits, so that callers on all nodes see the length of the line. If the caller gives up, reserve returns the
+// turn, provided that no later turn has been taken.
 func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	most := NoBound
 	if !me.until.IsZero() {
@@ -159,7 +159,7 @@ func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	return err
 }
 
-// sinceRestart returns how much of the spacing since the last Restart is left, or -1 if it has passed. A write by this
+// sinceRestart returns how much of the spacing since the last Restart remains, or -1 if it has passed. A write by this
 // node can be sent later than its turn.
 func (p *Pacer) sinceRestart() time.Duration {
 	p.mu.Lock()
@@ -184,9 +184,9 @@ func (p *Pacer) Waiting() int {
 	return len(p.line) + p.reserved
 }
 
-// Restart restarts the clock at an instant: the next turn comes at least one spacing after it. Call it for writes that
-// did not wait for a turn, and, after startup, with the time of the last recorded attempt. It never brings the next
-// turn forward. An instant in the future counts as now.
+// Restart restarts the clock at an instant: the next turn comes at least one spacing after that instant. Call it for
+// writes that did not wait for a turn, and, after startup, with the time of the last recorded attempt. It never brings
+// the next turn forward. An instant in the future counts as now.
 func (p *Pacer) Restart(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,14 +197,14 @@ func (p *Pacer) Restart(at time.Time) {
 	if at.After(p.restarted) {
 		p.restarted = at
 	}
-	// Counted back from now, so that a change of the system clock does not affect waiting callers.
+	// Count back from now, so that a change of the system clock does not affect waiting callers.
 	next := now.Add(p.spacing - max(0, now.Sub(at)))
 	if !next.After(p.next) {
 		return
 	}
 	p.next = next
-	// Notify the callers whose turn now comes too late, front to back. Each of them makes the line shorter for the
-	// ones behind.
+	// Notify the callers whose turn now comes too late, from front to back. Each of them shortens the line for the
+	// callers behind it.
 	ahead := 0
 	for _, each := range p.line {
 		if !each.until.IsZero() && now.Add(p.wait(now, ahead)).After(each.until) {
@@ -219,7 +219,7 @@ func (p *Pacer) Restart(at time.Time) {
 	}
 }
 
-// wait returns the time until the turn of a caller with this many callers ahead.
+// wait returns the time until the turn of a caller that has this many callers ahead of it.
 func (p *Pacer) wait(now time.Time, ahead int) time.Duration {
 	return max(p.next.Sub(now), 0) + time.Duration(ahead)*p.spacing
 }
@@ -263,8 +263,8 @@ func (p *Pacer) Turn() uint64 {
 }
 
 // Again lets the caller that took this turn write once more, without a place in the line, and restarts the clock. It
-// returns false if another caller has taken a turn since then, on this node or another: the second write would come too
-// soon after that caller's write.
+// returns false if another caller has since taken a turn, on this node or another: the second write would come too soon
+// after that caller's write.
 func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	p.mu.Lock()
 	same, common := p.turn == turn, p.common
@@ -292,7 +292,7 @@ func (p *Pacer) leave(me *place, why error) error {
 	return why
 }
 
-// remove deletes a place, and signals the new head if the head left.
+// remove deletes a place. If the head has left, it signals the new head.
 func (p *Pacer) remove(me *place) {
 	i := slices.Index(p.line, me)
 	p.line = slices.Delete(p.line, i, i+1)

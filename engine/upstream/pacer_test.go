@@ -81,8 +81,8 @@ func TestLongLineIsReportedAtOnce(t *testing.T) {
 	})
 }
 
-// The quick retry and the note are sent without a turn; a retry restarts the clock for all callers
-// behind it, and those who cannot wait that long get an error immediately.
+// TestRestart: the quick retry and the note are sent without a turn. A retry restarts the clock for all callers behind
+// it, and callers that cannot wait that long get an error immediately.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := NewPacer(10*time.Second), time.Now()
@@ -107,11 +107,11 @@ func TestRestart(t *testing.T) {
 		wait("second, patient", NoBound)
 		wait("third, in a hurry", 33*time.Second)
 		time.Sleep(5 * time.Second)
-		p.Restart(time.Now()) // the retry of the first, at 5 s: next turn at 15 s
+		p.Restart(time.Now()) // the first caller's retry, at 5 s: next turn at 15 s
 		p.Restart(time.Now()) // one more call does no harm
 		synctest.Wait()
 		p.Restart(time.Now().Add(365 * 24 * time.Hour)) // a wrong clock counts as now
-		p.Restart(start)                                // never nearer
+		p.Restart(start)                                // never brings the turn forward
 		if got := p.Line(); got != 30*time.Second {
 			t.Errorf("10 s before a turn and with two waiting: got a queue of %v, want 30s", got)
 		}
@@ -120,7 +120,7 @@ func TestRestart(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		want := map[string]time.Duration{
-			"first": 0, "head, in a hurry": 5 * time.Second, // an error as soon as that is clear
+			"first": 0, "head, in a hurry": 5 * time.Second, // an error as soon as its turn is too late
 			"second, patient": 15 * time.Second, "third, in a hurry": 25 * time.Second, // moved up
 		}
 		for name, at := range want {
@@ -134,7 +134,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// After a restart, the clock continues from the last recorded attempt.
+// TestRestartFromTheLastRecordedAttempt: after a restart, the clock continues from the last recorded attempt.
 func TestRestartFromTheLastRecordedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -177,9 +177,9 @@ func TestLeaveQueue(t *testing.T) {
 	})
 }
 
-// Hundreds of callers, with and without a time limit, some of them leaving, with retries in between: no two turns are
-// closer than the spacing, no caller overtakes another, every caller gets an outcome, and no caller with a limit waits
-// longer than it.
+// TestPacerUnderLoad runs hundreds of callers, with and without a time limit. Some of them leave, and there are retries
+// in between. No two turns are closer than the spacing, no caller overtakes another, every caller gets an outcome, and
+// no caller with a limit waits longer than its limit.
 func TestPacerUnderLoad(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestPacerUnderLoad(t *testing.T) {
 }
 
 // TestRepeatAfterOwnTurnIsCounted: the caller that had the last turn can write again immediately, and the next turn is
-// counted from then, unless another caller had a turn in between.
+// counted from that write, unless another caller had a turn in between.
 func TestRepeatAfterOwnTurnIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -309,7 +309,7 @@ func (l *sharedLine) line() Line {
 }
 
 // TestSharedLineRefusesAtOnce: a caller that cannot get a turn in time gets the error immediately, whichever nodes have
-// the turns before it. If a caller leaves, its turn passes to the next caller.
+// the turns ahead of it. If a caller leaves, its turn passes to the next caller.
 func TestSharedLineRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared sharedLine

@@ -11,7 +11,7 @@ const (
 	setPatientComment = "SetPatientComment"
 )
 
-// NewPatient is a patient to write. The names are required. Empty fields are left out of the request.
+// NewPatient is a patient to create in the upstream. The names are required. Empty fields are left out of the request.
 type NewPatient struct {
 	FirstName    string
 	LastName     string
@@ -22,8 +22,8 @@ type NewPatient struct {
 	Email        string
 }
 
-// SetPatient writes a patient and returns the GUID. Not every vendor offers a patient look-up, so a success without a
-// GUID is an *Error of class Unknown.
+// SetPatient creates a patient in the upstream and returns the GUID. Not every vendor offers a patient look-up, so a
+// success without a GUID is an *Error of class Unknown.
 func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if n.FirstName == "" || n.LastName == "" {
 		return "", &Error{Procedure: setPatient, Class: Refused, Reason: Invalid,
@@ -53,8 +53,8 @@ func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 		Detail: "it answered Success without a patient GUID"}
 }
 
-// SetPatientComment adds a note to a patient. As with every write, the outcome can be Unknown. Repeat the call then: a
-// note that appears twice does less harm than a missing one.
+// SetPatientComment adds a note to a patient. As with every write, the outcome can be Unknown. In that case, repeat the
+// call: a duplicate note does less harm than a missing one.
 func (c *Client) SetPatientComment(ctx context.Context, patientGUID, comment string) error {
 	if patientGUID == "" || comment == "" {
 		return &Error{Procedure: setPatientComment, Class: Misconfigured,

@@ -12,8 +12,8 @@ const (
 	readPatient  = "GetPatientInformation"
 )
 
-// KnownPatient is a patient in the upstream. Omitted fields are empty. Lists do not contain telephone numbers or email
-// addresses.
+// KnownPatient is a patient who exists in the upstream. Omitted fields are empty. Lists do not contain telephone
+// numbers or email addresses.
 type KnownPatient struct {
 	GUID      string
 	FirstName string
@@ -23,8 +23,8 @@ type KnownPatient struct {
 	Email     string
 }
 
-// FindPatients lists the active patients with a given name. The upstream may return other names too. If the vendor does
-// not offer this procedure to every client, the error is an *Error of class Misconfigured.
+// FindPatients lists the active patients with a given name. The upstream may return other names too. Some vendors do
+// not offer this procedure to every client; the error is then an *Error of class Misconfigured.
 func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) ([]KnownPatient, error) {
 	if firstName == "" || lastName == "" {
 		return nil, &Error{Procedure: findPatients, Class: Refused, Reason: Invalid,
@@ -90,7 +90,7 @@ func (r record) patient() KnownPatient {
 	return p
 }
 
-// parseBirth reads a date of birth and ignores a time of day after it. It returns the zero time for anything else.
+// parseBirth parses a date of birth and ignores a time of day after it. It returns the zero time for anything else.
 func parseBirth(s string) time.Time {
 	s, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(s), "T", " "), " ")
 	for _, layout := range []string{"1/2/2006", time.DateOnly} {

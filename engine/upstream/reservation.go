@@ -13,7 +13,7 @@ const getReservations = "GetOnlineReservations"
 type Openings struct {
 	// both ends inclusive; a response is limited to 1 MiB, so request days, not months
 	From, To             time.Time
-	Zone                 *time.Location // the clinic's, required
+	Zone                 *time.Location // the clinic's zone; required
 	Morning, Afternoon   bool           // neither means both
 	ScheduleViewGUIDs    []string       // none means all
 	AppointmentTypeGUIDs []string       // none means all
@@ -25,12 +25,13 @@ type Opening struct {
 	Minutes            int
 	ScheduleViewGUID   string
 	ScheduleColumnGUID string
-	// AppointmentTypeGUID is the requested type if exactly one was requested: the upstream returns it empty.
+	// AppointmentTypeGUID is the requested type if exactly one was requested, because the upstream leaves the field
+	// empty.
 	AppointmentTypeGUID string
 }
 
 // GetOnlineReservations lists the openings in the upstream's order. It leaves out unreadable records: the only effect
-// is that such an opening is not offered. dropped counts them, for the log.
+// is that their openings are not offered. dropped is the number of such records, for the log.
 func (c *Client) GetOnlineReservations(ctx context.Context, o Openings) (list []Opening, dropped int, err error) {
 	if o.Zone == nil || o.From.IsZero() || o.To.Before(o.From) {
 		return nil, 0, &Error{Procedure: getReservations, Class: Misconfigured,

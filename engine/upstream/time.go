@@ -18,12 +18,12 @@ func formatSeconds(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("01/02/2006 3:04:05 PM")
 }
 
-// ErrTime is the error of ParseTime for text that is not a time.
+// ErrTime is the error that ParseTime returns for a string that is not a time.
 var ErrTime = errors.New(`expected a time like "01/20/2026 10:00 AM"`)
 
 // ParseTime parses a time from the upstream or from an agent's startTime: US local time in zone ("01/20/2026 10:00 AM",
 // "1/20/2026 10:00:00 AM"), ISO without an offset, or ISO with an offset, which then overrides zone. A local time that
-// a clock change skips moves forward; for a repeated local time, the first instant counts. The result is in UTC.
+// a clock change skips moves forward; a repeated local time means its first instant. The result is in UTC.
 func ParseTime(s string, zone *time.Location) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 || zone == nil {
@@ -43,7 +43,7 @@ func ParseTime(s string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, ErrTime
 }
 
-// inRange excludes years that a later Format could not write with four digits.
+// inRange excludes years that a later Format could not write in four digits.
 func inRange(t time.Time) bool { return t.Year() >= 1900 && t.Year() <= 9000 }
 
 // wall returns the instant at which the clocks of zone show what t shows in UTC.
@@ -62,8 +62,8 @@ func wall(t time.Time, zone *time.Location) time.Time {
 	return before
 }
 
-// Zone finds a time zone by its IANA name, or by the Windows name that the upstream gives a location ("Eastern Standard
-// Time"). It knows the Windows names for the United States, Canada, Mexico and Europe.
+// Zone finds a time zone by its IANA name, or by the Windows name that the upstream uses for a location ("Eastern
+// Standard Time"). It knows the Windows names for the United States, Canada, Mexico and Europe.
 func Zone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	iana := windowsZone(name)
@@ -81,8 +81,8 @@ func Zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// windowsZone is the part of CLDR's table for the regions where this kind of upstream is sold. The names contain
-// "Standard" all year.
+// windowsZone contains the part of CLDR's table for the regions where this kind of upstream is sold. The names contain
+// "Standard" all year round.
 func windowsZone(name string) string {
 	switch strings.ToLower(name) {
 	case "eastern standard time":

@@ -19,12 +19,12 @@
 // Errors also arrive as Success with a Result of "Error: …". They are treated in the same way.
 //
 // Times on the wire are in the clinic's local time, in US format and without a zone. So every call with a time requires
-// the zone and refuses to guess it. GUIDs are compared without regard to case.
+// the zone and never guesses it. GUIDs are compared without regard to case.
 //
-// Errors contain fixed words of this package, never upstream text, a URL, a credential or personal data. So they can be
-// logged and shown.
+// Errors contain fixed words from this package, never upstream text, a URL, a credential or personal data. So they can
+// be logged and shown.
 //
-// Pacer spaces the writes. Client does not wait; it only restarts the Pacer's clock when a SetAppointment leaves. The
+// Pacer spaces the writes. Client does not wait; it only restarts the Pacer's clock when a SetAppointment is sent. The
 // package starts no goroutines.
 package upstream
 
@@ -50,18 +50,18 @@ const connectTimeout = 4 * time.Second
 
 // Options configure a Client. URL, ClientID, User and Password are required.
 type Options struct {
-	URL      string // of the endpoint, …/GetData.ashx; http or https
+	URL      string // the URL of the endpoint, …/GetData.ashx; http or https
 	ClientID string
 	User     string
 	Password string
 	Vendor   string        // VendorUserName of patients and appointments; empty means User
-	Timeout  time.Duration // of one call; zero means DefaultTimeout
-	// Pacer: if set, its clock is restarted when a SetAppointment is written to the connection, so the spacing applies
-	// to what is sent on the wire.
+	Timeout  time.Duration // for one call; zero means DefaultTimeout
+	// Pacer, if set, has its clock restarted when a SetAppointment is written to the connection, so that the spacing
+	// applies to what is sent on the wire.
 	Pacer *Pacer
-	// HTTP: if set, this client makes the connections. It is used unchanged, except that redirects are never followed.
-	// By default, it dials for each call: a reused connection that the upstream has closed would turn a harmless write
-	// into an Unknown.
+	// HTTP, if set, is the client that makes the connections. It is used unchanged, except that redirects are never
+	// followed. The default client dials for each call: a reused connection that the upstream has closed would turn a
+	// harmless write into an Unknown.
 	HTTP *http.Client
 }
 
@@ -77,7 +77,7 @@ type Client struct {
 	http     *http.Client
 }
 
-// New returns a Client, or an error that names the invalid option. It makes no connection.
+// New returns a Client, or an error that names the invalid option. It does not connect.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
@@ -133,13 +133,13 @@ func transport() *http.Transport {
 	return t
 }
 
-// Format keeps the credentials out of anything printed, %#v included.
+// Format keeps the credentials out of all formatted output, including %#v.
 func (o Options) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "upstream options") }
 
 // LogValue keeps the credentials out of logs.
 func (o Options) LogValue() slog.Value { return slog.StringValue("upstream options") }
 
-// Format keeps the credentials out of anything printed, %#v included.
+// Format keeps the credentials out of all formatted output, including %#v.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "upstream client") }
 
 // LogValue keeps the credentials out of logs.

@@ -54,7 +54,7 @@ func (s *Server) answer(r request, now time.Time) reply {
 	return out
 }
 
-// known reports whether a request has the required credentials.
+// known reports whether a request contains the required credentials.
 func (s *Server) known(r request) bool {
 	same := func(want, got string) bool { return want == "" || want == got }
 	return same(s.options.ClientID, r.ClientID) && same(s.options.User, r.UserName) &&
@@ -112,7 +112,7 @@ func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply,
 		return reply{outcome: step.Outcome, delay: step.Delay}, false
 	case Half, Garbage, WrongRoot, ServerError:
 		if !step.Applied {
-			// Half of a success, although nothing was written.
+			// This is half of a success response, although nothing was written.
 			return reply{outcome: step.Outcome, delay: step.Delay,
 				records: result("Appointment GUID Added: " + s.guid())}, false
 		}
@@ -130,7 +130,7 @@ func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply,
 	return out, applied
 }
 
-// procedure carries out a request. If later is set, it postpones the write until then.
+// procedure carries out a request. If later is not zero, it postpones the write until then.
 func (s *Server) procedure(r request, call Call, later time.Time) (reply, bool) {
 	unknown := s.options.Patients != nil && !s.patients[call.PatientGUID]
 	switch r.Procedure {
@@ -211,7 +211,7 @@ func (s *Server) setAppointment(r request, call Call, later time.Time) (reply, b
 	return reply{records: result("Appointment GUID Added: " + strings.ToUpper(a.GUID))}, true
 }
 
-// taken reports whether an appointment of the column overlaps the interval.
+// taken reports whether an appointment in the column overlaps the interval.
 func (s *Server) taken(column string, start time.Time, minutes int) bool {
 	end := start.Add(time.Duration(minutes) * time.Minute)
 	return slices.ContainsFunc(s.index[column], func(i int) bool {

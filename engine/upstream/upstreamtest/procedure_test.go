@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// A careful one refuses taken slots; a late write does not overwrite them.
+// TestRefuseTaken: with RefuseTaken, the server refuses taken slots, and a late write does not overwrite them.
 func TestRefuseTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{RefuseTaken: true})
@@ -71,7 +71,7 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 2 { // the second time it is already cancelled, which is just as good
+	for i := range 2 { // the second time, it is already cancelled, which also counts as success
 		if err := c.SetAppointmentStatusCanceled(ctx, made.GUID); err != nil {
 			t.Errorf("cancel %d: got %v, want success", i+1, err)
 		}

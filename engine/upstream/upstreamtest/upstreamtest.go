@@ -1,13 +1,13 @@
 // Package upstreamtest is a fake practice-management system for tests. It serves the XML API of package upstream and
 // follows a script of outcomes: refusals, limits, replies that are lost before or after the write, late writes,
 // garbage. It counts writes, so that a test can find out which appointments were booked twice or not at all. `holdfast
-// demo` uses it too, limited to a few writes a minute.
+// demo` also uses it, limited to a few writes a minute.
 //
-// A Server is an http.Handler, to serve on a port, and an http.RoundTripper, to call without a network, which works
-// inside a testing/synctest bubble. It starts no goroutines and reads the time with time.Now.
+// A Server is an http.Handler that can serve on a port, and an http.RoundTripper that can be called without a network,
+// which works inside a testing/synctest bubble. It starts no goroutines and reads the time with time.Now.
 //
-// By default it is as careless as the real systems: it has no idempotency key and writes the same appointment as
-// often as it is requested.
+// By default, it is as careless as the real systems: it has no idempotency key and writes the same appointment as often
+// as it is requested.
 package upstreamtest
 
 import (
@@ -25,17 +25,17 @@ type Outcome string
 // The outcomes. Every procedure can have each of them. In a procedure that writes nothing, "applied" has no effect.
 const (
 	OK             Outcome = "ok"
-	OKNoGUID       Outcome = "ok_no_guid"       // applied; the answer has no GUID
+	OKNoGUID       Outcome = "ok_no_guid"       // applied; the response contains no GUID
 	RateLimited    Outcome = "rate_limited"     // Too many requests
 	SlotTaken      Outcome = "slot_taken"       // Success, with a Result of Error: …
 	AlreadyBooked  Outcome = "already_booked"   // Error
 	PatientUnknown Outcome = "patient_unknown"  // Success, with a Result of Error: …
 	Unauthorized   Outcome = "unauthorized"     // Error: the credentials are not accepted
-	LostApplied    Outcome = "lost_applied"     // applied; the connection is cut before the answer
+	LostApplied    Outcome = "lost_applied"     // applied; the connection is cut before the response
 	LostNotApplied Outcome = "lost_not_applied" // the connection is cut, and nothing is applied
 	Late           Outcome = "late"             // the connection is cut; applied Step.Delay later
-	Slow           Outcome = "slow"             // applied immediately, answered Step.Delay later
-	Half           Outcome = "half"             // half of the answer, then the connection is cut
+	Slow           Outcome = "slow"             // applied immediately; the response comes Step.Delay later
+	Half           Outcome = "half"             // half of the response, then the connection is cut
 	Garbage        Outcome = "garbage"          // bytes that are not XML
 	WrongRoot      Outcome = "wrong_root"       // XML of another kind
 	ServerError    Outcome = "server_error"     // HTTP 500
@@ -47,7 +47,7 @@ type Step struct {
 	Outcome   Outcome
 	// Delay is the wait before the response or, with Late, before the write. Zero means 30 s for Slow and Late.
 	Delay time.Duration
-	// Applied: Half, Garbage, WrongRoot and ServerError write anyway.
+	// Applied makes Half, Garbage, WrongRoot and ServerError write anyway.
 	Applied bool
 }
 
@@ -55,13 +55,13 @@ type Step struct {
 type Options struct {
 	ClientID, User, Password string         // the required credentials; empty accepts any
 	Zone                     *time.Location // of the clinic; nil means UTC
-	// WritesPerMinute is the maximum number of SetAppointment calls in any 60 s. The Server responds to the rest with
-	// Too many requests, and they use up no line of the script. Zero means no limit.
+	// WritesPerMinute is the maximum number of SetAppointment calls in any 60 s. The Server responds to further calls
+	// with "Too many requests", and they use up no line of the script. Zero means no limit.
 	WritesPerMinute int
 	Patients        []string // GUIDs of the existing patients; nil means that every patient exists
-	// NoLookup: the vendor does not offer a patient look-up.
+	// NoLookup means that the vendor does not offer a patient look-up.
 	NoLookup bool
-	// RefuseTaken: an appointment that overlaps another one in its column is refused.
+	// RefuseTaken makes the Server refuse an appointment that overlaps another one in its column.
 	RefuseTaken bool
 	Columns     []Column
 	ExtraDays   int // how many days GetOnlineReservations lists before and after the requested dates
@@ -74,7 +74,7 @@ type Options struct {
 type Column struct {
 	ScheduleViewGUID   string
 	ScheduleColumnGUID string
-	FromHour, ToHour   int            // local wall clock; 9 and 17 if both are zero
+	FromHour, ToHour   int            // local time; 9 and 17 if both are zero
 	Minutes            int            // of one interval; 30 if zero
 	Weekdays           []time.Weekday // nil means Monday to Friday
 }
@@ -93,7 +93,7 @@ type Call struct {
 // Appointment is one stored appointment.
 type Appointment struct {
 	GUID                string
-	PatientGUID         string // lower case, as all GUIDs here
+	PatientGUID         string // lower case, like all GUIDs here
 	Start               time.Time
 	Minutes             int
 	ScheduleViewGUID    string
@@ -102,17 +102,17 @@ type Appointment struct {
 	Cancelled           bool
 }
 
-// Score holds the counts that a test checks when it finishes.
+// Score contains the counts that a test checks at its end.
 type Score struct {
-	Writes       int           // SetAppointment calls that arrived, refused ones included
+	Writes       int           // SetAppointment calls that arrived, including refused ones
 	RateLimited  int           // those that were answered with "Too many requests"
-	Appointments int           // stored and not cancelled
-	Duplicates   int           // those of them that exceed one per patient, start and column
-	Pending      int           // late writes that are not applied yet
-	MinSpacing   time.Duration // the minimum time between two SetAppointment calls; zero for fewer than two
+	Appointments int           // stored appointments that are not cancelled
+	Duplicates   int           // the number of those in excess of one per patient, start and column
+	Pending      int           // late writes that have not been applied yet
+	MinSpacing   time.Duration // the minimum time between two SetAppointment calls; zero if there were fewer than two
 }
 
-// Server is the fake. It is safe for concurrent use.
+// Server is the fake practice-management system. It is safe for concurrent use.
 type Server struct {
 	options Options
 
@@ -122,7 +122,7 @@ type Server struct {
 	charts       []Patient
 	comments     map[string][]string
 	appointments []Appointment
-	index        map[string][]int // a GUID of appointment, patient or column → its appointments
+	index        map[string][]int // from the GUID of an appointment, patient or column to its appointments
 	late         []due
 	calls        []Call
 	let          []time.Time // when SetAppointment calls were admitted in the last minute
@@ -176,7 +176,7 @@ func (s *Server) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// Appointments returns all stored appointments, cancelled ones included, in the order of their writes. It includes
+// Appointments returns all stored appointments, including cancelled ones, in the order of their writes. It includes
 // late writes that are due.
 func (s *Server) Appointments() []Appointment {
 	s.mu.Lock()
@@ -192,7 +192,8 @@ func (s *Server) Comments(patientGUID string) []string {
 	return slices.Clone(s.comments[strings.ToLower(patientGUID)])
 }
 
-// Add stores an appointment that Holdfast did not write, as the front desk does. It creates a GUID if that is empty.
+// Add stores an appointment that Holdfast did not write, as the front desk would. If the GUID is empty, Add creates
+// one.
 func (s *Server) Add(a Appointment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,12 +210,12 @@ func (s *Server) Add(a Appointment) {
 type Patient struct {
 	GUID                string // lower case
 	FirstName, LastName string
-	BirthDate           string // 2015-02-03
+	BirthDate           string // such as 2015-02-03
 	Phone, Email        string
 }
 
-// AddPatient stores a patient whom Holdfast did not add, as the front desk does, and returns the GUID. It creates a
-// GUID if that is empty.
+// AddPatient stores a patient whom Holdfast did not add, as the front desk would, and returns the GUID. If the GUID is
+// empty, AddPatient creates one.
 func (s *Server) AddPatient(p Patient) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +292,7 @@ func (s *Server) hold(a Appointment) {
 	s.appointments = append(s.appointments, a)
 }
 
-// guid creates the next GUID, recognisable as one from this package.
+// guid creates the next GUID, recognizable as one from this package.
 func (s *Server) guid() string {
 	s.made++
 	return fmt.Sprintf("fa4e0000-0000-4000-8000-%012x", s.made)

@@ -70,7 +70,8 @@ func client(t *testing.T, o upstream.Options) *upstream.Client {
 	return c
 }
 
-// Each outcome, over a network and without: the result for the client, and the state afterwards.
+// TestOutcomes checks each outcome, over a network and without one: the result for the client, and the state
+// afterwards.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		step    upstreamtest.Step
@@ -137,7 +138,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Inside a bubble: a timeout, a response that arrives late, a write that arrives long after the connection was cut.
+// TestTimeInBubble covers, inside a bubble, a timeout, a response that arrives late, and a write that arrives long
+// after the connection was cut.
 func TestTimeInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Zone: newYork(t)})
@@ -172,8 +174,8 @@ func TestTimeInBubble(t *testing.T) {
 	})
 }
 
-// Five writes a minute, then Too many requests; the script continues only with the writes that are
-// accepted.
+// TestWritesPerMinute: five writes a minute are accepted, then the response is "Too many requests". The script
+// continues only with the writes that are accepted.
 func TestWritesPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{WritesPerMinute: 5})
@@ -247,9 +249,9 @@ func TestScoreCountsDuplicatesAndSpacing(t *testing.T) {
 	})
 }
 
-// TestLookupBooksOnce: twenty per cent of the outcomes are unknown, half of those writes were applied, some of them
-// late. A client that waits for the quarantine and looks the appointment up books each patient once. A client that
-// only repeats books some patients twice.
+// TestLookupBooksOnce: twenty per cent of the outcomes are unknown; half of those writes were applied, some of them
+// late. A client that waits for the quarantine and looks the appointment up books each patient once. A client that only
+// repeats its calls books some patients twice.
 func TestLookupBooksOnce(t *testing.T) {
 	run := func(t *testing.T, lookUp bool) upstreamtest.Score {
 		var score upstreamtest.Score

@@ -13,8 +13,7 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// request is a GetDataRequest. Its XML is defined here a second time, so that the fake does not share the client's
-// mistakes.
+// request is a GetDataRequest. Its XML is defined again here, so that the fake does not share the client's mistakes.
 type request struct {
 	XMLName    xml.Name `xml:"http://schemas.practica.ws/cloud9/partners/ GetDataRequest"`
 	ClientID   string
@@ -29,7 +28,7 @@ type request struct {
 	}
 }
 
-// value returns a parameter by its lower-cased name.
+// value returns the first parameter that has one of these names, ignoring case, or an empty string.
 func (r request) value(names ...string) string {
 	for _, name := range names {
 		for _, p := range r.Parameters.All {
@@ -41,19 +40,19 @@ func (r request) value(names ...string) string {
 	return ""
 }
 
-// guid returns a GUID parameter in canonical spelling.
+// guid is like value, for a GUID in its canonical form.
 func (r request) guid(names ...string) string { return upstream.CanonicalGUID(r.value(names...)) }
 
-// wire is a response in the form in which it is sent.
+// wire is a response as it is sent.
 type wire struct {
 	status int
 	kind   string // Content-Type
 	body   []byte
-	cut    int // the connection is cut after this many bytes; -1 if not
+	cut    int // the connection is cut after this many bytes; -1 means that it is not cut
 }
 
-// receive reads one request, executes it, and waits as long as the script requires. The error is the context's: the
-// caller has gone away.
+// receive reads one request, executes it, and waits as long as the script requires. The error is ctx's error: the
+// caller has disconnected.
 func (s *Server) receive(ctx context.Context, method, kind string, body io.Reader) (wire, error) {
 	if method != http.MethodPost || !strings.HasPrefix(kind, "application/xml") {
 		return wire{status: http.StatusMethodNotAllowed, kind: "text/html",
@@ -167,7 +166,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// broken is a connection that was cut.
+// broken is the body of a response whose connection was cut.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
