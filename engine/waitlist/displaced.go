@@ -15,15 +15,15 @@ import (
 
 // # Displaced appointments
 //
-// If a specialist is absent, the displaced patients get offers too: new times for their appointments. The entry of such
-// an offer names the absence and is not on the waiting list. It gets a single offer and ends with that offer. Hold,
-// expiry, acceptance and erasure work as they do for every offer.
+// If a specialist is absent, the displaced patients also get offers: new times for their appointments. The entry of
+// such an offer names the absence and is not on the waiting list. It gets a single offer and ends with that offer.
+// Hold, expiry, acceptance and erasure work as they do for every offer.
 
 // Displacement is an appointment that cannot take place, and the time that is proposed instead.
 type Displacement struct {
 	AbsenceID   string
 	Appointment store.Appointment
-	By          store.DisplacedBy // ask or call
+	By          store.DisplacedBy // DisplacedAsk or DisplacedCall
 	// SpecialistID and Start are the proposed time. A zero Start proposes no time: the patient chooses one with the
 	// appointment's link, or the desk finds one on the phone.
 	SpecialistID string
@@ -40,7 +40,7 @@ type displacedAudit struct {
 	SlotStartDate time.Time `json:"slotStartDate,omitzero"`
 }
 
-// displacedEntry returns the entry of an appointment that an absence displaces.
+// displacedEntry returns the entry for an appointment that an absence displaces.
 func (w *Waitlist) displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy, now time.Time) store.WaitlistEntry {
 	e := store.WaitlistEntry{
 		ID: record.NewID(), AppointmentTypeID: a.AppointmentTypeID, AppointmentID: a.ID, Owner: a.Owner,
@@ -61,7 +61,7 @@ func auditDisplaced(ctx context.Context, tx store.Tx, now time.Time, actor recor
 		displacedAudit{e.AbsenceID, string(e.Displaced.By), specialistID, start})
 }
 
-// RecordMove records, in the transaction of a move, that the desk moved a displaced appointment.
+// RecordMove records, in the transaction of a move, that the desk has moved a displaced appointment.
 func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string, a *store.Appointment,
 	actor record.Actor) error {
 	now := record.Now()
@@ -75,8 +75,8 @@ func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string
 
 // Displace records that an appointment is displaced. It holds the proposed time. To ask the patient, it queues an
 // email, which is sent once the change can no longer be undone. If the absence has already displaced the appointment,
-// Displace changes nothing. It replaces an open proposal of another absence for the appointment. If the patient may have
-// received that proposal, it ends only once the new absence can no longer be undone.
+// Displace changes nothing. It replaces an open proposal that another absence made for the appointment. If the patient
+// may have received that proposal, it ends only once the new absence can no longer be undone.
 //
 // Errors: record.ErrNotConfirmed, message.ErrNoMail (to ask a patient who cannot get emails), and those of
 // booking.HoldForRequest.
@@ -92,7 +92,7 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	}
 	e := w.displacedEntry(d.AbsenceID, a, d.By, now)
 	if d.Start.IsZero() {
-		e.Status, e.EndedAt = store.WaitlistLapsed, now // ended already, because no offer exists that could end it
+		e.Status, e.EndedAt = store.WaitlistLapsed, now // it ends at once, because no offer exists that could end it
 		return w.writeDisplaced(ctx, &e, nil, before, d.Actor)
 	}
 	owner := record.NewOwner()
@@ -117,8 +117,8 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	return err
 }
 
-// writeDisplaced writes the entry of a displaced appointment, its offer if there is one, and its email. before contains
-// the entries for earlier absences.
+// writeDisplaced writes the entry for a displaced appointment, its offer if there is one, and its email. before
+// contains the entries for earlier absences.
 func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer,
 	before []store.WaitlistEntry, actor record.Actor) error {
 	now := e.CreatedAt
@@ -190,13 +190,13 @@ func (w *Waitlist) Displaced(ctx context.Context, absenceID string) ([]Waiting, 
 	return all, err
 }
 
-// isAbsent reports whether the absence of an entry still exists. If it was undone or its block was deleted, the
-// appointment takes place as booked.
+// isAbsent reports whether the absence of an entry still exists. If it has been undone or its block has been deleted,
+// the appointment takes place as booked.
 func (w *Waitlist) isAbsent(e *store.WaitlistEntry) bool {
 	return w.Clinic.Current().HasBlock(e.Displaced.SpecialistID, e.AbsenceID)
 }
 
-// isReplaced reports whether a later absence displaces the appointment of an entry too, and can no longer be undone.
+// isReplaced reports whether a later absence also displaces the appointment of an entry, and can no longer be undone.
 func (w *Waitlist) isReplaced(ctx context.Context, e *store.WaitlistEntry, a *store.Appointment) (bool, error) {
 	if e.AbsenceID == "" {
 		return false, nil
@@ -248,7 +248,7 @@ func (w *Waitlist) AcceptedProposal(ctx context.Context, a *store.Appointment) (
 // WithdrawDisplaced withdraws the proposals of an absence whose emails have not been sent yet, and those emails. The
 // held times are offered to other entries or released.
 //
-// Errors: booking.ErrUndoLate if one of the emails was sent.
+// Errors: booking.ErrUndoLate if one of the emails has been sent.
 func (w *Waitlist) WithdrawDisplaced(ctx context.Context, absenceID string, actor record.Actor) error {
 	now := record.Now()
 	var released []store.WaitlistOffer

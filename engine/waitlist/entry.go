@@ -28,7 +28,7 @@ type JoinRequest struct {
 	Actor             record.Actor
 	Once              *record.Once
 
-	// From is the origin of a visitor, and Client is the visitor's client. If From is nil, the desk adds the entry
+	// From is the origin of a visitor, and Client is the visitor's client. If From is nil, the desk is adding the entry
 	// for a person.
 	From   *request.Visitor
 	Client holds.ClientID
@@ -37,8 +37,8 @@ type JoinRequest struct {
 	Sooner *store.Appointment
 }
 
-// Join puts a person on the waiting list. A visitor must confirm the entry from its email, unless it is for an
-// earlier time of an appointment that the visitor opened with its link. r.Once stores a store.WaitlistEntry.
+// Join puts a person on the waiting list. A visitor must confirm the entry with the link in its email, unless it is for
+// an earlier time of an appointment that the visitor opened with its link. r.Once saves a store.WaitlistEntry.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, record.ErrNotConfirmed, record.ErrVisit, ErrOff, ErrFull,
 // *request.LimitError.
@@ -86,7 +86,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 				same = append(same, x.ID)
 			}
 		}
-		// Unconfirmed entries from the public do not count against the limit of confirmed entries.
+		// Unconfirmed entries from the public do not count toward the limit of confirmed entries.
 		if len(live)-unconfirmed >= maxLive || r.From != nil &&
 			(unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
 			return ErrFull
@@ -195,8 +195,8 @@ func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.Appointmen
 	}
 }
 
-// List returns the live entries in their order, and the entries that ended last, the latest first. ended is the maximum
-// number of ended entries. Each entry has its offers.
+// List returns the live entries in their order, and the entries that ended most recently, newest first. ended is the
+// maximum number of ended entries. Each entry includes its offers.
 func (w *Waitlist) List(ctx context.Context, ended int) (live, over []Waiting, err error) {
 	entries, err := w.Store.WaitlistEntries(ctx)
 	if err != nil {
@@ -235,8 +235,8 @@ func (w *Waitlist) offersOf(ctx context.Context,
 	return of, err
 }
 
-// WaitingBy returns the entry that the link in an email opens. If the link is about an offer, WaitingBy returns that
-// too. Errors: record.ErrUnauthorized, store.ErrNotFound.
+// WaitingBy returns the entry that the link in an email opens. If the link belongs to an offer, WaitingBy returns the
+// offer too. Errors: record.ErrUnauthorized, store.ErrNotFound.
 func (w *Waitlist) WaitingBy(ctx context.Context, token string) (Waiting, *store.WaitlistOffer, error) {
 	id, err := w.Booking.TokenID(token)
 	if err != nil {
@@ -298,7 +298,7 @@ func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor,
 	return e, err
 }
 
-// Leave removes an entry from the list and withdraws its open offer. It leaves an entry that has ended unchanged.
+// Leave removes an entry from the list and withdraws its open offer. It does not change an entry that has ended.
 // Errors: store.ErrNotFound.
 func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.WaitlistEntry, error) {
@@ -328,7 +328,7 @@ func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor,
 }
 
 // dropEntry ends an entry and withdraws its open offer in a transaction. It returns the withdrawn offer. After the
-// commit, the caller must call end for it.
+// commit, the caller must pass that offer to end.
 func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, to store.WaitlistStatus,
 	actor record.Actor, now time.Time) (ended []store.WaitlistOffer, err error) {
 	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {

@@ -36,7 +36,7 @@ func TestErasedPersonLeavesWaitingList(t *testing.T) {
 	})
 }
 
-// TestCancelWithdrawsEarlierOffers: the offer of an earlier time ends when its appointment is cancelled.
+// TestCancelWithdrawsEarlierOffers: the offer of an earlier time ends when the appointment is cancelled.
 func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // entries of the same instant have no order
+		time.Sleep(time.Second) // entries created at the same instant have no order
 		next := waits(c, 2, wish(c, c.Start))
 		c.MustCancel(noon.ID)
 		wantOffered(c, "before", e, "open waiting")
@@ -60,8 +60,9 @@ func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 	})
 }
 
-// TestLinkOfCorrectedAddressMovesNothing: the desk corrects the email address of an appointment with an open offer of an
-// earlier time. The link in the email to the old address moves nothing, also before the next round ends the offer.
+// TestLinkOfCorrectedAddressMovesNothing: the desk corrects the email address of an appointment with an open offer of
+// an earlier time. The link in the email to the old address does not move anything, even before the next round ends the
+// offer.
 func TestLinkOfCorrectedAddressMovesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

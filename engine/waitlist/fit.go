@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// An offer is open for the number of minutes in the clinic's settings. If it is made at night, these minutes count
-	// from the morning. Night is from evening to morning on the clinic's clock. Both constants are minutes since
+	// An offer is open for the number of minutes in the clinic's settings. If the offer is made at night, these minutes
+	// count from the morning. Night is from evening to morning on the clinic's clock. Both constants are minutes since
 	// midnight.
 	morning = 7 * 60
 	evening = 21 * 60
@@ -20,7 +20,7 @@ const (
 	leastOffer = 5 * time.Minute
 )
 
-// Until returns when an offer ends that is made now for a slot with the given start. It returns false if too little
+// Until returns when an offer that is made now for a slot with the given start ends. It returns false if too little
 // time is left for an offer.
 func Until(zone *time.Location, keeps time.Duration, start, now time.Time) (time.Time, bool) {
 	from, local := now, now.In(zone)
@@ -58,14 +58,14 @@ func among(w *store.WaitlistWish, specialistID string) bool {
 	return len(w.SpecialistIDs) == 0 || slices.Contains(w.SpecialistIDs, specialistID)
 }
 
-// offeredBefore reports whether a start was already offered. Withdrawn offers do not count.
+// offeredBefore reports whether a start has been offered before. Withdrawn offers do not count.
 func offeredBefore(offers []store.WaitlistOffer, start time.Time) bool {
 	return slices.ContainsFunc(offers, func(o store.WaitlistOffer) bool {
 		return o.SlotStart.Equal(start) && o.Status != store.OfferWithdrawn
 	})
 }
 
-// unanswered returns how many of the latest offers in a row have expired. It skips withdrawn offers.
+// unanswered returns how many of the latest consecutive offers have expired. It skips withdrawn offers.
 func unanswered(offers []store.WaitlistOffer) (n int) {
 	for _, o := range slices.Backward(offers) {
 		switch o.Status {

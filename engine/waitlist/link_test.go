@@ -9,8 +9,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestOfferLinkExpires: a patient who has lost the response accepts again with the link, and gets the same appointment.
-// Two minutes later the link in an old email is refused.
+// TestOfferLinkExpires: a patient who has not received the response accepts again with the link, and gets the same
+// appointment. Two minutes later, the link in an old email is refused.
 func TestOfferLinkExpires(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

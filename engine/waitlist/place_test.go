@@ -13,8 +13,9 @@ import (
 )
 
 // TestWaitlistEmailsNamePlaceOfOffer follows a patient from the waiting list to an appointment, in a clinic with two
-// places. An entry has no place yet, so its email names none. The offer and the confirmation name the place where the
-// specialist works. The patient had no appointment, so the confirmation is about a booking and not about a move.
+// places. An entry has no place yet, so its email does not name one. The offer and the confirmation name the place
+// where the specialist works. The patient had no appointment, so the confirmation is about a booking and not about a
+// move.
 func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

@@ -22,7 +22,7 @@ type queue struct {
 	offers  map[string][]store.WaitlistOffer
 	busy    map[string]bool // entries with an open offer
 	free    map[string][]booking.Timeslot
-	asked   map[string]time.Time // entries that settled has checked, and the instant before which each wants a time
+	asked   map[string]time.Time // by entry that settled has checked: the instant before which the entry wants a time
 }
 
 // queue reads the waiting list and ends the entries that have expired.
@@ -147,8 +147,8 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 	return "", time.Time{}, nil
 }
 
-// concerns reports whether an appointment still needs what its entry wants: another time, because the specialist is
-// absent, or an earlier time.
+// concerns reports whether an appointment still needs the time that its entry wants: another time, because the
+// specialist is absent, or an earlier time.
 func (w *Waitlist) concerns(e *store.WaitlistEntry, a *store.Appointment) bool {
 	if e.AbsenceID != "" {
 		// A new entry is not checked: another node may have recorded an absence that this node does not have yet.
@@ -156,12 +156,12 @@ func (w *Waitlist) concerns(e *store.WaitlistEntry, a *store.Appointment) bool {
 			(w.isAbsent(e) || time.Since(e.CreatedAt) < quiet)
 	}
 	return a.Status == store.Confirmed && a.AppointmentTypeID == e.AppointmentTypeID &&
-		// if the desk has corrected the email address, the old one belongs to another person
+		// if the desk has corrected the email address, the old address belongs to another person
 		booking.SameAddress(a.Patient.Email, e.Patient.Email)
 }
 
-// canBeUndone reports whether the desk can still undo the last change to an appointment. Until then, its entry and its
-// offer stay as they are.
+// canBeUndone reports whether the desk can still undo the last change to an appointment. Until it can no longer be
+// undone, the appointment's entry and offer do not change.
 func (w *Waitlist) canBeUndone(ctx context.Context, a *store.Appointment) (bool, error) {
 	before, err := w.Store.UndoState(ctx, a.ID, a.Version)
 	if errors.Is(err, store.ErrNotFound) {
@@ -170,7 +170,7 @@ func (w *Waitlist) canBeUndone(ctx context.Context, a *store.Appointment) (bool,
 	return err == nil && time.Now().Before(before.ExpiresAt), err
 }
 
-// handOn offers a held time to the next entry that it suits, or releases it.
+// handOn offers a held time to the next entry that it suits, or releases the time.
 func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 	for i := range q.entries {
 		e := &q.entries[i]
@@ -270,8 +270,8 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 	return nil
 }
 
-// specialists returns the specialists with whom to hold a slot, in the order to try. If the entry accepts any
-// specialist, the list has one empty id, and the engine assigns a specialist.
+// specialists returns the specialists to try for a slot, in order. If the entry accepts any specialist, the list
+// contains one empty id, and the engine assigns a specialist.
 func (q *queue) specialists(e *store.WaitlistEntry, slot *booking.Timeslot) []string {
 	if len(e.Wish.SpecialistIDs) == 0 {
 		return []string{""}
@@ -279,7 +279,7 @@ func (q *queue) specialists(e *store.WaitlistEntry, slot *booking.Timeslot) []st
 	return slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !among(&e.Wish, id) })
 }
 
-// freeOf lists the times of a type that are free to book online now, on the days for which there are entries.
+// freeOf lists the times of a type that can be booked online now, on the days for which there are entries.
 func (q *queue) freeOf(ctx context.Context, appointmentTypeID string) ([]booking.Timeslot, error) {
 	if list, ok := q.free[appointmentTypeID]; ok {
 		return list, nil

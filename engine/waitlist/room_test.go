@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// TestUndoWithdrawsRoomOffer: an undo withdraws an offer with another specialist that holds the same room, because the
+// TestUndoWithdrawsRoomOffer: an undo withdraws an offer that holds the same room with another specialist, because the
 // restored appointment needs the room.
 func TestUndoWithdrawsRoomOffer(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ const (
 // system is the actor of automatic offers in the audit log.
 const system record.Actor = "system"
 
-// Run runs rounds until ctx ends: when something has changed, when an offer expires, and at regular intervals.
+// Run runs rounds until ctx is done: when something has changed, when an offer expires, and at regular intervals.
 func (w *Waitlist) Run(ctx context.Context) {
 	for {
 		next, err := w.round(ctx)
@@ -50,7 +50,7 @@ func (w *Waitlist) Run(ctx context.Context) {
 	}
 }
 
-// HoldAll holds the times of the open offers again after a start.
+// HoldAll holds the times of the open offers again after a restart.
 func (w *Waitlist) HoldAll(ctx context.Context) error {
 	open, err := w.Store.OpenWaitlistOffers(ctx)
 	if err != nil {
@@ -115,8 +115,8 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 }
 
 // endPointless ends, once a minute, the entries whose appointment no longer needs an earlier time. Such an appointment
-// has started, or was cancelled and the cancellation can no longer be undone. Otherwise these entries would stay on the
-// list until a suitable time becomes free.
+// has started, or has been cancelled and the cancellation can no longer be undone. Otherwise these entries would stay
+// on the list until a suitable time becomes free.
 func (w *Waitlist) endPointless(ctx context.Context, now time.Time) error {
 	if now.Sub(w.checkedAt) < time.Minute {
 		return nil
@@ -145,8 +145,8 @@ func (w *Waitlist) endPointless(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lapse ends an expired offer. If it is the last of maxUnanswered in a row, or proposes a new time for a displaced
-// appointment, lapse ends its entry too.
+// lapse ends an expired offer. If it is the last of maxUnanswered consecutive ones, or proposes a new time for a
+// displaced appointment, lapse also ends its entry.
 func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.Time) error {
 	err := w.Store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.EndWaitlistOffer(ctx, o.ID, store.OfferLapsed, now); err != nil {
@@ -176,8 +176,8 @@ func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.T
 }
 
 // keep makes sure that the times of open offers are held. If a time can no longer be held, keep withdraws its offer and
-// notifies the person. If an entry is settled, keep ends the entry together with its offer. It checks this after each
-// change of an appointment or of the list, and once a minute.
+// notifies the person. If an entry is settled, keep ends the entry together with its offer. It checks for settled
+// entries after each change of an appointment or of the list, and once a minute.
 func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now time.Time) error {
 	settle := w.stale.Swap(false) || now.Sub(w.checkedAt) >= time.Minute
 	for i := range open {
@@ -206,7 +206,7 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 	return nil
 }
 
-// endSettled ends the entry of an offer if it is settled, and reports whether it did.
+// endSettled ends the entry of an offer if the entry is settled, and reports whether it did so.
 func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now time.Time) (bool, error) {
 	e, err := w.Store.WaitlistEntry(ctx, o.EntryID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -223,7 +223,7 @@ func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now t
 }
 
 // holdOf returns the hold of an offer. If there is none, holdOf takes a new one. If the slots of the type have changed,
-// the offered time may no longer be bookable. For the error in that case, lost reports true.
+// the offered time may no longer be bookable; lost returns true for the resulting error.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
 	return w.Booking.HoldForRequest(ctx,
 		booking.RequestedSlot{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart},
@@ -237,7 +237,7 @@ func lost(err error) bool {
 		errors.As(err, new(*record.ValidationError))
 }
 
-// withdraw ends an offer whose time cannot be held. If tell is set, and the email about the offer may have been sent,
+// withdraw ends an offer whose time cannot be held. If tell is true, and the email about the offer may have been sent,
 // withdraw notifies the person. It returns *EndedError if the offer has already ended.
 func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bool) error {
 	now := record.Now()
@@ -251,7 +251,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 			return err
 		}
 		mail = nil
-		tell := tell && now.Sub(o.CreatedAt) >= quiet // before that, the email about the offer is not sent
+		tell := tell && now.Sub(o.CreatedAt) >= quiet // earlier than that, the email about the offer has not been sent
 		if e.AbsenceID != "" {
 			if _, err := w.dropEntry(ctx, tx, &e, store.WaitlistLapsed, system, now); err != nil {
 				return err
@@ -277,7 +277,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 	return nil
 }
 
-// endOffer is EndWaitlistOffer, but returns an *EndedError with the final status if the offer has already ended.
+// endOffer is like EndWaitlistOffer, but returns an *EndedError with the final status if the offer has already ended.
 func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store.OfferStatus, now time.Time) error {
 	err := tx.EndWaitlistOffer(ctx, o.ID, to, now)
 	if errors.Is(err, store.ErrNotFound) {
@@ -297,7 +297,7 @@ func (w *Waitlist) releaseHold(ctx context.Context, o *store.WaitlistOffer) {
 	}
 }
 
-// ReleaseErased passes on the times of the given offers that no longer exist because their person was erased.
+// ReleaseErased hands on the times of those offers in open that no longer exist because their person was erased.
 func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer) {
 	for i := range open {
 		if _, err := w.Store.WaitlistOffer(ctx, open[i].ID); errors.Is(err, store.ErrNotFound) {

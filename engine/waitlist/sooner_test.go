@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestEntryEndsWithItsAppointment: an entry for an earlier time ends when its appointment was cancelled or has started,
-// although no time became free. It stays if the cancellation is undone.
+// TestEntryEndsWithItsAppointment: an entry for an earlier time ends when its appointment has been cancelled or has
+// started, even if no time has become free. It stays if the cancellation is undone.
 func TestEntryEndsWithItsAppointment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

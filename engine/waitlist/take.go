@@ -66,10 +66,10 @@ func meets(a, b *store.WaitlistOffer) bool {
 	return a.AppointmentTypeID != b.AppointmentTypeID || !a.SlotStart.Equal(b.SlotStart) || a.Seat == b.Seat
 }
 
-// OfferByHand holds a free time for an entry and offers it, regardless of the order of the list. Notice and horizon
-// do not apply, because the desk makes the offer.
+// OfferByHand holds a free time for an entry and offers it, regardless of the order of the list. Notice and horizon do
+// not apply, because the desk makes the offer.
 //
-// Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time is left), and those of
+// Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time remains), and those of
 // booking.HoldForRequest.
 func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string, start time.Time, actor record.Actor,
 	once *record.Once) (store.WaitlistOffer, error) {
@@ -109,11 +109,11 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 }
 
 // Accept books the offered time, on the same path as every booking, and takes the person off the list. If the entry
-// wants an earlier time for an appointment, Accept moves the appointment instead. If the offer was accepted before,
-// Accept returns its appointment again.
+// wants an earlier time for an appointment, Accept moves the appointment instead. If the offer has already been
+// accepted, Accept returns its appointment again.
 //
-// Errors: store.ErrNotFound, *EndedError (including when the time could not be held), and those of
-// booking.Book and booking.Reschedule.
+// Errors: store.ErrNotFound, *EndedError (including when the time could not be held), and those of booking.Book and
+// booking.Reschedule.
 func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.Appointment, error) {
 	o, err := w.offerOf(ctx, id)
@@ -157,8 +157,8 @@ func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor,
 	return a, err
 }
 
-// endOf returns why an offer could not be taken. If the offer has ended in the meantime, its hold was released, so
-// the error about the hold is only a consequence.
+// endOf returns why an offer could not be taken. If the offer ended in the meantime, its hold was released, so the
+// error about the hold is only a consequence.
 func (w *Waitlist) endOf(ctx context.Context, o *store.WaitlistOffer, err error) error {
 	if errors.As(err, new(*EndedError)) || errors.Is(err, record.ErrNotConfirmed) {
 		return err
@@ -212,7 +212,8 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 }
 
 // admit ends an offer as booked, in the transaction of the booking. It also ends all entries of the person for the
-// type, and returns their other open offers. For a displaced appointment, it ends only the entry of that appointment.
+// type, and returns their other open offers. For a displaced appointment, admit ends only the entry of that
+// appointment.
 func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer,
 	actor record.Actor) (others []store.WaitlistOffer, err error) {
 	now := record.Now()
@@ -242,9 +243,9 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 	return others, auditOffer(ctx, tx, now, actor, record.ActionWaitlistOfferAccepted, o)
 }
 
-// repeats is how long the link of an accepted offer still returns the appointment, for a patient whose first response
-// was lost. After that, the mailbox with the link may no longer be the patient's. The link in the appointment's own
-// email opens the appointment.
+// repeats is how long the link of an accepted offer still returns the appointment, for a patient who did not receive
+// the first response. After that, the mailbox with the link may no longer be the patient's. The link in the
+// appointment's own email opens the appointment.
 const repeats = time.Minute
 
 // manageLink is the actor of the link in an email.
@@ -263,8 +264,8 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 	return a, w.Store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
 }
 
-// Decline ends an offer and hands its time on. The entry continues to wait, except that of a displaced appointment,
-// which ends. Declining a declined offer changes nothing. Errors: store.ErrNotFound, *EndedError.
+// Decline ends an offer and hands its time on. The entry continues to wait, except that the entry of a displaced
+// appointment ends. Declining a declined offer changes nothing. Errors: store.ErrNotFound, *EndedError.
 func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor,
 	once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)

@@ -3,10 +3,10 @@
 //
 // # Entries
 //
-// An entry has a person, an appointment type, and the suitable times (entry.go). Entries from the public count against
-// the same limits as public bookings. They must first be confirmed from an email, so the server holds no time for an
-// address that does not receive emails. A patient who joins with the link of an appointment wants an earlier time for
-// it: accepting an offer moves the appointment.
+// An entry contains a person, an appointment type, and the suitable times (entry.go). Entries from the public count
+// toward the same limits as public bookings. They must first be confirmed with the link in an email, so the server
+// holds no time for an address that does not receive emails. A patient who joins with the link of an appointment wants
+// an earlier time for it: accepting an offer moves the appointment.
 //
 // # Offers
 //
@@ -49,11 +49,11 @@ type Waitlist struct {
 	woken chan struct{}
 	turn  chan struct{} // taken by a round, or by an undo during which no offers may be made
 
-	checkedAt time.Time   // when a round last called endPointless; read and changed only by rounds
+	checkedAt time.Time   // when a round last called endPointless; only rounds use it
 	stale     atomic.Bool // an offer may belong to an entry that has been settled since the last round
 
 	mu    sync.Mutex
-	ended []store.WaitlistOffer // by this process; their times are still held
+	ended []store.WaitlistOffer // offers that this process has ended; their times are still held
 }
 
 // Options configure a Waitlist.
@@ -65,7 +65,7 @@ type Options struct {
 	Outbound *outbound.Outbound
 	Messages *message.Messages
 	Requests *request.Requests
-	ToFiles  bool // make offers even if emails are only written to files
+	ToFiles  bool // makes offers even if emails are only written to files
 }
 
 // New returns a Waitlist.
@@ -73,7 +73,8 @@ func New(o Options) *Waitlist {
 	return &Waitlist{Options: o, woken: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 }
 
-// KeepEnded is how long an entry is stored after its end, so that staff can see which times were offered to a person.
+// KeepEnded is how long an entry is stored after it has ended, so that staff can see which times were offered to a
+// person.
 const KeepEnded = 30 * 24 * time.Hour
 
 const (
@@ -81,17 +82,17 @@ const (
 	maxLive = 1000
 	// maxUnconfirmed is the maximum number of entries from the public that are not confirmed yet.
 	maxUnconfirmed = 300
-	// maxPerContact is how many entries one email address or phone number can have at a time. It does not limit the
-	// desk.
+	// maxPerContact is how many entries an email address or phone number can have at a time. This limit does not apply
+	// to the desk.
 	maxPerContact = 5
-	// maxUnanswered is how many offers in a row must expire for the entry to expire too.
+	// maxUnanswered is how many consecutive offers must expire before the entry expires too.
 	maxUnanswered = 3
 	// confirmWithin is how long an entry can be confirmed with the link in its email.
 	confirmWithin = 24 * time.Hour
 )
 
 var (
-	// ErrOff means that this server cannot send emails with links, or the clinic takes entries at the desk only.
+	// ErrOff means that this server cannot send emails with links, or that the clinic adds entries only at the desk.
 	ErrOff = errors.New("the waiting list is not open to the public")
 	// ErrFull means that the list is full, or the person has the maximum number of entries.
 	ErrFull = errors.New("the maximum number of waiting-list entries is reached")
@@ -158,7 +159,7 @@ func (w *Waitlist) takeEnded() []store.WaitlistOffer {
 	return list
 }
 
-// entryAudit is the audit record of an entry, and offerAudit that of an offer. They contain no personal data.
+// entryAudit is the audit record of an entry, and offerAudit is that of an offer. Neither contains personal data.
 type entryAudit struct {
 	AppointmentTypeID string `json:"appointmentTypeId"`
 	Status            string `json:"status"`

@@ -124,8 +124,8 @@ func wantOffered(c *enginetest.TestClinic, what string, e store.WaitlistEntry, w
 	}
 }
 
-// TestFreedTimeIsOfferedInOrder: a freed time is offered to the first entry, after the offer expires to the second,
-// and after a refusal to the third, which books it. No other client can book the time at any moment.
+// TestFreedTimeIsOfferedInOrder: a freed time is offered to the first entry, to the second once that offer has expired,
+// and to the third once the second has declined. The third books it. No other client can book the time at any moment.
 func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -204,7 +204,7 @@ func isEnded(err error, as string) bool {
 }
 
 // TestAcceptedOfferMovesAppointment: accepting an offer of an earlier time moves the appointment in one step. Its old
-// time is offered to the next entry and to no other.
+// time is offered only to the next entry.
 func TestAcceptedOfferMovesAppointment(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -287,7 +287,7 @@ func TestUndoWithdrawsOffer(t *testing.T) {
 }
 
 // TestTwoEntriesGetTwoTimes: two entries get offers of two different times out of several. An entry that lets three
-// offers in a row expire leaves the list.
+// consecutive offers expire leaves the list.
 func TestTwoEntriesGetTwoTimes(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
@@ -305,7 +305,7 @@ func TestTwoEntriesGetTwoTimes(t *testing.T) {
 	})
 }
 
-// TestOfferDeadlineSkipsNight: the offer of a time that is freed at night is open until the morning.
+// TestOfferDeadlineSkipsNight: the offer of a time that becomes free at night is open until the morning.
 func TestOfferDeadlineSkipsNight(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
@@ -378,8 +378,8 @@ func TestVisitorConfirmsEntry(t *testing.T) {
 	}
 }
 
-// TestFullGroupSeatIsOffered: an entry for one session is offered a seat that becomes free there, and no other
-// session.
+// TestFullGroupSeatIsOffered: an entry for one session is offered a seat that becomes free in that session, and no
+// other session.
 func TestFullGroupSeatIsOffered(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

@@ -16,8 +16,8 @@ func (l *Language) ShortDay(t time.Time) string { return l.format("date.short", 
 // BirthDate returns a date in figures, such as 23/11/2026.
 func (l *Language) BirthDate(t time.Time) string { return l.format("date.birth", t) }
 
-// Spoken returns a date and a time of day to read aloud that cannot be misheard, such as "Monday, November 23rd at 10
-// AM". Languages have formats of their own for a full hour and for one o'clock.
+// Spoken returns a date and a time of day, worded to be read aloud without being misheard, such as "Monday, November
+// 23rd at 10 AM". Languages have their own formats for a full hour and for one o'clock.
 func (l *Language) Spoken(t time.Time) string {
 	key := "date.spoken"
 	if t.Hour() == 1 {
@@ -29,7 +29,7 @@ func (l *Language) Spoken(t time.Time) string {
 	return l.format(key, t)
 }
 
-// format fills the placeholders that a format in date.json can have.
+// format fills in the placeholders that a format in date.json can contain.
 func (l *Language) format(key string, t time.Time) string {
 	return l.Fill(key, "weekday", l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), "day",
 		strconv.Itoa(t.Day()), "dd", t.Format("02"), "ordinal", ordinal(t.Day()), "month",

@@ -15,19 +15,19 @@ import (
 
 // File is one file of texts, in the order in which they are written.
 type File struct {
-	Name  string // without its ending
+	Name  string // without the file extension
 	Texts []Text
 }
 
 // Text is one text of a file.
 type Text struct {
 	Key  string
-	Text string // empty if it has Forms
-	// by the category of the plural, such as one and other; nil if it does not depend on a number
+	Text string // empty if Forms is set
+	// by plural category, such as one and other; nil if the text does not depend on a number
 	Forms map[string]string
 }
 
-// readAll reads the files in a folder of each language and compares them with those of the first.
+// readAll reads the files in a folder of each language and compares them with those of the first language.
 func readAll(dir fs.FS, languages []Registration, sub string) ([][]File, error) {
 	var all [][]File
 	for _, r := range languages {
@@ -112,7 +112,7 @@ func (t *Text) all() []string {
 
 var placeholder = regexp.MustCompile(`\{+\w+\}+`)
 
-// placeholders returns the different placeholders of a text, sorted. A plural form may leave some out.
+// placeholders returns the distinct placeholders of a text, sorted. A plural form may leave some out.
 func (t *Text) placeholders() (found []string) {
 	for _, text := range t.all() {
 		found = append(found, placeholder.FindAllString(text, -1)...)
@@ -121,7 +121,7 @@ func (t *Text) placeholders() (found []string) {
 	return slices.Compact(found)
 }
 
-// formats are the file whose texts choose their placeholders per language.
+// formats is the file whose texts choose their placeholders per language.
 const formats = "date"
 
 // compare returns an error that lists the differences between the texts of a language and those of the reference.

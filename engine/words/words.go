@@ -12,13 +12,13 @@
 //	en/notsetup.json  the page of a server that is not set up yet
 //	en/pages/*.json   the texts of the browser pages; web/pages/join builds the pages' scripts from them
 //
-// A file is one flat JSON object: a key and its text. A text of a page may instead be an object with plural forms, such
-// as {"one": "{n} day", "other": "{n} days"}; the page selects the form by n. In a text, {name} is a placeholder. Texts
-// of pages can contain **bold** words. English is the reference: every language must have the same keys with the same
-// placeholders, and Load and LoadPages fail otherwise. Only the formats in date.json choose their placeholders per
-// language.
+// A file is one flat JSON object that maps keys to texts. In the files of pages, a text may instead be an object with
+// plural forms, such as {"one": "{n} day", "other": "{n} days"}; the page selects the form by n. In a text, {name} is a
+// placeholder. Texts of pages can contain **bold** words. English is the reference: every language must have the same
+// keys with the same placeholders, and Load and LoadPages fail otherwise. Only the formats in date.json choose their
+// placeholders per language.
 //
-// Instructions to the language model of an agent are not in here. They are in package agent, in English only.
+// Instructions for the language model of an agent are not in this package. They are in package agent, in English only.
 //
 // # A new language
 //
@@ -44,17 +44,17 @@ var registered = []Registration{
 	{Tag: "es", Name: "Español"},
 }
 
-// Registration describes a language. Pages write numbers and dates by its tag, or by the clinic's locale if that is the
-// same language.
+// Registration describes a language. Pages format numbers and dates according to its tag, or the clinic's locale if
+// that is the same language.
 type Registration struct {
 	Tag  string // the BCP 47 tag, and the name of the folder
-	Name string // the language's name for itself
+	Name string // the name of the language in the language itself
 }
 
 // Language contains the texts of one language. It is immutable.
 type Language struct {
 	Registration
-	texts map[string]string // by the name of the file, a dot, and the key
+	texts map[string]string // by the file name, a dot, and the key
 }
 
 // Catalog contains the texts of all languages. It is immutable.
@@ -72,7 +72,7 @@ func Tags() (tags []string) {
 	return tags
 }
 
-// Embedded returns the texts of the program. It panics if the embedded files are invalid, which a test excludes.
+// Embedded returns the program's texts. It panics if the embedded files are invalid, which a test rules out.
 var Embedded = sync.OnceValue(func() *Catalog {
 	c, err := Load(folders, registered)
 	if err != nil {
@@ -82,8 +82,8 @@ var Embedded = sync.OnceValue(func() *Catalog {
 })
 
 // Load reads the server's texts from the folders of languages. The first language is the reference. If a language lacks
-// a text, has an extra one, or uses other placeholders than the reference, Load returns an error with the file and the
-// key.
+// a text, has an extra one, or uses different placeholders than the reference, Load returns an error with the file and
+// the key.
 func Load(dir fs.FS, languages []Registration) (*Catalog, error) {
 	read, err := readAll(dir, languages, "")
 	if err != nil {
@@ -141,14 +141,14 @@ func (c *Catalog) Find(tags ...string) *Language {
 	return c.languages[0]
 }
 
-// Text returns the text with a key, such as mail.subject.reminder; empty if there is none.
+// Text returns the text with a key, such as mail.subject.reminder, or an empty string if there is none.
 func (l *Language) Text(key string) string { return l.texts[key] }
 
-// Fill returns the text with a key with its placeholders replaced. pairs are placeholders without braces, each followed
-// by its value.
+// Fill returns the text with a key, with its placeholders replaced. pairs contains placeholders without braces, each
+// followed by its value.
 func (l *Language) Fill(key string, pairs ...string) string { return Fill(l.texts[key], pairs...) }
 
-// Fill replaces the placeholders of a text in one pass: a value may contain braces.
+// Fill replaces the placeholders of a text in one pass, so a value may contain braces.
 func Fill(text string, pairs ...string) string {
 	var b strings.Builder
 	for {

@@ -44,7 +44,7 @@ func TestRegisteredLanguagesHaveFolders(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesDifferentTexts checks for mistakes that a translator can make.
+// TestLoadRefusesDifferentTexts checks for mistakes that a translator could make.
 func TestLoadRefusesDifferentTexts(t *testing.T) {
 	const english = `{"a": "One {n}", "b": "Two"}`
 	for name, test := range map[string]struct{ german, want string }{

@@ -16,13 +16,13 @@ import (
 // Pseudo is the tag of the invented language.
 const Pseudo = "en-XA"
 
-// Languages returns the registered languages and the invented one: what a new language adds to words.Registered.
+// Languages returns the registered languages and the invented one, as if it had been added to words.Registered.
 func Languages() []words.Registration {
 	return append(words.Registered(), words.Registration{Tag: Pseudo, Name: "Éñglîsh"})
 }
 
-// Folders returns the folders of all languages and the folder of the invented one. dir is engine/words. Every letter
-// of an invented text outside of its placeholders is accented; it has no letter of [A-Za-z] left.
+// Folders returns the folders of all languages and the folder of the invented one. dir is engine/words. Every letter of
+// an invented text outside its placeholders is accented, so no letter of [A-Za-z] is left.
 func Folders(t testing.TB, dir fs.FS) fs.FS {
 	t.Helper()
 	all := make(fstest.MapFS)
@@ -96,7 +96,7 @@ func pairs() (list []string) {
 	return list
 }
 
-// Accented returns a text of the invented language: accented letters, and placeholders unchanged.
+// Accented returns a text in the invented language: accented letters, and unchanged placeholders.
 func Accented(text string) string {
 	var b strings.Builder
 	last := 0
@@ -107,7 +107,7 @@ func Accented(text string) string {
 	return b.String() + accents.Replace(text[last:])
 }
 
-// Untranslated returns the words of a text that are not in the invented language, except those that occur in known.
+// Untranslated returns the words of a text that are not in the invented language, except those that known contains.
 func Untranslated(text string, known ...string) (found []string) {
 	for _, k := range known {
 		text = strings.ReplaceAll(text, k, " ")
