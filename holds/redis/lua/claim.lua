@@ -26,7 +26,7 @@ local now = clock()
 local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local slotStart, slotEnd, busyStart, busyEnd = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 
--- near lists the holds that overlap the span, on any seat. It ends expired holds first, so that events are published in the order in which they took effect.
+-- near lists the holds that overlap the span, on any seat. It ends expired holds first, so that events have the order of their effect.
 local near = meeting(KEYS[1], slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
 for _, h in ipairs(near) do h.group = h.appointmentTypeId == kind and h.slotStart == slotStart and h.slotEnd == slotEnd end
 

@@ -15,6 +15,6 @@ local h, why = find(ARGV[1], ARGV[2], now)
 if not h then return {why} end
 unindex(h, member(h))
 redis.call('DEL', h.key)
-redis.call('SET', KEYS[1], 'ended by ' .. ARGV[3], 'PX', ARGV[6]) -- for a caller that lost the response and repeats the call
+redis.call('SET', KEYS[1], 'ended by ' .. ARGV[3], 'PX', ARGV[6]) -- for a caller that lost the answer and repeats the call
 publish(ARGV[4], ARGV[5], now, h, deadline(h))
 return {'ok'}
