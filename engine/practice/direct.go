@@ -170,7 +170,7 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 }
 
 // sendDirect checks whether the upstream is reachable, waits for its turn and writes. If the upstream limits the rate,
-// sendDirect writes once more after the retry delay.
+// sendDirect retries the write once after the retry delay.
 func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment,
 	r *Attempted) outbound.Outcome {
 	r.ErrorType = ErrorRateLimitedQueued

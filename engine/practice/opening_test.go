@@ -146,8 +146,8 @@ func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	})
 }
 
-// TestMoveToPartOfOwnTimeIsAllowed: although the upstream does not list the time that the appointment itself occupies,
-// the appointment can move to a part of that time.
+// TestMoveToPartOfOwnTimeIsAllowed: the upstream does not list the time that the appointment itself occupies, but the
+// appointment can move to a part of that time.
 func TestMoveToPartOfOwnTimeIsAllowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -35,7 +35,7 @@ type rollback struct {
 }
 
 // suspectRollback makes the server look up all writes from earlier runs, because op's appointment exists in the
-// practice-management system although every recorded attempt certainly failed.
+// practice-management system even though every recorded attempt certainly failed.
 func (pr *Practice) suspectRollback(op *store.Operation) {
 	if !pr.rollback.known.Swap(true) {
 		pr.log.Error(

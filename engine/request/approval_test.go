@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// approved makes check-ups require the desk's approval, makes them video calls, and gives the clinic a notification
+// approved makes check-ups require the desk's approval, makes them video calls, and sets the clinic's notification
 // address.
 func approved(c *enginetest.TestClinic) {
 	c.T.Helper()

@@ -191,7 +191,7 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 	})
 }
 
-// TestExpiredRequestFreesSlot: the slot is free although the hold has not expired, because the clock for holds was
+// TestExpiredRequestFreesSlot: the slot is free even though the hold has not expired, because the clock for holds was
 // stopped while the machine slept.
 func TestExpiredRequestFreesSlot(t *testing.T) {
 	t.Parallel()

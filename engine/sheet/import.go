@@ -17,8 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// RefusedError reports that some rows cannot be imported, although the caller requested all or none. Nothing was
-// written.
+// RefusedError reports that nothing was written, because the caller requested all rows or none and some rows cannot be
+// imported.
 type RefusedError struct{ File *File }
 
 func (e *RefusedError) Error() string {
@@ -107,7 +107,7 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	}
 	seats := availability.FreeSeats(t, span, taken)
 	if len(seats) == 0 {
-		return nil, store.ErrSlotTaken // although plan found it free in the same transaction
+		return nil, store.ErrSlotTaken // unexpected: plan found it free in the same transaction
 	}
 	span.Seat = seats[0]
 	if slices.Contains(seats, r.seat) {

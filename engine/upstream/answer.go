@@ -114,8 +114,8 @@ func parseAnswer(body []byte) (*answer, error) {
 	return &a, nil
 }
 
-// charset passes ASCII and converts Latin-1. A response labelled utf-16 that was readable until here is UTF-8: .NET
-// gives every string that label.
+// charset passes ASCII through and converts Latin-1. A response that is labelled utf-16 but was readable up to this
+// point is UTF-8: .NET labels every string that way.
 func charset(label string, input io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
 	case "utf-16", "us-ascii", "ascii":

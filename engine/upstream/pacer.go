@@ -262,9 +262,9 @@ func (p *Pacer) Turn() uint64 {
 	return p.turn
 }
 
-// Again lets the caller that took this turn write once more, without a place in the line, and restarts the clock. It
-// returns false if another caller has since taken a turn, on this node or another: the second write would come too soon
-// after that caller's write.
+// Again lets the caller that took this turn write a second time, without a place in the line, and restarts the clock.
+// It returns false if another caller has since taken a turn, on this node or another: the second write would come too
+// soon after that caller's write.
 func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	p.mu.Lock()
 	same, common := p.turn == turn, p.common

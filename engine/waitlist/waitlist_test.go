@@ -22,7 +22,7 @@ import (
 )
 
 // TestWaitlistOffersFreeSpecialist: an entry that accepts any specialist is offered the specialist whose time became
-// free, although all other specialists have a higher priority.
+// free, even though all other specialists have a higher priority.
 func TestWaitlistOffersFreeSpecialist(t *testing.T) {
 	t.Parallel()
 	for name, priorities := range enginetest.PriorityOrders {

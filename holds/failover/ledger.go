@@ -55,7 +55,7 @@ type entry struct {
 	life       time.Duration // MaxLife of its claim, as far as this process can tell
 	own        bool          // created or changed by a call of this process, which therefore copies it
 	carry      bool          // it must be copied to the primary
-	lost       bool          // another client has its time there
+	lost       bool          // another client holds its time in the primary
 	ids        [2]string     // its ids in the two backends; empty where it does not exist
 }
 
@@ -265,7 +265,7 @@ func (l *ledger) looked(x holds.Selection) {
 	delete(l.blind, x.Owner)
 }
 
-// renewed notes that a selection has its full lifetime again.
+// renewed records that a selection has its full lifetime again.
 func (l *ledger) renewed(owner holds.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

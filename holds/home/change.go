@@ -99,7 +99,7 @@ func (b *Backend) listenEarly(d holds.Decision) {
 	b.early = early{d.Epoch, w}
 }
 
-// pends reports whether a decision still applies although its home is not open yet.
+// pends reports whether a decision still applies and its home has not been opened yet.
 func (b *Backend) pends(d holds.Decision) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -167,7 +167,7 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestPresenceSurvivesItsRedis kills Redis while two nodes use it, so that no node can read it any more. Specialists
+// TestPresenceSurvivesItsRedis kills Redis while two nodes use it, so that no node can read it afterwards. Specialists
 // stay online with their capacity, their load and their last heartbeat, which determines when they go offline.
 func TestPresenceSurvivesItsRedis(t *testing.T) {
 	t.Parallel()

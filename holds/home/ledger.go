@@ -212,7 +212,7 @@ func (m *ledger) takes(e *holds.Event) bool {
 	if e.HoldID == "" {
 		return m.takesLook(e)
 	}
-	m.ahead = max(m.ahead, time.Until(e.At)) // the event with the shortest delay gives the best estimate
+	m.ahead = max(m.ahead, time.Until(e.At)) // the event with the shortest delay yields the best estimate
 	_, told := m.told[e.HoldID]
 	known := m.holds[e.HoldID]
 	switch e.Kind {

@@ -128,7 +128,7 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	maxLife time.Duration) (holds.Hold, error) {
 	return b.held(ctx, max(maxLife, ttl), func(at holds.Homely) (holds.Hold, error) {
 		h, err := at.Transfer(ctx, id, owner, to, ttl, maxLife)
-		if errors.Is(err, holds.ErrNotOwner) { // the transfer may have succeeded although its response was lost
+		if errors.Is(err, holds.ErrNotOwner) { // the transfer may have succeeded even though its response was lost
 			if now, look := at.Hold(ctx, id); look == nil && now.Owner.Is(to) {
 				return now, nil
 			}

@@ -41,7 +41,7 @@ func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct 
 	return nodes, lines, direct
 }
 
-// TestSlowRedisIsLeft makes every response half a second late, or loses it although the call is executed. A caller
+// TestSlowRedisIsLeft delays every response by half a second, or loses it even though the call is executed. A caller
 // waits for at most half a second, no client is refused its own holds, watchers receive all events, and the nodes
 // recover without intervention.
 func TestSlowRedisIsLeft(t *testing.T) {

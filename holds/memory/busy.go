@@ -93,8 +93,7 @@ func (u busyTime) clear(ticks holds.Ticks) {
 	})
 }
 
-// refuses reports whether a claim needs a booked tick that belongs to none of the appointments that it
-// moves.
+// refuses reports whether a claim needs a booked tick that does not belong to any of the appointments that it moves.
 func (u busyTime) refuses(c *holds.Claim) (taken bool) {
 	if len(u) == 0 {
 		return false

@@ -159,7 +159,7 @@ func search(of []*selection, s *selection) int {
 	return i
 }
 
-// renew gives s its full lifetime again and moves it to the end of the ring.
+// renew resets s to its full lifetime and moves it to the end of the ring.
 func (ss *selections) renew(s *selection, now instant) {
 	ss.lapseAt(s, now.mono+holds.SelectionTTL, now)
 }

@@ -112,7 +112,7 @@ func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply,
 		return reply{outcome: step.Outcome, delay: step.Delay}, false
 	case Half, Garbage, WrongRoot, ServerError:
 		if !step.Applied {
-			// This is half of a success response, although nothing was written.
+			// This is half of a success response, even though nothing was written.
 			return reply{outcome: step.Outcome, delay: step.Delay,
 				records: result("Appointment GUID Added: " + s.guid())}, false
 		}

@@ -25,7 +25,7 @@ type Watched struct {
 
 const (
 	// calm is how long the primary may be unreachable before Promote, in milliseconds. A busy machine can stall servers
-	// for half a second: with a shorter time, the Sentinel would promote the replica although the primary is alive.
+	// for half a second: with a shorter time, the Sentinel would promote the replica even though the primary is alive.
 	calm = "600000"
 	// prompt is the same limit during Promote.
 	prompt = "500"
