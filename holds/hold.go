@@ -130,8 +130,8 @@ type Restored struct {
 type ManyRestorer interface {
 	Restorer
 
-	// RestoreAll is Restore for each hold, in order, in one step. If it returns ErrUnavailable, the outcome of every
-	// hold is unknown, and the caller can call Restore for each of them.
+	// RestoreAll restores each hold as Restore does, in order and in one step. If it returns ErrUnavailable, the
+	// outcome of every hold is unknown, and the caller can call Restore for each of them.
 	RestoreAll(ctx context.Context, all []Remains) ([]Restored, error)
 }
 

@@ -64,7 +64,7 @@ func TestGatewayByGetEscapesQuery(t *testing.T) {
 	}
 }
 
-// The kind of an error decides whether the queue sends a message again.
+// TestTexterTellsLostFromRefused: the kind of an error determines whether the queue sends a message again.
 func TestTexterTellsLostFromRefused(t *testing.T) {
 	fake := noticetest.NewGateway(t)
 	g := notice.Gateway{Method: "POST", URL: fake.URL, Body: "to={to}&text={text}", Success: `"success": "100"`}

@@ -20,8 +20,8 @@ type lane struct {
 	rest    Rest // while the server is unreachable: the lane takes no operation, and the order is preserved
 }
 
-// newLanes groups the kinds of operation by what they wait for. Upstream writes go one at a time. Cancellations and
-// notes are short and not paced, so they go in parallel.
+// newLanes groups the kinds of operation by what they wait for. Upstream writes are sent one at a time. Cancellations
+// and notes are short and not paced, so they are sent in parallel.
 func newLanes() []*lane {
 	return []*lane{
 		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1, group: 1},

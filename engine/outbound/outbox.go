@@ -319,9 +319,9 @@ func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operatio
 	return op, err == nil, err
 }
 
-// operationIDs creates ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Ids that one process
-// creates in the same millisecond sort in order of creation. The chance that two processes create the same id in the
-// same millisecond is one in a billion.
+// operationIDs creates ids like op-1769335200000-k3f9zq: Unix milliseconds and six characters of a-z0-9. Ids that one
+// process creates in the same millisecond sort in order of creation. The chance that two processes create the same id
+// in the same millisecond is one in a billion.
 type operationIDs struct {
 	Ahead time.Duration // added to the clock; a test sets it for a node whose clock is ahead
 

@@ -3,7 +3,7 @@
 //
 // A person is derived from the appointments by the data of their patients (store.Identity.Is), and from the desk's
 // notes and its links between two spellings of one person. The package computes this on each call. An index in the
-// database leads to the spellings and their appointments (index.go). The index changes in the same transaction as an
+// database contains the spellings and their appointments (index.go). The index changes in the same transaction as an
 // appointment's patient, so nothing survives an erasure.
 package person
 

@@ -28,7 +28,7 @@ import (
 // maxNamesakes is the maximum number of patients with the same name whose appointments are read.
 const maxNamesakes = 10
 
-// rollback is the state of the look-ups after the data was rolled back.
+// rollback is the state of the look-ups after a rollback of the data.
 type rollback struct {
 	known   atomic.Bool // earlier writes are looked up by the patient's name
 	checked atomic.Bool // the first write after startup was looked up and did not exist

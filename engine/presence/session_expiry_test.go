@@ -49,8 +49,8 @@ func TestUnansweredSessionExpires(t *testing.T) {
 	})
 }
 
-// TestUnendedSessionExpires: an expired session frees its place, the streams get the event, and a sign of life in the
-// meantime counts.
+// TestUnendedSessionExpires: an expired session frees its place, the streams get the event, and a sign of life
+// postpones the expiry.
 func TestUnendedSessionExpires(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

@@ -185,7 +185,7 @@ func dotted(s, signs string) bool {
 	return true
 }
 
-// CheckBirthDate accepts dates from the year 1880 to today, as the calendar shows it in the zone of now.
+// CheckBirthDate accepts dates from the year 1880 to today. Today is the date in the zone of now.
 func CheckBirthDate(m *Mistakes, field, s string, now time.Time) {
 	born, err := time.Parse(time.DateOnly, s)
 	if err != nil || born.Year() < 1880 || s > now.Format(time.DateOnly) {

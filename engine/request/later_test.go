@@ -91,7 +91,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 			keys := token.Generate(time.Now())
 			c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 			approved(c)
-			r := asks(c, 1, c.Start.Add(30*time.Minute)) // no start, if there is one every 45 minutes from nine
+			r := asks(c, 1, c.Start.Add(30*time.Minute)) // not a start time if there is one every 45 minutes
 			changeType(c, func(t *store.AppointmentType) { t.DurationMinutes, t.SlotStepMinutes = minutes, 45 })
 			e := c.Engine
 			if restart {
@@ -161,8 +161,8 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	}
 }
 
-// TestRequestExpiresDuringDowntime: a request that expires while the server is off is answered after the next start,
-// even after a long weekend.
+// TestRequestExpiresDuringDowntime: if a request expires while the server is off, the patient gets an answer after the
+// next start, even after a long weekend.
 func TestRequestExpiresDuringDowntime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

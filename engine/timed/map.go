@@ -21,7 +21,7 @@ type Map[K comparable, V any] struct {
 	began    time.Time
 }
 
-// NewMap returns a Map that stores each entry for at least keep, and at most most entries in each half.
+// NewMap returns a Map that stores each entry for at least keep, and up to most entries in each half.
 func NewMap[K comparable, V any](keep time.Duration, most int) *Map[K, V] {
 	return NewWeighedMap(keep, most, func(K, V) int { return 1 })
 }
@@ -45,7 +45,7 @@ func (m *Map[K, V]) Put(key K, value V, now time.Time) {
 	m.put(key, value, now)
 }
 
-// PutFirst is Put unless the key has a value. It reports whether it stored the value.
+// PutFirst is like Put, but does nothing if the key already has a value. It reports whether it stored the value.
 func (m *Map[K, V]) PutFirst(key K, value V, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

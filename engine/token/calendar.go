@@ -2,8 +2,8 @@ package token
 
 import "time"
 
-// A calendar token has the same bytes as a manage token but a different key. So its bearer can see an appointment, but
-// cannot use the token to change it.
+// A calendar token has the same layout as a manage token, but is signed with a different key. So its bearer can see an
+// appointment, but cannot use the token to change it.
 
 // Calendar is the content of a calendar token: its bearer is allowed to see this one appointment until an instant.
 type Calendar struct {

@@ -31,7 +31,7 @@ const (
 	AlreadyBooked      Reason = "already_booked"
 	AppointmentUnknown Reason = "appointment_unknown"
 	AlreadyCancelled   Reason = "already_cancelled"
-	Invalid            Reason = "invalid" // the upstream will never accept a field of this request
+	Invalid            Reason = "invalid" // a field was not accepted; a repeat would not help
 )
 
 // Error is why a call failed. It is safe to log and to show.

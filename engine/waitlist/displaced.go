@@ -24,8 +24,8 @@ type Displacement struct {
 	AbsenceID   string
 	Appointment store.Appointment
 	By          store.DisplacedBy // DisplacedAsk or DisplacedCall
-	// SpecialistID and Start are the proposed time. A zero Start proposes no time: the patient chooses one with the
-	// appointment's link, or the desk finds one on the phone.
+	// SpecialistID and Start are the proposed time. If Start is zero, no time is proposed: the patient chooses one with
+	// the appointment's link, or the desk finds one on the phone.
 	SpecialistID string
 	Start        time.Time
 	Until        time.Time // when the proposal expires

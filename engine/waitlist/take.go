@@ -248,7 +248,7 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 // appointment's own email opens the appointment.
 const repeats = time.Minute
 
-// manageLink is the actor of the link in an email.
+// manageLink is the actor for changes made with the link in an email.
 const manageLink record.Actor = "manage"
 
 // accepted returns the appointment that an accepted offer has booked or moved.

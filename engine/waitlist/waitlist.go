@@ -105,7 +105,7 @@ type EndedError struct{ As string }
 
 func (e *EndedError) Error() string { return "the offer or entry has ended: " + e.As }
 
-// Open reports whether visitors of the booking page can join the waiting list.
+// Open reports whether visitors to the booking page can join the waiting list.
 func (w *Waitlist) Open() bool {
 	return !w.Clinic.Settings().Waitlist.DeskOnly && w.Messages.MailsLinks()
 }

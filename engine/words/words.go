@@ -8,7 +8,7 @@
 //	en/plan.json      the downtime plan
 //	en/date.json      dates, times and spoken dates
 //	en/notfound.json  the page at an unknown address
-//	en/embedoff.json  the embedded page where embedding is off
+//	en/embedoff.json  the page shown when embedding is off
 //	en/notsetup.json  the page of a server that is not set up yet
 //	en/pages/*.json   the texts of the browser pages; web/pages/join builds the pages' scripts from them
 //

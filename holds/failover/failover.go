@@ -5,10 +5,10 @@
 // # Which backend serves
 //
 // The primary serves until a call fails with holds.ErrUnavailable, its event stream breaks off, or it does not respond
-// to the ping sent every second. The first of these switches all callers at once. The fallback handles the failed call,
-// so no caller waits longer than the time limit for one call to the primary. The fallback serves for at least 1250 ms,
-// so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four times a
-// second. The primary serves again once it has responded to two pings in a row.
+// to the ping sent every second. The first of these switches all callers at once. The fallback then handles the failed
+// call, so no caller waits longer than the time limit for one call to the primary. The fallback serves for at least
+// 1250 ms, so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four
+// times a second. The primary serves again once it has responded to two pings in a row.
 //
 // # Copied state
 //
@@ -187,9 +187,9 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// do runs a call on the serving backend and notes it on success. If the primary serves and is unavailable, do switches
-// and runs the call on the fallback. It does the same if this process switched to the fallback while the primary was
-// running the call.
+// do runs a call on the serving backend and, if the call succeeds, calls note. If the primary serves and is
+// unavailable, do switches and runs the call on the fallback. It does the same if this process switched to the fallback
+// while the primary was running the call.
 func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where) error, note func(at where)) error {
 	for {
 		b.mu.RLock()

@@ -124,8 +124,8 @@ func (u *unlucky) enough() bool {
 	return done >= 20 && held > 0
 }
 
-// explain logs the calls of each part of a history that is not linearizable. It marks the calls that the longest
-// partial linearization does not contain with "!".
+// explain logs the calls of each part of a history that is not linearizable. It marks with "!" the calls that the
+// longest partial linearization does not contain.
 func explain(t *testing.T, m porcupine.Model, history []porcupine.Operation) {
 	t.Helper()
 	for _, part := range m.Partition(history) {

@@ -106,7 +106,7 @@ func (b *Backend) learn(d holds.Decision, sent int64) {
 	}
 }
 
-// wake is tell without the lock.
+// wake is like tell, for a caller that does not hold the lock.
 func (b *Backend) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +162,7 @@ func (b *Backend) move(ctx context.Context, from uint64, home string, why error)
 	b.moveAbove(ctx, from, 0, home, why)
 }
 
-// moveAbove is move to an epoch that is also higher than above.
+// moveAbove is like move, but the new epoch is also higher than above.
 func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string, why error) {
 	ctx, cancel := context.WithTimeout(ctx, b.renewTime())
 	defer cancel()

@@ -8,7 +8,7 @@
 // under an epoch, and each home refuses changes under any epoch except the one for which it is open. A change of home
 // takes three steps:
 //
-//  1. A node decides on the next epoch (holds.Decisions.Move). From then on nodes begin no change under the previous
+//  1. A node decides on the next epoch (holds.Decisions.Move). From then on, nodes begin no change under the previous
 //     epoch.
 //  2. The previous home is sealed, and its state is copied to the new one, with the time that each hold has left.
 //  3. The new home is opened, and every node enters it.

@@ -121,7 +121,7 @@ func (m *ledger) renewed(owner holds.Owner) {
 // own reports whether a call by this process returned the hold.
 func own(e *entry) bool { return e.own }
 
-// snapshot returns the remembered holds that the function of selects, newest first, and the selections. If two holds
+// snapshot returns the remembered holds for which of returns true, newest first, and the selections. If two holds
 // conflict because an end event was missed, the older one has ended.
 func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	m.mu.Lock()

@@ -32,7 +32,7 @@ type shard struct {
 type record struct {
 	holds.Hold
 	life    time.Duration // MaxLife of its claim, for a restart
-	expires time.Duration // when it expires without a pin, on the monotonic clock
+	expires time.Duration // when it would expire without a pin, on the monotonic clock
 	most    time.Duration // the monotonic time of MaxExpiresAt
 	pinned  time.Duration // the end of its pin on the monotonic clock; 0 without one
 

@@ -213,7 +213,7 @@ func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 	}
 }
 
-// TestSilentServerTimesOutSoon: no call takes longer than its timeout, and neither do later calls.
+// TestSilentServerTimesOutSoon: neither the first call nor a later one takes longer than its timeout.
 func TestSilentServerTimesOutSoon(t *testing.T) {
 	const timeout = time.Second
 	behind, proxy := through(t, database(t))

@@ -79,7 +79,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Connection", "close") // or a test's bubble would wait for the idle connection
+	w.Header().Set("Connection", "close") // otherwise a test's bubble would wait for the idle connection
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, said)
 }

@@ -283,8 +283,8 @@ func (s *Server) settle(now time.Time) {
 	})
 }
 
-// hold stores an appointment. The index saves a simulation of a hundred thousand appointments from searching all of
-// them.
+// hold stores an appointment. Thanks to the index, a simulation of a hundred thousand appointments does not have to
+// search all of them.
 func (s *Server) hold(a Appointment) {
 	for _, guid := range []string{a.GUID, a.PatientGUID, a.ScheduleColumnGUID} {
 		s.index[guid] = append(s.index[guid], len(s.appointments))

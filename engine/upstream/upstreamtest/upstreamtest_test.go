@@ -250,8 +250,8 @@ func TestScoreCountsDuplicatesAndSpacing(t *testing.T) {
 }
 
 // TestLookupBooksOnce: twenty per cent of the outcomes are unknown; half of those writes were applied, some of them
-// late. A client that waits for the quarantine and looks the appointment up books each patient once. A client that only
-// repeats its calls books some patients twice.
+// late. A client that waits until the quarantine is over and then looks up the appointment books each patient once. A
+// client that only repeats its calls books some patients twice.
 func TestLookupBooksOnce(t *testing.T) {
 	run := func(t *testing.T, lookUp bool) upstreamtest.Score {
 		var score upstreamtest.Score
