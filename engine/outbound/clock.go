@@ -25,7 +25,7 @@ type queueClock struct {
 	at, shown time.Time
 }
 
-// stepped returns by how much the wall clock was set. It returns 0 as long as the steps add up to at most one second.
+// stepped returns how far the wall clock has been set. It returns 0 as long as the steps add up to at most one second.
 func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 	step := wall.Round(0).Sub(c.shown) - now.Sub(c.at)
 	if !c.at.IsZero() && step.Abs() <= time.Second {

@@ -22,7 +22,7 @@ import (
 //
 // If an operator starts the server with --after-rollback, it looks up every such booking from earlier runs. Without the
 // flag, it looks up only the first one after each start. Operations are delivered in the order in which they became
-// due, so after a rollback the first one already exists in the practice-management system. If it does exist, the server
+// due, so after a rollback the first one should already exist in the practice-management system. If it does, the server
 // logs an error and looks up the others as well.
 
 // maxNamesakes is the maximum number of patients with the same name whose appointments are read.

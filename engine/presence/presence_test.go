@@ -50,7 +50,7 @@ func (t countingTx) MirrorHeartbeats(ctx context.Context, beats map[string]time.
 	return t.Tx.MirrorHeartbeats(ctx, beats)
 }
 
-// moodyHolds is a live state that a test can make fail to list the online specialists, or report another mode.
+// moodyHolds is a live state for tests: it can fail to list the online specialists, or report another mode.
 type moodyHolds struct {
 	holds.Backend
 	fails  atomic.Bool
