@@ -13,8 +13,8 @@ import (
 // Gauge is the state of the queue for one kind of operation.
 type Gauge struct {
 	Kind    store.OperationKind
-	Waiting int // pending or processing, not counting scheduled emails such as reminders
-	Failed  int // failed permanently, but still listed
+	Waiting int           // pending or processing, not counting scheduled emails such as reminders
+	Failed  int           // failed permanently, but still listed
 	Oldest  time.Duration // the age of the oldest waiting operation, among the first 500; 0 if none is waiting
 	// Attempt is the age of the oldest attempt in progress among the first 500 operations, or 0 if there is none. A
 	// high age means that the queue has not stored the outcome, because no call lasts for minutes.
