@@ -72,8 +72,8 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 				}
 			}
 		}
-		const password, codes, app, address = "das Passwort Ihres Kontos", "kein Einmalcode mehr verlangt",
-			"jetzt ein Einmalcode aus einer App verlangt", "eine andere E-Mail-Adresse"
+		const password, codes, app, address = "das Passwort Ihres Kontos", "keinen Einmalcode mehr",
+			"jetzt auch einen Einmalcode aus einer App", "eine andere E-Mail-Adresse"
 		u := staff(c)
 		want("a new account", "")
 		secret, _ := withCode(c, &u)

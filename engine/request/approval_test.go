@@ -162,7 +162,7 @@ func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 			}
 			mails += string(b)
 		}
-		if n := strings.Count(mails, "Not possible: the appointment you requested"); n != 1 {
+		if n := strings.Count(mails, "Not available: the appointment you requested"); n != 1 {
 			t.Errorf("the patient got %d emails, want one:\n%s", n, mails)
 		}
 		if n := strings.Count(mails, "Subject: Request expired:"); n != 1 {

@@ -185,7 +185,7 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 		if got, err := c.Request.Get(ctx, asked.ID); err != nil || got.Status != store.RequestDeclined {
 			t.Errorf("the request: got %+v, %v; want it closed", got.Status, err)
 		}
-		if mails := c.Mails(folder, asked.ID); !strings.Contains(mails["request_declined"], "Not possible") {
+		if mails := c.Mails(folder, asked.ID); !strings.Contains(mails["request_declined"], "Not available") {
 			t.Errorf("its emails are %v, want one that it was declined", mails)
 		}
 	})

@@ -265,7 +265,7 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 		time.Sleep(time.Second)
 		mails := c.Mails(folder, declined.ID)
 		if !strings.Contains(mails["confirmation_request"], "https://book.example.org/manage#") ||
-			!strings.Contains(mails["request_declined"], "is not possible") {
+			!strings.Contains(mails["request_declined"], "is not available") {
 			t.Errorf("the emails of a declined request are %v", mails)
 		}
 		if s := c.Slot(3, "checkup", declined.SlotStart, ""); s == nil || s.Held != 0 {

@@ -97,7 +97,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 		p.changeKept(change)
 		p.reload()
 		p.openPlan(password)
-		p.says("The plan cannot be shown because it is damaged")
+		p.says("The plan is damaged or has been changed")
 	}
 
 	h.restart()

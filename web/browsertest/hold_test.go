@@ -272,7 +272,7 @@ func TestHoldIsExtendedTenTimes(t *testing.T) {
 		p.run(`window.later += (900 - 119) * 1000`)
 		p.there(".hold[data-phase=warning]")
 		if n == 0 {
-			p.says("2 minutes left to hold 10:00.")
+			p.says("10:00 is held for 2 more minutes.")
 			p.accessible("two minutes left")
 			p.look("book-6-warning")
 		}

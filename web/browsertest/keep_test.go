@@ -25,7 +25,7 @@ func TestHeartbeatKeepsHold(t *testing.T) {
 	taken := time.Now()
 	p.run(`window.phases = new Set(), new MutationObserver(() => window.phases.add(document.querySelector('.hold')?.dataset.phase))
 		.observe(document.body, { subtree: true, childList: true, attributes: true })`)
-	p.says("2 minutes left to hold 10:00.")
+	p.says("10:00 is held for 2 more minutes.")
 	if held := time.Since(taken); held < 9*time.Second {
 		t.Errorf("the warning came after %v, which proves nothing about a TTL of six seconds", held)
 	}

@@ -38,7 +38,7 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	p.set("#mail-encryption", "tls")
 	p.until(`document.querySelector('#mail-port').value === '465'`)
 	p.set("#mail-port", "587")
-	p.says("Port 587 usually starts with STARTTLS")
+	p.says("Port 587 usually uses STARTTLS")
 	p.set("#mail-encryption", "starttls")
 	p.set("#mail-port", "2525")
 	p.fill("#mail-host", host)

@@ -83,7 +83,7 @@ func TestPatientCancelsByLink(t *testing.T) {
 	}
 	p.fill("#reason", "On holiday")
 	p.click(".btn.solid")
-	p.says("Cancelled. The time is free for someone else.")
+	p.says("Cancelled. The time is free again.")
 	p.accessible("a cancelled appointment")
 	p.look("manage-5-cancelled")
 	if list := h.bookings(); len(list) != 0 {

@@ -108,7 +108,7 @@ func TestPatientLearnsThatNoSpecialistCame(t *testing.T) {
 	p.press("Ask again")
 	ask()
 	p.click(".actions .btn")
-	p.says("We have withdrawn your request.")
+	p.says("Your request has been cancelled.")
 	p.shot("ondemand-7-cancelled")
 	h.must(200, "POST", "/v1/specialists/ada/offline", nil, asAdmin)
 	if s, err := h.db.Sessions(t.Context(), store.SessionFilter{}); err != nil || len(s) != 2 ||

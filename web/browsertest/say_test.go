@@ -38,9 +38,9 @@ func TestCountdownIsAnnouncedThreeTimes(t *testing.T) {
 		case 5:
 			want = append(want, "10:00 is held for 5 more minutes.")
 		case 2:
-			want = append(want, "2 minutes left to hold 10:00.")
+			want = append(want, "10:00 is held for 2 more minutes.")
 		case 1:
-			want = append(want, "1 minute left to hold 10:00.")
+			want = append(want, "10:00 is held for 1 more minute.")
 		}
 		if len(want) > 0 {
 			p.until(`window.heard.includes(` + quoted(want[len(want)-1]) + `)`)

@@ -79,7 +79,7 @@ func TestOwnerSetsUpSMSGateway(t *testing.T) {
 	p.fill("#sms-secret", "hush")
 	p.set("#sms-headers", "X-Api-Key: {secret}")
 	p.click("#sms-try")
-	p.says("Enter the number to send the test message to")
+	p.says("Enter a number for the test message")
 	p.fill("#sms-to", "+49 170 1234567")
 	g.Answer(func(noticetest.Text) (int, string) { return 400, "sender not allowed" })
 	p.click("#sms-try")

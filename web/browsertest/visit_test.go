@@ -94,7 +94,7 @@ func TestVisitLinkCancelsVisit(t *testing.T) {
 	p.accessible("cancelling a visit")
 	p.look("visit-link-cancel")
 	p.run(`document.querySelector('form').requestSubmit()`)
-	p.says("Cancelled. The time is free for someone else.")
+	p.says("Cancelled. The time is free again.")
 	if n := len(h.bookings()); n != 0 {
 		t.Errorf("%d appointments remain, want none", n)
 	}
