@@ -134,7 +134,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key("030 1112233")
 	p.tabTo(`document.activeElement.id === 'when-time'`)
 	p.key("1030")
-	p.says("Dr Ada Brandt has lena vogt at 10:30.")
+	p.says("Dr Ada Brandt has an appointment with lena vogt at 10:30.")
 	p.tabTo(`document.activeElement.matches('.notice button')`)
 	p.key(kb.Enter)
 	p.there("#overbook-reason:focus")

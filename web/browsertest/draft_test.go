@@ -156,7 +156,7 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.key("/")
 	p.there("dialog [type=search]:focus")
 	p.key("per")
-	p.says("No one found for")
+	p.says("No matches for")
 }
 
 // ofAda returns the id of the only appointment in ada's column.

@@ -217,7 +217,7 @@ func TestOverbookNeedsReason(t *testing.T) {
 	p.there("#patient-name:focus")
 	p.key("er Lind")
 	p.set("#when-time", "09:00")
-	p.says("Dr Ada Brandt has Lena Vogt at 09:00.")
+	p.says("Dr Ada Brandt has an appointment with Lena Vogt at 09:00.")
 	p.click("dialog .notice .btn")
 	p.there("#overbook-reason:focus")
 	p.click("dialog [type=submit]")
