@@ -60,7 +60,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.shot("account-code")
 	p.fill("#me-code", account.TOTPCode(secret, time.Now().Unix()/account.TotpStep))
 	p.fill("#me-proof", next)
-	p.press("Switch on")
+	p.press("Turn on")
 	p.says("Two-factor authentication is on.")
 	if got := h.must(401, "POST", "/v1/auth/sign-in", signIn); !strings.Contains(got.raw, "code_needed") {
 		t.Errorf("with the password alone: %s", got.raw)

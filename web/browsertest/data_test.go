@@ -38,7 +38,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	text := "Name;Terminart;Arzt;Datum;Uhrzeit\nLena Gr\xf6\xdfmann;Check-up;Dr Ada Brandt;" + day +
 		";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
 	p.chooseFile("#sheet-file", "old.csv", text)
-	p.says("To be booked: 1. Already existing: 0. Cancelled: 0. Cannot be imported: 2.")
+	p.says("To be booked: 1. Already booked: 0. Cancelled: 0. Cannot be imported: 2.")
 	p.says("start: overlaps line 2")
 	p.says("appointmentType: “Massage” was not found")
 	p.accessible("a spreadsheet that is tried")
@@ -47,8 +47,8 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 		t.Errorf("the plan wrote %d appointments", n)
 	}
 	p.press("Import only the valid row")
-	p.says("Appointments booked: 1.")
-	p.says("Download the 2 refused rows")
+	p.says("Newly booked: 1.")
+	p.says("Download the 2 rejected rows")
 	p.accessible("a spreadsheet that was imported")
 	p.shot("data-done")
 	all := h.bookings()
@@ -58,7 +58,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	// Importing the same file again does not book anything.
 	p.press("Close")
 	p.chooseFile("#sheet-file", "old.csv", text)
-	p.says("To be booked: 0. Already existing: 1")
+	p.says("To be booked: 0. Already booked: 1")
 
 	// A clinic file is also checked, and the errors are listed with their fields.
 	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)

@@ -295,7 +295,7 @@ func TestQueueReasonIsTranslated(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=de#queue")
 	p.says("Es ist nichts mehr zu senden.")
-	p.says("Es wartet, bis es an der Reihe ist.")
+	p.says("Wartet, bis sie an der Reihe ist.")
 	p.says("seine eigenen Daten nicht lesen oder speichern")
 	if text := ask[string](p, `document.querySelector('.line-why [lang=en]').innerText`); text != "550 mailbox full" {
 		t.Errorf("the reason marked as English is %q", text)

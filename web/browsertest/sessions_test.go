@@ -69,7 +69,7 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	}
 	p.until(`(b => b && (b.id = 'payment'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Payment pending'))`)
 	p.click(`#payment`)
-	p.until(`[...document.querySelectorAll('.line-do .btn')].some(b => b.innerText === 'Payment done')`)
+	p.until(`[...document.querySelectorAll('.line-do .btn')].some(b => b.innerText === 'Mark as paid')`)
 	p.says("1/1 sessions") // a session with a pending payment still counts
 	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "pending_payment" {
 		t.Errorf("the session is %v, want pending payment", x["status"])
@@ -123,10 +123,10 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 
 	r := h.sessions(t, store.RoleReception)
 	r.says("Talking")
-	r.until(`(b => b && (b.id = 'reroute'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Reroute'))`)
+	r.until(`(b => b && (b.id = 'reroute'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Transfer'))`)
 	r.shot("sessions-4-reception")
 	r.click(`#reroute`)
-	r.says("Dr Ada Brandt takes over.")
+	r.says("Dr Ada Brandt is taking over.")
 	if x := h.session(id, "a-patient-at-home-1"); x["specialistId"] != "ada" || x["status"] != "active" {
 		t.Errorf("the session is %v, want ada as its specialist", x)
 	}
