@@ -118,7 +118,7 @@ func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	p.click(`nav a[href="#queue"]`)
 	p.lineSays("Lena Vogt", "Practice system: booking")
 	p.lineSays("Lena Vogt", "1/10 attempts")
-	p.lineSays("Lena Vogt", "The other system asked us to slow down.")
+	p.lineSays("Lena Vogt", "The other system told Holdfast to slow down.")
 	p.until(`/next attempt in [123]:\d\d/.test((` + line("Lena Vogt") + `).innerText)`)
 	was := ask[string](p, `(`+line("Lena Vogt")+`).innerText`)
 	p.until(`(` + line("Lena Vogt") + `).innerText !== ` + quoted(was)) // it counts down automatically
@@ -177,7 +177,7 @@ func TestQueuePageActsOnStuckDelivery(t *testing.T) {
 	p.click(`nav a[href="#queue"]`)
 	p.lineSays("Lena Vogt", "Sending")
 	room.Store(true)
-	p.lineSays("Lena Vogt", "The other system asked us to slow down.")
+	p.lineSays("Lena Vogt", "The other system told Holdfast to slow down.")
 	p.onLine("Lena Vogt", "Retry now")
 	p.lineSays("Lena Vogt", "Done")
 	if n := fake.Score().Appointments; n != 1 {
