@@ -135,7 +135,7 @@ func listenAdmin(dir string) (net.Listener, error) {
 	}
 	defer done()
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove the socket of a process that died: %w", err)
+		return nil, fmt.Errorf("remove a stale socket: %w", err)
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 func lastLink(t *testing.T, args ...string) string {
 	t.Helper()
 	said := must(t, append([]string{"verify"}, args...)...)
-	contains(t, "verify", said, "is sound", "0 overlaps", "audit chain unbroken, its last link is ")
+	contains(t, "verify", said, "is intact", "0 overlaps", "audit chain unbroken; its last link is ")
 	_, link, _ := strings.Cut(said, "last link is ")
 	return strings.TrimSpace(link)
 }

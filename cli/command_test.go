@@ -77,7 +77,7 @@ func TestWhy(t *testing.T) {
 		}{
 			{[]string{"--type", "checkup", "--at", day + "T10:00:00Z"}, 0, "can be booked"},
 			{[]string{"--type", "checkup", "--at", day + "T11:00:00+01:00"}, 0, "can be booked"},
-			{[]string{"--type", "checkup", "--at", day + "T10:10:00Z"}, 0, "no slot starts at this minute"},
+			{[]string{"--type", "checkup", "--at", day + "T10:10:00Z"}, 0, "no slot starts at that minute"},
 			{[]string{"--type", "checkup", "--at", "2020-01-01T10:00:00Z"}, 0, "minimum notice"},
 			{[]string{"--type", "checkup", "--at", "2199-01-01T10:00:00Z"}, 0, "beyond the horizon"},
 			{[]string{"--at", day + "T10:00:00Z"}, 2, "--type"},

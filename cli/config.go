@@ -214,7 +214,7 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 	src = source{}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		wrong.add("%s: there is no file %s. Name an existing file, or omit --config", from, path)
+		wrong.add("%s: the file %s does not exist. Name an existing file, or omit --config", from, path)
 		return src, nil
 	}
 	if err != nil {

@@ -219,7 +219,7 @@ func TestUnknownLineIsLogged(t *testing.T) {
 	if err == nil {
 		t.Fatal("a missing file: got no error")
 	}
-	contains(t, "a file that is not there", err.Error(), "flag --config", "there is no file", "nowhere")
+	contains(t, "a file that is not there", err.Error(), "flag --config", "does not exist", "nowhere")
 }
 
 // TestConfigPrintCanBeReadBack: the output is a valid settings file with the same values.

@@ -153,8 +153,8 @@ func listenNearby(cfg config) (net.Listener, error) {
 
 func printDemo(w io.Writer, cfg config, base, zone string) {
 	_, _ = fmt.Fprintf(w, `
-A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
-The clinic is in a place where it is late morning now: %s
+This is a demo: the data is temporary, and the visitors are simulated. Press Ctrl-C to stop it.
+The clinic is in a place where it is currently late morning: %s
 Two phones and the desk in one window: %s/demo
 Sign-in for %s/staff: %s, password: %s
 Admin key: %s

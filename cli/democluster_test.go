@@ -32,6 +32,6 @@ func TestDemoClusterNamesMissingPrograms(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)
 	}
-	contains(t, "without Redis", got.stderr, "redis-server is not installed", "apt-get install",
+	contains(t, "without Redis", got.stderr, "Not installed: redis-server", "apt-get install",
 		"Without --cluster, the demo needs neither")
 }

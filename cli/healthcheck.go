@@ -46,7 +46,7 @@ func healthcheck(ctx context.Context, base string) error {
 	transport := &http.Transport{DisableKeepAlives: true}
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return fmt.Errorf("no response from %s: %w. Is the server running, with the same --listen?", base, err)
+		return fmt.Errorf("no response from %s: %w. Is the server running with the same --listen?", base, err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

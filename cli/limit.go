@@ -22,7 +22,7 @@ func limitSettings() []setting {
 		row("max-holds-per-address", "200", "N", "live holds per network address",
 			"Over the limit: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerAddress }),
-		row("max-holds-per-day", "100", "N", "live public holds per specialist and day (UTC)",
+		row("max-holds-per-day", "100", "N", "live public holds per specialist per day (UTC)",
 			"Over the limit: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerDay }),
 		row("max-hold-share", "20", "PERCENT",
@@ -33,7 +33,7 @@ func limitSettings() []setting {
 			"Over the limit: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.SessionsPerAddress }),
 		row("max-streams", "20000", "N", "live streams in total",
-			"Over the limit: 503 `overloaded`. Each stream takes a few KB and a file descriptor. A quarter of the "+
+			"Over the limit: 503 `overloaded`. Each stream uses a few KB and a file descriptor. A quarter of the "+
 				"process's descriptors (`ulimit -n`), and at least 64, stay free for bookings.",
 			func(l *web.Limits) *int { return &l.Streams }),
 		row("max-streams-per-address", "200", "N", "live streams per network address",

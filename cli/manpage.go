@@ -49,7 +49,7 @@ func manPage(root *cobra.Command) string {
 	b.WriteString(".SH FILES\n.TP\n.I /etc/default/holdfast\n" +
 		"Settings of the service, one HOLDFAST_X_Y=value per line.\n" +
 		".TP\n.I /var/lib/holdfast\nThe data directory of the service.\n" + ".SH EXIT STATUS\n" +
-		roffLines("0: the command succeeded. 1: it failed, and the message has the reason. "+
+		roffLines("0: the command succeeded. 1: it failed, and the message states the reason. "+
 			"2: the command line or a setting is wrong, and the command did not start.") +
 		".SH SEE ALSO\nA running server shows the whole manual at /docs.\n")
 	return b.String()

@@ -104,7 +104,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	}
 	return m.say("all rows compared. The clinic is now in PostgreSQL:\n"+
 		"  holdfast serve --data %s --database postgres://…\n"+
-		"The old database is in %s and contains personal data: delete it when you trust the new database\n", m.dir.path,
+		"The old database is in %s and contains personal data: delete it once you trust the new database\n", m.dir.path,
 		kept)
 }
 
@@ -173,7 +173,7 @@ func (m *moving) arrived(dir *dataDir) error {
 	}
 	return m.say("all rows compared. The clinic is now in SQLite:\n  holdfast serve --data %s\n"+
 		"The old database is still in PostgreSQL and contains personal data. Every server refuses to open it: drop "+
-		"the old database when you trust the new one\n",
+		"the old database once you trust the new one\n",
 		dir.path)
 }
 

@@ -101,7 +101,7 @@ func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 		t.Errorf("with another Redis: exit code %d, want 1", got.code)
 	}
 	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis",
-		"Set --redis as on the other nodes")
+		"Set --redis to the same value as on the other nodes")
 
 	ours.Kill()
 	storageMode(t, c.all[0].base, "fallback")

@@ -74,7 +74,7 @@ func adminCreateCommand(p process) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" || ask.Name == "" {
 				return usageError{
-					errors.New("give the email address and the name of the owner, such as --email jo@example.org " +
+					errors.New("specify the owner's email address and name, such as --email jo@example.org " +
 						"--name Jo"),
 				}
 			}
@@ -99,7 +99,7 @@ func adminResetCommand(p process) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" {
 				return usageError{
-					errors.New("give the email address of the user, such as --email jo@example.org. See: holdfast " +
+					errors.New("specify the user's email address, such as --email jo@example.org. See: holdfast " +
 						"admin list"),
 				}
 			}

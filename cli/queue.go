@@ -87,7 +87,7 @@ func queueListCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the queued operations",
-		Long:  "Lists running, failed, waiting and completed operations, in this order. The list contains no names.",
+		Long:  "Lists running, failed, waiting and completed operations, in that order. The list contains no names.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -115,7 +115,7 @@ func queueListCommand(p process) *cobra.Command {
 				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d running, %d failed, %d completed\n", body.Pending,
 					body.Processing, body.Failed, body.Completed)
 				if body.Scheduled > 0 {
-					_, _ = fmt.Fprintf(p.stdout, "%d later reminders not listed\n", body.Scheduled)
+					_, _ = fmt.Fprintf(p.stdout, "%d reminders that are due later are not listed\n", body.Scheduled)
 				}
 				for _, file := range body.Damaged {
 					_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
@@ -156,9 +156,8 @@ func queueRetryCommand(p process) *cobra.Command {
 		Use:   "retry ID | --failed",
 		Short: "Retry one operation, or all failed operations",
 		Long: "Retries a failed operation from its first attempt, or a waiting operation immediately. With\n" +
-			"--failed, it retries all failed operations except those that need review: a person must decide\n" +
-			"whether each of these took effect. If no server is running, the next server to start makes the\n" +
-			"attempts.",
+			"--failed, it retries all failed operations except those that need review: a person must first\n" +
+			"decide whether they took effect. If no server is running, the next server to start retries them.",
 		Args: func(c *cobra.Command, args []string) error {
 			if failed {
 				return noArguments(c, args)

@@ -142,12 +142,12 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 		fmt.Fprintf(&b, "the restored data ends at %s: %d increments since %s\n", replayed.Last.Format(time.RFC3339),
 			replayed.Steps, replayed.Begun.Format(time.RFC3339))
 		if replayed.Broken != nil {
-			fmt.Fprintf(&b, "NOT restored: the later changes, because %v\n", replayed.Broken)
+			fmt.Fprintf(&b, "later changes were NOT restored: %v\n", replayed.Broken)
 		}
 	}
 	if len(newer) > 0 {
-		b.WriteString("NOT restored: the following newer incremental backups of the same database. If you want the " +
-			"latest data, restore the last one:\n")
+		b.WriteString("these newer incremental backups of the same database were NOT restored. If you want "+
+			"the latest data, restore the last one:\n")
 	}
 	for _, i := range newer {
 		fmt.Fprintf(&b, "  %s  up to %s\n", i.Path, i.Last.UTC().Format(time.RFC3339))
@@ -160,17 +160,17 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 		fmt.Fprintf(&b, "the replaced files are in %s\n", done.Replaced)
 	}
 	if done.SignIns > 0 {
-		fmt.Fprintf(&b, "all users are signed out: %d sign-ins in the backup were ended\n", done.SignIns)
+		fmt.Fprintf(&b, "all users have been signed out: %d sign-ins in the backup were revoked\n", done.SignIns)
 	}
 	if len(done.Revived) > 0 {
-		b.WriteString("these API keys are valid again. Revoke those that should not be, with: holdfast apikey " +
+		b.WriteString("these API keys are valid again. To revoke one, run: holdfast apikey " +
 			"revoke --data " + data + " ID\n")
 	}
 	for _, k := range done.Revived {
 		fmt.Fprintf(&b, "  %s  %s, scope %s, begins with %s…\n", k.ID, k.Name, k.Scope, k.Prefix)
 	}
 	// A desk's browser deletes its stored downtime plan when its sign-in is no longer valid.
-	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan on each desk and " +
+	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan at each desk and "+
 		"print it. Bookings made after\n" +
 		"the backup may exist nowhere else, and a browser deletes the plan once it is signed out\n")
 	return b.String()
@@ -189,7 +189,7 @@ func listBackups(ctx context.Context, to io.Writer, cfg config, places []string)
 	}
 	if len(all) == 0 {
 		searched := append([]string{filepath.Join(cfg.data, backupsDir)}, places...)
-		_, err := fmt.Fprintf(to, "no backup in %s\n", strings.Join(searched, ", "))
+		_, err := fmt.Fprintf(to, "no backups in %s\n", strings.Join(searched, ", "))
 		return err
 	}
 	for _, b := range all {

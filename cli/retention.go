@@ -33,7 +33,7 @@ func parseDays(v string) (time.Duration, error) {
 	text, found := strings.CutSuffix(v, "d")
 	n, err := strconv.Atoi(text)
 	if !found || err != nil || n < 1 || n > 36_500 {
-		return 0, fmt.Errorf("%q must be 1d to 36500d, such as 30d", v)
+		return 0, fmt.Errorf("%q must be between 1d and 36500d, such as 30d", v)
 	}
 	return time.Duration(n) * 24 * time.Hour, nil
 }

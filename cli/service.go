@@ -106,7 +106,7 @@ func (s *service) able() error {
 		if !known {
 			how = "run holdfast serve under the service manager of that system"
 		}
-		return fmt.Errorf("services are installed for systemd on Linux only. Here, %s", how)
+		return fmt.Errorf("holdfast service supports only systemd on Linux. Here, %s", how)
 	}
 	if s.dryRun || s.root != "" {
 		return nil
@@ -114,7 +114,7 @@ func (s *service) able() error {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return errors.New(
 			"systemd is not running on this machine. Run holdfast serve under its service manager; in a container, " +
-				"make holdfast serve the command of the container",
+				"make holdfast serve the container's command",
 		)
 	}
 	if s.user != 0 {

@@ -149,7 +149,7 @@ func settings() []setting {
 		}, {
 			name: "presence-stale-after", fallback: "90s", audience: forServing,
 			group: "Presence", value: "DURATION",
-			help: "age at which the heartbeat of an online specialist counts as stale",
+			help: "age at which an online specialist's heartbeat is considered stale",
 			set:  func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
 		}, {
 			name: "presence-sweep", fallback: "30s", audience: forServing,
@@ -170,7 +170,7 @@ func settings() []setting {
 			set:  func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
 		}, {
 			name: "queue-max-attempts", fallback: "10", audience: forServing,
-			group: "Mail", value: "N", help: "maximum number of attempts before a delivery fails",
+			group: "Mail", value: "N", help: "maximum number of attempts before a delivery fails permanently",
 			set: func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
 			name: "notice-max-age", fallback: "24h", audience: forServing, group: "Mail", value: "DURATION",
@@ -210,7 +210,7 @@ func settings() []setting {
 		}, {
 			name: "sms-headers", secret: true, with: []string{"sms-url"}, audience: forServing, group: "Mail",
 			value: "LINES",
-			help:  "HTTP headers for an SMS gateway at an https:// address, separated by line feeds or vertical bars",
+			help:  "HTTP headers for an SMS gateway at an https:// address, separated by newlines or vertical bars",
 			more:  "Example: `X-Api-Key: 123\\|Accept: application/json`.",
 			set:   func(c *config, v string) error { c.sms.headers = strings.ReplaceAll(v, "|", "\n"); return nil },
 		}, {
@@ -252,8 +252,8 @@ func settings() []setting {
 			},
 		}, {
 			name: "log-client-address", fallback: "false", yes: true, audience: forServing, group: "Basics",
-			value: "true|false", help: "log the network address of the client with each request",
-			more: "Network addresses are personal data: state in the privacy policy how long the log is stored. " +
+			value: "true|false", help: "log the client's network address with each request",
+			more: "Network addresses are personal data: state in your privacy policy how long you keep the log. " +
 				"Behind a proxy, set `--trusted-proxies` as well.",
 			set: func(c *config, v string) error { c.logClientAddress = v == "true"; return oneOf(v, "true", "false") },
 		}, {

@@ -86,9 +86,9 @@ func TestBadValuesAreExplained(t *testing.T) {
 	)
 	cases := []struct{ name, value, says string }{
 		{"listen", "8788", "must be host:port"},
-		{"keep-sign-ins", "7", "must be 1d to 36500d"},
-		{"keep-records", "9600h", "must be 1d to 36500d"},
-		{"keep-operations", "0d", "must be 1d to 36500d"},
+		{"keep-sign-ins", "7", "must be between 1d and 36500d"},
+		{"keep-records", "9600h", "must be between 1d and 36500d"},
+		{"keep-operations", "0d", "must be between 1d and 36500d"},
 		{"listen", "127.0.0.1:http", "must end with a port"},
 		{"base-url", "book.example.org", "a scheme and a host"},
 		{"base-url", "https://book.example.org/clinic", "a scheme and a host"},

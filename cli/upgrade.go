@@ -47,7 +47,7 @@ func upgradeCommand(p process) *cobra.Command {
 			}
 			found, err := rehearse(c.Context(), cfg)
 			if err != nil {
-				return fmt.Errorf("the upgrade would fail, and nothing was changed: %w", err)
+				return fmt.Errorf("the upgrade would fail; nothing was changed: %w", err)
 			}
 			if *asJSON {
 				return printJSON(p.stdout, found)
@@ -138,7 +138,7 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 	if u.Tried {
 		fmt.Fprintf(&b, "tested on a copy: the upgrade took %v, and the copy is intact\n",
 			time.Duration(u.TookMs)*time.Millisecond)
-		fmt.Fprintf(&b, "the snapshot before the upgrade is written to %s and needs %s",
+		fmt.Fprintf(&b, "before the upgrade, a snapshot is written to %s, which needs %s",
 			filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
 		if u.FreeBytes > 0 {
 			fmt.Fprintf(&b, "; %s of disk space is free", megabytes(u.FreeBytes))

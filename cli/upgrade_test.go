@@ -176,7 +176,7 @@ func TestImpossibleUpgradeIsRefusedFirst(t *testing.T) {
 	if got.code != 1 {
 		t.Fatalf("got %+v, want exit code 1", got)
 	}
-	contains(t, "upgrade --check", got.stderr, "would fail, and nothing was changed", "not a database")
+	contains(t, "upgrade --check", got.stderr, "would fail; nothing was changed", "not a database")
 	if got := command(t, nil, "", "upgrade", "--json", "--data", dir); got.code != 2 {
 		t.Errorf("--json without --check: got %+v, want exit code 2", got)
 	}

@@ -68,7 +68,7 @@ func upstreamSettings() []setting {
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
 			group: "Practice system", value: "DURATION",
-			help: "delay before the single quick retry while an agent's caller waits",
+			help: "delay before the one retry of a rate-limited booking while a caller waits",
 			set:  length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,
@@ -104,7 +104,7 @@ func upstreamSettings() []setting {
 				c.upstream.agentBound, err = parsePositive(v)
 				if err == nil && (c.upstream.agentBound < practice.MinAgentBound ||
 					c.upstream.agentBound > practice.MaxAgentBound) {
-					err = fmt.Errorf("must be %s to %s", practice.MinAgentBound, practice.MaxAgentBound)
+					err = fmt.Errorf("must be between %s and %s", practice.MinAgentBound, practice.MaxAgentBound)
 				}
 				return err
 			},
@@ -119,7 +119,7 @@ func upstreamSettings() []setting {
 		}, {
 			name: "debug-replies", fallback: "false", yes: true, audience: forServing,
 			group: "Practice system", value: "true|false", help: "add _debug to responses to agents",
-			more: "Useful when you develop an agent.",
+			more: "Useful when developing an agent.",
 			set: func(c *config, v string) error {
 				c.upstream.debugReplies = v == "true"
 				return oneOf(v, "true", "false")

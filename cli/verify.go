@@ -83,7 +83,7 @@ func verifyCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is sound\n0 overlaps\naudit chain unbroken, its last link is %s\n",
+			_, err = fmt.Fprintf(p.stdout, "%s is intact\n0 overlaps\naudit chain unbroken; its last link is %s\n",
 				subject, found.AuditLink)
 			if live {
 				_, _ = fmt.Fprintln(p.stdout,
@@ -97,7 +97,7 @@ func verifyCommand(p process) *cobra.Command {
 	}
 	asJSON = jsonFlag(c)
 	c.Flags().StringVar(&noted, "audit-link", "",
-		"link of the audit chain that an earlier verify printed, and that must still exist")
+		"link printed by an earlier verify, which the audit chain must still contain")
 	c.Flags().BoolVar(&live, "live", false,
 		"also compare the running server's memory and queue with the database")
 	defineSettings(c, forData)
@@ -198,7 +198,7 @@ func checkStore(ctx context.Context, s store.Store, noted string) (link string, 
 		}
 		if got != want {
 			return "", fmt.Errorf(
-				"audit: the chain does not contain %s: the chain was truncated before that link, or rewritten", noted)
+				"audit: the chain does not contain %s: it was truncated before that link, or rewritten", noted)
 		}
 	}
 	last, err := s.ChainLink(ctx, 0)

@@ -20,6 +20,6 @@ func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
 	}
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	get(t, s.base+"/v1/appointment-types/checkup/timeslots", "")
-	contains(t, "verify --live", must(t, "verify", "--live", "--data", dir), "is sound", "0 overlaps",
+	contains(t, "verify --live", must(t, "verify", "--live", "--data", dir), "is intact", "0 overlaps",
 		"the server's memory matches the database")
 }

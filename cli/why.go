@@ -63,11 +63,11 @@ func whyCommand(p process) *cobra.Command {
 var sentences = map[string]string{
 	"":                 "can be booked",
 	"inactive":         "cannot be booked: the appointment type or the specialist is deactivated",
-	"too_soon":         "cannot be booked: the time is inside the minimum notice, or in the past",
+	"too_soon":         "cannot be booked: the time is within the minimum notice, or in the past",
 	"too_far":          "cannot be booked: the time is beyond the horizon of the appointment type",
 	"override_closed":  "is away at that time, because of an override or a block",
 	"outside_hours":    "cannot be booked: the appointment does not fit into the opening hours",
-	"not_a_slot_start": "works at that time, but no slot starts at this minute",
+	"not_a_slot_start": "works at that time, but no slot starts at that minute",
 	"taken":            "already has an appointment at that time",
 	"held":             "cannot be booked: another client is holding the time",
 }
@@ -98,7 +98,7 @@ func askWhy(ctx context.Context, base, path string) (said explained, err error) 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
-		return said, fmt.Errorf("no response from %s: %w. Is the server running, with the same --listen?", base, err)
+		return said, fmt.Errorf("no response from %s: %w. Is the server running with the same --listen?", base, err)
 	}
 	defer answer.Body.Close()
 	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&said); err != nil {

@@ -218,9 +218,9 @@ func FindPrograms() (found Programs, err error) {
 	}
 	if len(missing) > 0 {
 		names := strings.Join(missing, " ")
-		return found, fmt.Errorf("demo --cluster needs PostgreSQL and Redis (or Valkey) on this machine, and %s is "+
-			"not installed. On Debian: apt-get install %s. Without --cluster, the demo needs neither",
-			strings.Join(missing, " and no "), names)
+		return found, fmt.Errorf("demo --cluster needs PostgreSQL and Redis (or Valkey) on this machine. Not "+
+			"installed: %s. On Debian: apt-get install %s. Without --cluster, the demo needs neither",
+			strings.Join(missing, ", "), names)
 	}
 	return found, nil
 }

@@ -71,8 +71,8 @@ type Upstream interface {
 
 // Limits contains the time limits for upstream calls. The zero value of each field means its default.
 type Limits struct {
-	RetryDelay     time.Duration // before the single quick retry while an agent waits; default 5 s
-	OpeningsEvery  time.Duration // the interval between two fetches of the openings; 0 disables fetching
+	RetryDelay     time.Duration // before the one retry of a rate-limited booking while an agent waits; default 5 s
+	OpeningsEvery  time.Duration // the interval between two fetches of the openings; if zero, they are not fetched
 	OpeningsMaxAge time.Duration // the age at which fetched openings are no longer used; default 1 h
 }
 
