@@ -210,8 +210,8 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	}
 	eventually(t, "its queue has noticed", func() bool {
 		said := s.stderr.String() // the second message appears if the queue had not finished its start
-		return strings.Contains(said, "due operations not read") ||
-			strings.Contains(said, "queue not synchronized with the outbox")
+		return strings.Contains(said, "failed to read due operations") ||
+			strings.Contains(said, "failed to synchronize the queue with the outbox")
 	})
 	line.Away(false)
 	eventually(t, "it is ready again", func() bool {

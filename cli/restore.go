@@ -146,7 +146,7 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 		}
 	}
 	if len(newer) > 0 {
-		b.WriteString("these newer incremental backups of the same database were NOT restored. If you want "+
+		b.WriteString("these newer incremental backups of the same database were NOT restored. If you want " +
 			"the latest data, restore the last one:\n")
 	}
 	for _, i := range newer {
@@ -170,7 +170,7 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 		fmt.Fprintf(&b, "  %s  %s, scope %s, begins with %s…\n", k.ID, k.Name, k.Scope, k.Prefix)
 	}
 	// A desk's browser deletes its stored downtime plan when its sign-in is no longer valid.
-	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan at each desk and "+
+	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan at each desk and " +
 		"print it. Bookings made after\n" +
 		"the backup may exist nowhere else, and a browser deletes the plan once it is signed out\n")
 	return b.String()

@@ -107,7 +107,7 @@ func (e *Engine) followHolds(ctx context.Context) {
 		if errors.Is(err, holds.ErrClosed) || ctx.Err() != nil {
 			return
 		}
-		e.log.Debug("live events from other nodes lost; retrying in 1 s", "error", err)
+		e.log.Debug("live events from other nodes lost; retrying in 1 second", "error", err)
 		pause := time.NewTimer(followAgain)
 		select {
 		case <-ctx.Done():

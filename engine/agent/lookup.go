@@ -134,9 +134,9 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	err := question()
 	if upstream.ClassOf(err) == upstream.Misconfigured {
 		ag.lookups.retired.Store(time.Now().Add(lookupRetired).UnixMilli())
-		ag.log.Info("patient look-up not available upstream; callers are added as new patients", "error", err)
+		ag.log.Info("patient lookup not available upstream; callers are added as new patients", "error", err)
 	} else if err != nil {
-		ag.log.Debug("patient look-up failed upstream", "error", err)
+		ag.log.Debug("patient lookup failed upstream", "error", err)
 	}
 	return err == nil
 }

@@ -241,7 +241,7 @@ func (ca *Calendars) round(ctx context.Context) {
 	all, err := ca.Store.BusyCalendars(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			ca.Logger.Warn("failed to load the list of external calendars; retrying in a minute", "error", err)
+			ca.Logger.Warn("failed to load the list of external calendars; retrying in 1 minute", "error", err)
 		}
 		return
 	}
@@ -255,7 +255,7 @@ func (ca *Calendars) round(ctx context.Context) {
 		running.Go(func() {
 			defer func() { <-room }()
 			if err := ca.read(ctx, b.SpecialistID, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) {
-				ca.Logger.Warn("busy times of a specialist's calendar not stored", "specialist", b.SpecialistID,
+				ca.Logger.Warn("failed to store the busy times of a specialist's calendar", "specialist", b.SpecialistID,
 					"error", err)
 			}
 		})
@@ -357,7 +357,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 		}
 	}
 	if after.Failure = failure(err); err != nil {
-		ca.Logger.Info("specialist's calendar not read; using the last version", "specialist", b.SpecialistID, "why",
+		ca.Logger.Info("failed to read a specialist's calendar; using the last version", "specialist", b.SpecialistID, "why",
 			after.Failure)
 		return after, nil, false
 	}

@@ -107,11 +107,11 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			switch {
 			case err == nil:
 				wait = max(0, due.Sub(out.Now()))
-				out.queueWorks(&out.outages.due, "due operations read again")
+				out.queueWorks(&out.outages.due, "reading of due operations resumed")
 			case errors.Is(err, store.ErrNotFound):
-				out.queueWorks(&out.outages.due, "due operations read again")
+				out.queueWorks(&out.outages.due, "reading of due operations resumed")
 			case ctx.Err() == nil:
-				out.queueFailed(&out.outages.due, "due operations not read; retrying", err)
+				out.queueFailed(&out.outages.due, "failed to read due operations; retrying", err)
 				wait = relayRetry
 			}
 		}
@@ -121,9 +121,9 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 		}
 		var err error
 		if size, err = out.workGroup(ctx, l, size); err == nil {
-			out.queueWorks(&out.outages.start, "operations started again")
+			out.queueWorks(&out.outages.start, "starting of operations resumed")
 		} else if ctx.Err() == nil {
-			out.queueFailed(&out.outages.start, "operation not started; retrying", err)
+			out.queueFailed(&out.outages.start, "failed to start an operation; retrying", err)
 			timed.Sleep(ctx, relayRetry, nil)
 		}
 	}
@@ -245,7 +245,7 @@ func (out *Outbound) pruneQueue(ctx context.Context) {
 				pruned = now
 			}
 			if err != nil && ctx.Err() == nil {
-				out.log.Warn("delivered operations not deleted; retrying in a minute", "error", err)
+				out.log.Warn("failed to delete delivered operations; retrying in 1 minute", "error", err)
 			}
 			if !surplus || n == 0 || err != nil {
 				return

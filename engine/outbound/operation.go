@@ -241,7 +241,7 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 			return after, changes, nil
 		case err != nil:
 			op := list[0].op
-			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error",
+			out.log.Error("failed to store the outcome of an operation; retrying", "operation", op.ID, "kind", op.Kind, "error",
 				err)
 			after[0], events[0] = unrecorded(op, after[0], now), "retried"
 		}
@@ -376,7 +376,7 @@ func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail
 // save writes an outcome to the queue. If that fails, saveOutcomes retries it.
 func (out *Outbound) save(ctx context.Context, u *unsaved) {
 	if err := out.saveOutcome(context.WithoutCancel(ctx), u); err != nil {
-		out.queueFailed(nil, "outcome of an operation not stored in the queue; retrying",
+		out.queueFailed(nil, "failed to store the outcome of an operation in the queue; retrying",
 			fmt.Errorf("operation %s: %w", u.op.ID, err))
 		out.unsaved.wakeUps.wake()
 	}

@@ -130,7 +130,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		out.queueFailed(&out.outages.relay, "queue not synchronized with the outbox; retrying", err)
+		out.queueFailed(&out.outages.relay, "failed to synchronize the queue with the outbox; retrying", err)
 		timed.Sleep(ctx, relayRetry, nil)
 	}
 	out.queueWorks(&out.outages.relay, "queue synchronized with the outbox")
@@ -148,25 +148,25 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		err := out.relay(ctx, ops, missed)
 		if err != nil && ctx.Err() == nil {
 			out.Outbox.putBack(ops, missed)
-			out.queueFailed(&out.outages.relay, "operations not moved from the outbox to the queue; retrying", err)
+			out.queueFailed(&out.outages.relay, "failed to move operations from the outbox to the queue; retrying", err)
 			timed.Sleep(ctx, relayRetry, nil)
 			continue
 		}
 		if len(ops) > 0 || missed {
-			out.queueWorks(&out.outages.relay, "operations moved from the outbox to the queue again")
+			out.queueWorks(&out.outages.relay, "moving of operations from the outbox to the queue resumed")
 		}
 		select {
 		case <-ctx.Done():
 		case <-woken:
 		case <-look.C:
 			if err := out.look(ctx); err == nil {
-				out.queueWorks(&out.outages.look, "operations of lost nodes read again")
+				out.queueWorks(&out.outages.look, "reading of the operations of lost nodes resumed")
 			} else if ctx.Err() == nil {
-				out.queueFailed(&out.outages.look, "operations of lost nodes not read; retrying", err)
+				out.queueFailed(&out.outages.look, "failed to read the operations of lost nodes; retrying", err)
 			}
 		case now := <-tick.C:
 			if err := out.reconcile(ctx, "", now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
-				out.queueFailed(nil, "outbox not compared with the queue; retrying", err)
+				out.queueFailed(nil, "failed to compare the outbox with the queue; retrying", err)
 			}
 		}
 	}

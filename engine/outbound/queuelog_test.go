@@ -47,7 +47,7 @@ func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
 		lost.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		for _, line := range []string{"due operations not read; retrying", "due operations read again"} {
+		for _, line := range []string{"failed to read due operations; retrying", "reading of due operations resumed"} {
 			if n := strings.Count(p.Log.String(), line); n != 1 {
 				t.Errorf("the log has %q %d times, want once", line, n)
 			}

@@ -64,7 +64,7 @@ func (pe *People) Run(ctx context.Context) {
 			continue
 		}
 		if ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
-			pe.log.Warn("failed to index people; retrying in 10 s", "error", err)
+			pe.log.Warn("failed to index people; retrying in 10 seconds", "error", err)
 		}
 		timed.Sleep(ctx, indexRetry, nil)
 	}

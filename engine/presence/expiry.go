@@ -34,7 +34,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 			return
 		case <-quiet.C:
 			if err := pr.endQuiet(ctx); err != nil && ctx.Err() == nil {
-				pr.log.Warn("failed to end idle sessions; retrying in a minute", "error", err)
+				pr.log.Warn("failed to end idle sessions; retrying in 1 minute", "error", err)
 			}
 			continue
 		case <-pr.requested:
@@ -52,7 +52,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 			wait = patience
 		}
 		if err == nil && outage.Ends() {
-			pr.log.Info("ending unanswered session requests works again")
+			pr.log.Info("unanswered session requests are being ended again")
 		}
 		next.Reset(max(0, wait))
 	}

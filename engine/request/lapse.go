@@ -27,7 +27,7 @@ func (rq *Requests) NotifyExpired(ctx context.Context) {
 	timed.Every(ctx, lapseEvery, func(now time.Time) {
 		if err := rq.tellLapsed(ctx, last, now); err != nil {
 			if ctx.Err() == nil {
-				rq.log.Warn("failed to notify patients of expired requests; retrying in a minute", "error", err)
+				rq.log.Warn("failed to notify patients of expired requests; retrying in 1 minute", "error", err)
 			}
 			return
 		}

@@ -35,7 +35,7 @@ func (w *Waitlist) Run(ctx context.Context) {
 	for {
 		next, err := w.round(ctx)
 		if err != nil && ctx.Err() == nil {
-			w.Logger.Warn("waiting list not processed; retrying in 15 s", "error", err)
+			w.Logger.Warn("failed to process the waiting list; retrying in 15 seconds", "error", err)
 		}
 		timer := time.NewTimer(next)
 		select {

@@ -135,7 +135,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, err
 	}
 	if err := q.shrink(compactAtStart); err != nil {
-		q.log.Warn("queue: file not compacted", "error", err)
+		q.log.Warn("queue: failed to compact the file", "error", err)
 	}
 	go q.run()
 	return q, nil

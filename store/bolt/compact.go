@@ -45,7 +45,7 @@ func (q *Queue) shrink(largerThan int64) error {
 	small, err := q.compact()
 	if err != nil {
 		err = errors.Join(err, os.Remove(q.beside()))
-		q.log.Warn("queue: file not compacted; retrying later", "bytes", size, "used", used, "error", err)
+		q.log.Warn("queue: failed to compact the file; retrying later", "bytes", size, "used", used, "error", err)
 		return nil
 	}
 	q.swap.Lock()
@@ -53,7 +53,7 @@ func (q *Queue) shrink(largerThan int64) error {
 	q.db = small
 	q.swap.Unlock()
 	if err := old.Close(); err != nil {
-		q.log.Warn("queue: old file not closed", "error", err)
+		q.log.Warn("queue: failed to close the old file", "error", err)
 	}
 	if err := syncDirectory(q.path); err != nil {
 		// It is unknown which of the two files would exist after a power cut, and later writes go to only one of them.

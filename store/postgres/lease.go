@@ -95,7 +95,7 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
-			q.log.Warn("queue: leases not renewed; retrying", "error", err)
+			q.log.Warn("queue: failed to renew leases; retrying", "error", err)
 		}
 		over := stmt(takeOver, false, q.owner, time.Now(), "the node that made the attempt is lost",
 			q.settle.Milliseconds(), q.lease.Milliseconds())
