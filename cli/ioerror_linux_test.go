@@ -124,7 +124,7 @@ func bookUnderError(t *testing.T, file, errno string, n int) bool {
 		t.Fatal(err)
 	}
 	s.ended(t)
-	contains(t, what, must(t, "verify", "--data", dir), "sound")
+	contains(t, what, must(t, "verify", "--data", dir), "intact")
 	return injected(t, report)
 }
 

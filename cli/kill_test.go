@@ -148,7 +148,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	if code := s.ended(t); code != 0 {
 		t.Errorf("the last server ended with %d: %s", code, s.stderr)
 	}
-	contains(t, "verify", must(t, append([]string{"verify", "--data", dir}, database...)...), "sound")
+	contains(t, "verify", must(t, append([]string{"verify", "--data", dir}, database...)...), "intact")
 }
 
 // numberOf returns the number in the environment variable name, or the number ordinary if the variable is not set.

@@ -88,7 +88,8 @@ func refusedRedis(err error) error {
 	var taken *redis.LeaseError
 	switch {
 	case errors.As(err, &taken):
-		return fmt.Errorf("--redis: %w. Nodes that share one Redis must share one database. Give each node its own Redis, "+
+		return fmt.Errorf("--redis: %w. Nodes that share one Redis must share one database. Give each node its own "+
+			"Redis, "+
 			"or stop the other node. If the other node has stopped already, start this one again in %v", taken,
 			taken.Left.Round(time.Second))
 	case errors.Is(err, errElsewhere):

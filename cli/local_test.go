@@ -175,8 +175,8 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Errorf("mode of %s: got %#o, want access only for its owner", name, got)
 		}
 	}
-	contains(t, "verify", must(t, "verify", backup), "sound")
-	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	contains(t, "verify", must(t, "verify", backup), "intact")
+	contains(t, "verify", must(t, "verify", "--data", dir), "intact")
 	if got := command(t, nil, "", "backup", "--data", dir, "--to", backup); got.code != 1 ||
 		!strings.Contains(got.stderr, "already exists") {
 		t.Errorf("a second backup to the same place: got %+v", got)

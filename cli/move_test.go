@@ -170,10 +170,10 @@ func TestMovedClinicPassesVerify(t *testing.T) {
 	key("before")
 	must(t, "migrate", "--data", dir, "--to", url)
 	key("there", "--database", url)
-	contains(t, "in PostgreSQL", must(t, "verify", "--data", dir, "--database", url), "sound")
+	contains(t, "in PostgreSQL", must(t, "verify", "--data", dir, "--database", url), "intact")
 	must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir)
 	key("home")
-	contains(t, "in SQLite", must(t, "verify", "--data", dir), "sound")
+	contains(t, "in SQLite", must(t, "verify", "--data", dir), "intact")
 	contains(t, "the keys", must(t, "apikey", "list", "--data", dir), "before", "there", "home")
 }
 
@@ -183,7 +183,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 	url, dir := postgresURL(t), movableDir(t)
 	strangers, strange := postgresURL(t), clinicDir(t)
 	must(t, "migrate", "--data", strange, "--to", strangers)
-	contains(t, "served from PostgreSQL", must(t, "verify", "--data", strange, "--database", strangers), "sound")
+	contains(t, "served from PostgreSQL", must(t, "verify", "--data", strange, "--database", strangers), "intact")
 	occupied := movableDir(t)
 	otherKey := filepath.Join(t.TempDir(), "other")
 	if d, err := openDataDir(otherKey, time.Now(), 0); err != nil {

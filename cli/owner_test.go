@@ -250,7 +250,7 @@ func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 	contains(t, "the log", s.stderr.String(), "damaged", filepath.Base(kept[0]))
 	contains(t, "queue list", must(t, "queue", "list", "--data", dir), kept[0], "rebuilt from the database",
 		"delete it")
-	contains(t, "verify", must(t, "verify", "--data", dir), "sound", kept[0], "delete it")
+	contains(t, "verify", must(t, "verify", "--data", dir), "intact", kept[0], "delete it")
 	if err := os.Remove(kept[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestServeWithPostgres(t *testing.T) {
 	if len(before) == 0 || len(before) != won[0]+won[1]+won[2] {
 		t.Errorf("%d appointments, but %v were acknowledged", len(before), won)
 	}
-	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	contains(t, "verify", must(t, "verify", "--data", dir), "intact")
 
 	elsewhere := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "second"), "--database", url,
 		"--redis", "unix:///nowhere", "--listen", "127.0.0.1:0")

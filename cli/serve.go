@@ -357,8 +357,10 @@ func listen(address, flag string) (net.Listener, error) {
 			address, flag,
 		)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("this user is not allowed to listen on %s: %w. Choose port 1024 or higher with --%s, or "+
-			"grant the permission: run setcap cap_net_bind_service=+ep on the program, or under systemd add the lines in "+
+		return nil, fmt.Errorf("this user is not allowed to listen on %s: %w. Choose port 1024 or higher with --%s, "+
+			"or "+
+			"grant the permission: run setcap cap_net_bind_service=+ep on the program, or under systemd add the "+
+			"lines in "+
 			"docs/https.md",
 			address, err, flag)
 	case err != nil:

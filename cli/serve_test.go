@@ -138,7 +138,7 @@ func TestServeFromStartToStop(t *testing.T) {
 	if status, _ := get(t, s.base+"/v1/appointments", key+"x"); status != http.StatusUnauthorized {
 		t.Errorf("with another key: got %d, want 401", status)
 	}
-	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	contains(t, "verify", must(t, "verify", "--data", dir), "intact")
 	must(t, "backup", "--data", dir)
 	if strings.Contains(s.stderr.String(), key) {
 		t.Error("the log contains the key")

@@ -130,7 +130,7 @@ func TestStopUnderLoadLosesNothing(t *testing.T) {
 	if code := again.ended(t); code != 0 {
 		t.Errorf("the next server ended with %d: %s", code, again.stderr)
 	}
-	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	contains(t, "verify", must(t, "verify", "--data", dir), "intact")
 	t.Logf("%d streams notified, %d bookings acknowledged, exit after %v", notified.Load(), answered.Load(),
 		took.Round(time.Millisecond))
 }

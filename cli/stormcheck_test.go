@@ -268,7 +268,7 @@ func (s *storm) check() {
 			t.Errorf("a node ended with %d: %s", code, node.stderr)
 		}
 	}
-	contains(t, "verify", must(t, "verify", "--data", s.nodes.dirs[0], "--database", s.urls[0]), "sound")
+	contains(t, "verify", must(t, "verify", "--data", s.nodes.dirs[0], "--database", s.urls[0]), "intact")
 }
 
 // checkQueue waits until the queue has no operation of any kind that is pending or processing.

@@ -33,7 +33,8 @@ func (c *call) heedAfter() error {
 	}
 	number, err := strconv.ParseInt(given[0], 10, 64)
 	if err != nil || number < 0 || len(given) > 1 || given[0][0] == '+' {
-		return fieldError(afterHeader, "must be a number as an answer's "+changeHeader+" has it, given once")
+		return fieldError(afterHeader, "must be the number from the header "+changeHeader+" of an answer, and must "+
+			"appear only once")
 	}
 	if !c.engine.Shared() {
 		return nil

@@ -145,7 +145,7 @@ func (m *mistakes) number(field string, raw json.RawMessage) int {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		m.add(field, "must be a whole number from 1 on, or left out")
+		m.add(field, "must be a whole number of at least 1, or left out")
 	}
 	return n
 }
@@ -252,7 +252,7 @@ func agentDebugOf(a *agent.Answer) map[string]any {
 func (s *Server) agentOperation(c *call) error {
 	o, err := s.engine.Agent.Operation(c.ctx(), c.param("id"))
 	if errors.Is(err, store.ErrNotFound) {
-		return errNotFound.with("No booking is queued under this operationId; it may have been given up by the clinic.")
+		return errNotFound.with("No booking is queued under this operationId; the clinic may have given it up.")
 	}
 	if err != nil {
 		return err

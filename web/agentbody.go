@@ -64,7 +64,7 @@ func known(raw []byte, expected *shape) (kept []byte, warnings []string) {
 			}
 			kept = append(kept, raw[start:w.i]...)
 		case len(warnings) < maxWarnings:
-			warnings = append(warnings, "The field "+quoted(name)+" is not known here and was ignored.")
+			warnings = append(warnings, "The field "+quoted(name)+" is unknown and was ignored.")
 		}
 	}
 }

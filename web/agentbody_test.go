@@ -18,9 +18,9 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	patient := `"firstName":"Jane","lastName":"Roe","FIRSTNAME":"Mallory","reasoning":{"why":["because","\"}"]},"a<b":null,"sessionId":"call"`
 	r := h.do("POST", "/v1/agent/patients", "{"+patient+"}", key).want(200)
 	want := []string{
-		`The field "FIRSTNAME" is not known here and was ignored.`,
-		`The field "reasoning" is not known here and was ignored.`,
-		`The field "a<b" is not known here and was ignored.`,
+		`The field "FIRSTNAME" is unknown and was ignored.`,
+		`The field "reasoning" is unknown and was ignored.`,
+		`The field "a<b" is unknown and was ignored.`,
 	}
 	warned := func(r *reply) (list []string) {
 		all, _ := r.get("warnings").([]any)

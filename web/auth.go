@@ -220,7 +220,7 @@ func (s *Server) authorize(c *call) error {
 	case !c.caller.known():
 		return errUnauthorized.with(credentialFor(needs))
 	case !c.caller.may(needs):
-		return errForbidden.with("This credential may not do this. " + credentialFor(needs))
+		return errForbidden.with("This credential is not allowed to do this. " + credentialFor(needs))
 	}
 	id := c.param("id")
 	if a := c.caller.appointment; a != nil && id != a.ID && id != managedID {

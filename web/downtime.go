@@ -61,7 +61,7 @@ func (s *Server) getDowntimeKit(c *call) error {
 		r.SpecialistID = c.caller.specialistID
 	}
 	if !c.caller.reaches(r.SpecialistID) {
-		return errForbidden.with("You can take your own plan only.")
+		return errForbidden.with("You can download only your own plan.")
 	}
 	kit, err := s.engine.Downtime.Kit(c.ctx(), r)
 	if err != nil {
@@ -304,7 +304,7 @@ func (s *Server) checkByHand(c *call, b *byHandBody) error {
 			m.add(at+"specialistId", "must be the id of a specialist")
 		}
 		if !c.caller.reaches(r.SpecialistID) {
-			return errForbidden.with("You can enter appointments of your own calendar only.")
+			return errForbidden.with("You can enter appointments in your own calendar only.")
 		}
 		if r.SlotStartDate == "" {
 			m.add(at+"slotStartDate", "is missing: an instant like 2026-11-23T09:00:00Z")

@@ -80,29 +80,29 @@ var (
 		Detail: "Send an API key as Authorization: Bearer hfk_….",
 	}
 	errForbidden = problem{
-		Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential may not do this.",
+		Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential is not allowed to do this.",
 	}
 	errNotOwner = problem{
 		Status: 403, Code: "not_owner", Title: "Another client's hold",
-		Detail: "Only the client that took this hold can use it. Send the clientId that took it.",
+		Detail: "Only the client that created this hold can use it. Send the clientId that created it.",
 	}
 	errNotFound = problem{
 		Status: 404, Code: "not_found", Title: "Not found",
-		Detail: "Nothing has this address or id. Check the spelling; /docs/api lists the routes.",
+		Detail: "No resource has this address or id. Check the spelling; /docs/api lists the routes.",
 	}
 	errNoSlots = problem{
-		Status: 404, Code: "no_slots", Title: "No time is free",
-		Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another " +
-			"specialist.",
+		Status: 404, Code: "no_slots", Title: "No free time",
+		Detail: "No time for this appointment type is free within its booking horizon. Try again later, or ask for " +
+			"another specialist.",
 	}
 	errMethodNotAllowed = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
 	errSlotTaken        = problem{
 		Status: 409, Code: "slot_taken", Title: "The time is taken",
-		Detail: "A booked appointment is in the way. Choose another time.",
+		Detail: "This time conflicts with a booked appointment. Choose another time.",
 	}
 	errSlotHeld = problem{
 		Status: 409, Code: "slot_held", Title: "The time is held",
-		Detail: "Another client holds this time. Choose another one, or try again after the hold has expired.",
+		Detail: "Another client is holding this time. Choose another time, or try again after the hold has expired.",
 	}
 	errNotBookable    = problem{Status: 409, Code: "not_bookable", Title: "This time cannot be booked"}
 	errOperationState = problem{
@@ -111,7 +111,8 @@ var (
 	}
 	errIdempotencyInFlight = problem{
 		Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running",
-		Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged.",
+		Detail: "A request with this Idempotency-Key is still being processed. Send the same request again in 1 " +
+			"second.",
 	}
 	errHoldExpired = problem{
 		Status: 410, Code: "hold_expired", Title: "The hold has expired",
@@ -129,7 +130,8 @@ var (
 	errValidationFailed    = problem{Status: 422, Code: "validation_failed", Title: "Invalid fields"}
 	errIdempotencyMismatch = problem{
 		Status: 422, Code: "idempotency_mismatch", Title: "The key was used for another request",
-		Detail: "This Idempotency-Key belongs to a request with another body or path. Use a new key for a new request.",
+		Detail: "This Idempotency-Key belongs to a request with a different body or path. Use a new key for a new " +
+			"request.",
 	}
 	errQuotaExceeded = problem{
 		Status: 429, Code: "quota_exceeded", Title: "Too many holds",
@@ -137,8 +139,8 @@ var (
 	}
 	errCooldownActive = problem{
 		Status: 429, Code: "cooldown_active", Title: "Already booked",
-		Detail: "This client has booked this appointment type already. Change that appointment, or book again from " +
-			"the instant in until.",
+		Detail: "This client has already booked this appointment type. Change that appointment, or book again after " +
+			"the time in until.",
 	}
 	errRateLimited = problem{
 		Status: 429, Code: "rate_limited", Title: "Too many requests",
@@ -151,16 +153,16 @@ var (
 	}
 	errOverloaded = problem{
 		Status: 503, Code: "overloaded", Title: "Overloaded",
-		Detail: "Too many writes are waiting and nothing was written. Try again in a second.",
+		Detail: "Too many writes are waiting, so nothing was written. Try again in 1 second.",
 	}.again(time.Second)
 	errStorageUnavailable = problem{
 		Status: 503, Code: "storage_unavailable", Title: "Storage unavailable",
-		Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with " +
-			"its Idempotency-Key.",
+		Detail: "The storage is currently unavailable. Try again in a few seconds. It is safe to repeat a booking " +
+			"with the same Idempotency-Key.",
 	}.again(3 * time.Second)
 	errStorageFull = problem{
 		Status: 507, Code: "storage_full", Title: "The disk is full",
-		Detail: "Nothing can be saved until there is room on the server's disk. Reading still works.",
+		Detail: "The server's disk is full, so nothing can be saved. Reads still work.",
 	}.again(30 * time.Second)
 )
 
@@ -183,7 +185,7 @@ var sentinels = []struct {
 	{store.ErrClosed, errStorageUnavailable},
 	{store.ErrInvalid,
 		errValidationFailed.with(
-			"The request refers to something that does not exist or does not fit. Check the ids in it.",
+			"The request refers to an object that does not exist or cannot be used here. Check the ids in the request.",
 		)},
 	{store.ErrDuplicate, errValidationFailed.with("This id is in use. Choose another.")},
 	{holds.ErrNotFound, errHoldExpired},
@@ -201,14 +203,14 @@ var sentinels = []struct {
 	{record.ErrUnauthorized, errUnauthorized},
 	{record.ErrForbidden, errForbidden},
 	{record.ErrAsksDesk, errForbidden.because("asks_desk",
-		"The clinic confirms these appointments itself. For another time, call the clinic, or cancel this one and "+
-			"send a new request.")},
+		"The clinic must approve these appointments. To change the time, call the clinic, or cancel this "+
+			"appointment and send a new request.")},
 	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
 	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late",
 		"This change can no longer be undone: it is too old, another user made it, the appointment has changed "+
 			"since, or others were notified.")},
 	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail",
-		"The patient has no email address, or this server sends no email. Call instead.")},
+		"The patient has no email address, or this server sends no email. Call the patient instead.")},
 	{waitlist.ErrOff, errForbidden.because("waitlist_closed",
 		"The waiting list is not open online: only the desk can add entries, or this server sends no email. Call "+
 			"the clinic.")},
@@ -318,11 +320,11 @@ func whyNot(r availability.Reason) string {
 	case availability.ReasonNotASlotStart:
 		return "No slot starts at this time. Choose a start that GET /v1/timeslots lists."
 	case availability.ReasonTaken:
-		return "A booked appointment is in the way. Choose another time."
+		return "This time conflicts with a booked appointment. Choose another time."
 	case presence.ReasonAccepted:
 		return "Another specialist was first to accept this session."
 	case presence.ReasonEnded:
-		return "This session is over. The client can ask for a new one."
+		return "This session has ended. The client can request a new one."
 	case presence.ReasonNotActive:
 		return "This session is not active: it has not been accepted yet, or it has ended."
 	case presence.ReasonAtCapacity:

@@ -70,7 +70,8 @@ func (c *call) fhirQuery(known ...string) *query {
 	q := c.query()
 	for name := range q.values {
 		if name != "_format" && name != "_summary" && !slices.Contains(known, name) {
-			q.add(name, "is not a parameter here; known are "+strings.Join(append(known, "_format", "_summary"), ", "))
+			q.add(name, "is not a supported parameter; the supported parameters are "+
+				""+strings.Join(append(known, "_format", "_summary"), ", "))
 		}
 	}
 	if f := q.text("_format"); f != "" && f != "json" && f != fhir.ContentType && f != "application/json" {
@@ -295,7 +296,7 @@ func (s *Server) searchSlots(c *call) error {
 	for _, one := range status {
 		if one != "" && !slices.Contains([]string{fhir.Free, fhir.Held, fhir.Busy, fhir.Unavailable,
 			"entered-in-error"}, one) {
-			q.add("status", "must be of busy, free, busy-unavailable, busy-tentative, entered-in-error")
+			q.add("status", "must be one or more of busy, free, busy-unavailable, busy-tentative, entered-in-error")
 		}
 	}
 	if err := q.err(); err != nil {

@@ -143,7 +143,7 @@ func (s *Server) searchFHIRAppointments(c *call) error {
 	}
 	for _, one := range status {
 		if !slices.Contains(fhirStatuses, one) {
-			q.add("status", "must be of "+strings.Join(fhirStatuses, ", "))
+			q.add("status", "must be one or more of "+strings.Join(fhirStatuses, ", "))
 		}
 	}
 	if err := q.err(); err != nil {

@@ -52,7 +52,7 @@ func (s *Server) createFHIRAppointment(c *call, b *fhir.Appointment) error {
 		c.wrong.add("resourceType", "must be Appointment")
 	}
 	if b.Status != "booked" {
-		c.wrong.add("status", "must be booked: the server books at once or refuses")
+		c.wrong.add("status", "must be booked: the server either books immediately or refuses")
 	}
 	r := booking.Request{Locale: b.Language, Source: store.SourceAPI, Actor: c.caller.actor}
 	s.namedSlot(c, b, &r)
@@ -98,7 +98,7 @@ func (s *Server) namedSlot(c *call, b *fhir.Appointment, r *booking.Request) {
 		}
 		r.AppointmentTypeID, r.SpecialistID, r.SlotStart = o.t.ID, o.p.ID, start
 		if b.Start != "" && !c.wrong.instant("start", b.Start).Equal(start) {
-			c.wrong.add("start", "is another instant than the Slot's")
+			c.wrong.add("start", "differs from the start of the Slot")
 		}
 	default:
 		r.SlotStart = c.wrong.instant("start", b.Start)
@@ -108,7 +108,7 @@ func (s *Server) namedSlot(c *call, b *fhir.Appointment, r *booking.Request) {
 			}
 		}
 		if r.AppointmentTypeID == "" {
-			c.wrong.add("serviceType", "must have a coding of an appointment type; or add a slot")
+			c.wrong.add("serviceType", "must have the coding of an appointment type, unless you send a slot")
 			return
 		}
 	}

@@ -210,13 +210,13 @@ var (
 		"Too many holds from this network. Book or release one, or try again after Retry-After seconds.",
 	)
 	errHoldsOfDay = errRateLimited.with(
-		"Too many times of this day are on hold. Choose another day, or try again after Retry-After seconds.",
+		"Too many times on this day are on hold. Choose another day, or try again after Retry-After seconds.",
 	)
 	errShareOfDay = errRateLimited.with(
-		"Too many holds of this day from this network. Book or release one, or choose another day.",
+		"Too many holds for this day from this network. Book or release one, or choose another day.",
 	)
 	errShareOfWeek = errRateLimited.with(
-		"Too many holds of this week from this network. Book or release one, or choose another week.",
+		"Too many holds for this week from this network. Book or release one, or choose another week.",
 	)
 	errSessionsOfAddress = errRateLimited.with(
 		"Too many waiting session requests from this network. Try again after Retry-After seconds.",

@@ -167,7 +167,7 @@ func (s *Server) listHolds(c *call) error {
 	client, specialistID := q.client(c), q.id("specialistId")
 	all := client == "" && c.caller.may(desk)
 	if client == "" && !all {
-		q.add("clientId", "send the client whose holds to list, in the header Holdfast-Client")
+		q.add("clientId", "send the client whose holds you want to list, in the header Holdfast-Client")
 	}
 	if err := q.err(); err != nil {
 		return err

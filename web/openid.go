@@ -20,10 +20,10 @@ const (
 var (
 	errOpenIDOff = errNotFound.because("openid_off",
 		"No identity provider is set up here. Sign in with your password.")
-	errOpenIDAway = errStorageUnavailable.titled("The identity provider does not answer").because("openid_away",
+	errOpenIDAway = errStorageUnavailable.titled("The identity provider is not responding").because("openid_away",
 		"The identity provider cannot be reached right now. Try again in a minute, or sign in with your password.")
 	errOpenIDElsewhere = errForbidden.because("openid_elsewhere",
-		"Signing in with the identity provider works at the clinic's own address only. Open the page there.")
+		"You can sign in with the identity provider only at the clinic's own address. Open the page there.")
 )
 
 // beginOpenID starts a sign-in with the identity provider and returns the address to which the page redirects the
@@ -52,7 +52,7 @@ func openIDProblem(err error) error {
 		return errForbidden.because("openid_begin",
 			"This sign-in was not started in this browser, or it took too long. Start again.")
 	case errors.Is(err, account.ErrStranger), errors.Is(err, account.ErrOtherIdentity):
-		return errUnauthorized.because("openid_stranger", "No user has this identity. Ask an owner.")
+		return errUnauthorized.because("openid_stranger", "No user has this identity. Ask an owner to add you.")
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func openIDProblem(err error) error {
 // problem.
 func (s *Server) finishOpenID(c *call) error {
 	if c.r.Method != http.MethodGet { // HEAD must not use up a sign-in
-		return errMethodNotAllowed.with("This path answers GET.")
+		return errMethodNotAllowed.with("This path supports only GET.")
 	}
 	q := c.query()
 	back := account.Return{

@@ -71,7 +71,8 @@ func (s *Server) alone(c *call, b *erasePersonBody) error {
 		field = "email"
 	}
 	return fieldError(field,
-		fmt.Sprintf("is shared by %d people: name one of them by appointmentId, or send everybody to erase them all",
+		fmt.Sprintf("is shared by %d people: identify one of them by appointmentId, or send everybody to erase all "+
+			"of them",
 			len(holders)))
 }
 
@@ -120,13 +121,13 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 	switch byName := b.Email+b.Phone+b.ClientID != ""; {
 	case byName && (b.AppointmentID != "" || len(b.Also) > 0):
 		return fieldError("appointmentId",
-			"is given with email, phone or clientId; name the person by exactly one of them")
+			"cannot be combined with email, phone or clientId; identify the person by exactly one of them")
 	case b.Everybody && b.Email+b.Phone == "":
-		return fieldError("everybody", "belongs to an email or a phone that several people share")
+		return fieldError("everybody", "applies only to an email or a phone that several people share")
 	case !byName && b.AppointmentID == "" && len(b.Also) > 0:
-		return fieldError("also", "belongs to an appointmentId")
+		return fieldError("also", "can only be sent with an appointmentId")
 	case len(b.Also) > maxErased:
-		return fieldError("also", fmt.Sprintf("has more than %d; erase the others after these", maxErased))
+		return fieldError("also", fmt.Sprintf("must have at most %d ids; erase the others afterwards", maxErased))
 	}
 	if b.AppointmentID != "" {
 		n, err = s.engine.Person.EraseOf(ctx, c.caller.actor, append([]string{b.AppointmentID}, b.Also...)...)

@@ -41,7 +41,7 @@ func presenceOf(p *presence.Status) presenceJSON {
 // ownSwitch refuses a member of staff who tries to change a colleague's presence.
 func (c *call) ownSwitch() error {
 	if !c.caller.reaches(c.param("id")) {
-		return errForbidden.with("You can only switch yourself online and offline.")
+		return errForbidden.with("You can change only your own online status.")
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (s *Server) getSession(c *call) error {
 		return err
 	}
 	if c.client == "" && !c.caller.may(presenceKey) {
-		return fieldError("clientId", "send the client that asked for this session, in the header Holdfast-Client")
+		return fieldError("clientId", "send the client that requested this session, in the header Holdfast-Client")
 	}
 	x, err := s.engine.Presence.Session(c.ctx(), c.param("id"))
 	if err != nil {
@@ -269,7 +269,7 @@ func (s *Server) getSession(c *call) error {
 	}
 	if !c.caller.may(presenceKey) && x.Owner != c.client.Owner().String() {
 		return errNotOwner.titled("Another client's session").with(
-			"Only the client that asked for this session can see it. Send the clientId that requested it.")
+			"Only the client that requested this session can see it. Send the clientId that requested it.")
 	}
 	return c.json(http.StatusOK, map[string]sessionJSON{"session": sessionFor(c.caller, &x)})
 }
@@ -285,7 +285,7 @@ func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 	x, err := s.engine.Presence.CancelSession(c.changingSession(), c.param("id"), c.client)
 	if errors.Is(err, holds.ErrNotOwner) {
 		return errNotOwner.titled("Another client's session").with(
-			"Only the client that asked for this session can cancel it. Send the clientId that requested it.")
+			"Only the client that requested this session can cancel it. Send the clientId that requested it.")
 	}
 	return c.answerSession(x, err)
 }
@@ -300,7 +300,7 @@ func (s *Server) acceptSession(c *call, b *acceptBody) error {
 		b.SpecialistID = c.caller.specialistID
 	}
 	if !c.caller.reaches(b.SpecialistID) {
-		return errForbidden.with("You can only accept for yourself.")
+		return errForbidden.with("You can accept sessions only for yourself.")
 	}
 	return c.answerSession(s.engine.Presence.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID))
 }
@@ -312,7 +312,7 @@ func (s *Server) declineSession(c *call, b *acceptBody) error {
 		b.SpecialistID = c.caller.specialistID
 	}
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
-		return errForbidden.with("You can only decline for yourself.")
+		return errForbidden.with("You can decline sessions only for yourself.")
 	}
 	return c.answerSession(s.engine.Presence.DeclineSession(c.changingSession(), c.param("id"), b.SpecialistID))
 }
@@ -357,7 +357,7 @@ func (s *Server) ownSession(c *call) error {
 	}
 	x, err := s.engine.Presence.Session(c.ctx(), c.param("id"))
 	if err == nil && x.SpecialistID != "" && !c.caller.reaches(x.SpecialistID) {
-		err = errForbidden.with("This session is a colleague's.")
+		err = errForbidden.with("This session belongs to a colleague.")
 	}
 	return err
 }

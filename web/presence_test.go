@@ -153,7 +153,7 @@ func TestPresenceNeedsScope(t *testing.T) {
 	// Specialists can change only their own online flag. The reception can change any specialist's.
 	for _, act := range []string{"online", "heartbeat", "offline"} {
 		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403,
-			"forbidden"); !strings.Contains(r.text("detail"), "yourself") {
+			"forbidden"); !strings.Contains(r.text("detail"), "your own") {
 			t.Errorf("the refusal to change a colleague's presence is %q", r.text("detail"))
 		}
 		h.do("POST", "/v1/specialists/bea/"+act, nil, desk).want(200)

@@ -42,7 +42,7 @@ func (q *query) text(name string) string {
 		return ""
 	}
 	if len(given) > 1 {
-		q.add(name, "must be given once")
+		q.add(name, "must appear only once")
 		q.values[name] = given[:1]
 	}
 	return given[0]
@@ -96,7 +96,7 @@ func (q *query) instant(name string) time.Time {
 	s := strings.ReplaceAll(q.text(name), " ", "+")
 	t := q.mistakes.instant(name, s)
 	if !t.IsZero() && (t.Year() < 2000 || t.Year() > 2200) {
-		q.add(name, "must lie between the years 2000 and 2200")
+		q.add(name, "must be between the years 2000 and 2200")
 	}
 	return t
 }

@@ -178,7 +178,7 @@ func (s *Server) proposeRequest(c *call, b *proposeBody) error {
 		return err
 	}
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
-		return errForbidden.with("You can propose times of your own calendar only.")
+		return errForbidden.with("You can propose times in your own calendar only.")
 	}
 	start := c.wrong.instant("slotStartDate", b.SlotStartDate)
 	say := func(r *store.BookingRequest) any { return map[string]requestJSON{"request": s.requestOf(r)} }

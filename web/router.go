@@ -94,5 +94,5 @@ func (c *call) is(pattern string) {
 
 // methodNotAllowed answers 405. The router has already set the Allow header.
 func (s *Server) methodNotAllowed(c *call) error {
-	return errMethodNotAllowed.with("This path answers " + c.rw.Header().Get("Allow") + ".")
+	return errMethodNotAllowed.with("This path supports only " + c.rw.Header().Get("Allow") + ".")
 }

@@ -171,13 +171,13 @@ func (w *walk) object(s *shape, path string) error {
 		}
 		switch {
 		case !known:
-			known := "Known are: " + strings.Join(slices.Sorted(maps.Keys(s.fields)), ", ") + "."
+			known := "The known fields are: " + strings.Join(slices.Sorted(maps.Keys(s.fields)), ", ") + "."
 			if len(s.fields) == 0 {
 				known = "Send {} or nothing."
 			}
 			return malformedField(below(path, name), "is unknown. "+known)
 		case slices.Contains(names, name):
-			return malformedField(below(path, name), "is given twice. Send it once.")
+			return malformedField(below(path, name), "appears twice. Send it once.")
 		}
 		names = append(names, name)
 		w.space()

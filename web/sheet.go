@@ -104,7 +104,8 @@ func (s *Server) importSheet(c *call, b *sheetBody) error {
 	})
 	var refused *sheet.RefusedError
 	if errors.As(err, &refused) {
-		return fieldError("csv", refused.Error()+"; ask /v1/import/appointments-plan which, or send onlyGood")
+		return fieldError("csv", refused.Error()+"; to list them, use /v1/import/appointments-plan; to skip them, "+
+			"send onlyGood")
 	}
 	return err
 }
@@ -123,7 +124,7 @@ func (s *Server) exportSheet(c *call) error {
 	if to.IsZero() {
 		q.add("to", "is missing: the day after the last one, like 2026-12-01")
 	} else if to.Sub(from) > maxExport || !to.After(from) {
-		q.add("to", "must be after from, and at most five years")
+		q.add("to", "must be after from, and at most five years after it")
 	}
 	if err := q.err(); err != nil {
 		return err

@@ -170,7 +170,7 @@ func signInProblem(err error) error {
 		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff",
 			"Too many failed sign-ins. Wait for the time in Retry-After, then try again.")
 	case errors.Is(err, account.ErrWrongPassword):
-		return errUnauthorized.because("wrong_password", "The email address or the password is wrong.")
+		return errUnauthorized.because("wrong_password", "The email address or password is wrong.")
 	case errors.Is(err, account.ErrPasswordOff):
 		return errUnauthorized.because("password_off",
 			"Only owners can sign in with a password. Sign in with the identity provider.")
@@ -178,7 +178,7 @@ func signInProblem(err error) error {
 		return errUnauthorized.because("code_needed", "Enter the six digits that your authenticator app shows.")
 	case errors.Is(err, account.ErrWrongCode):
 		return errUnauthorized.because("wrong_code",
-			"The code is wrong or already used. Enter the current code of the app.")
+			"The code is wrong or has already been used. Enter the current code from your app.")
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (s *Server) getMe(c *call) error {
 func (c *call) mine() (*account.Staff, error) {
 	if c.caller.staff == nil {
 		return nil, errForbidden.with(
-			"This belongs to a signed-in member of staff; an API key has no password and no sign-ins.",
+			"Only a signed-in member of staff can do this; an API key has no password and no sign-ins.",
 		)
 	}
 	return c.caller.staff, nil
@@ -234,7 +234,7 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until))
 	case errors.Is(err, account.ErrWrongPassword):
-		return fieldError("current", "is not your password")
+		return fieldError("current", "is not your current password")
 	case errors.Is(err, record.ErrUnauthorized):
 		return errSignedOut
 	case err != nil:
@@ -282,7 +282,7 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	}
 	secret, err := totpAlphabet.DecodeString(strings.ToUpper(strings.ReplaceAll(b.Secret, " ", "")))
 	if err != nil {
-		c.wrong.add("secret", "must be the secret that POST /v1/auth/totp answered")
+		c.wrong.add("secret", "must be the secret that POST /v1/auth/totp returned")
 	}
 	if err := s.engine.Account.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret,
 		strings.ReplaceAll(b.Code, " ", "")); err != nil {
@@ -302,11 +302,11 @@ func proofProblem(err error, codeField string) error {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until))
 	case errors.Is(err, account.ErrWrongPassword):
-		return fieldError("password", "is not your password")
+		return fieldError("password", "is not your current password")
 	case errors.Is(err, account.ErrCodeNeeded):
 		return fieldError(codeField, "enter the six digits that your current app shows")
 	case errors.Is(err, account.ErrWrongCode):
-		return fieldError(codeField, "is wrong or already used; enter the current code of your app")
+		return fieldError(codeField, "is wrong or has already been used; enter the current code from your app")
 	case errors.Is(err, record.ErrUnauthorized):
 		return errSignedOut
 	}

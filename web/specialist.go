@@ -238,7 +238,7 @@ func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) erro
 		to = from.AddDays(booking.DefaultTimeslotDays)
 	}
 	if days := from.DaysUntil(to); days <= 0 || days > booking.MaxTimeslotDays {
-		q.add("to", "must be 1 to 62 days after from; it names the first day left out")
+		q.add("to", "must be 1 to 62 days after from; it is the first day that is not included")
 	}
 	if err := q.err(); err != nil {
 		return err

@@ -78,7 +78,7 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	client, err := s.engine.Account.UseStreamTicket(ticket)
 	if errors.Is(err, record.ErrUnauthorized) {
 		err = errUnauthorized.with(
-			"This ticket was used already, or is older than 30 seconds. Get a new one with POST " +
+			"This ticket has already been used, or is older than 30 seconds. Get a new one with POST " +
 				"/v1/holds/stream-ticket.",
 		)
 	}

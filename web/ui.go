@@ -65,7 +65,7 @@ func (s *Server) page(c *call) error {
 		return s.unknownPage(c)
 	case !safe(c.r.Method):
 		c.rw.Header().Set("Allow", "GET, HEAD")
-		return errMethodNotAllowed.with("This address answers GET and HEAD.")
+		return errMethodNotAllowed.with("This address supports only GET and HEAD.")
 	case isManual:
 		return s.manualPage(c)
 	case name == "/" && wantsPage(c.r) && s.notSetUp(c):

@@ -46,7 +46,8 @@ type userBody struct {
 
 func (s *Server) updateUser(c *call, b *userBody) error {
 	if b.Linked != nil && *b.Linked {
-		c.wrong.add("linked", "can be false only: whom the identity provider means is found out when they sign in")
+		c.wrong.add("linked", "can only be set to false: a user is linked at the first sign-in with the identity "+
+			"provider")
 	}
 	u, err := s.engine.Account.UpdateUser(c.ctx(), c.caller.actor, c.param("id"), func(to *store.User) {
 		set(&to.Email, b.Email)

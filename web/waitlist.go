@@ -132,7 +132,7 @@ func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	case c.caller.may(frontDesk):
 		r.Actor = c.caller.actor
 	case c.caller.role != "":
-		return errForbidden.with("The waiting list is the reception's and the owner's.")
+		return errForbidden.with("Only owners and the reception can use the waiting list.")
 	default:
 		r.From = s.waiter(c)
 	}
@@ -269,7 +269,7 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 
 // errNothingOffered means that there is no offer to accept or decline.
 var errNothingOffered = errNotBookable.titled(notNow).because("not_offered",
-	"Nothing is offered at the moment. A mail comes when a time becomes free.")
+	"There is no offer at the moment. You will get an email when a time becomes free.")
 
 // acceptOffer books the offered time. The caller is the holder of the link, or the front desk for a patient on the
 // phone.

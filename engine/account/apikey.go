@@ -36,7 +36,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	var m record.Mistakes
 	name, scope := strings.TrimSpace(n.Name), n.Scope
 	if name == "" {
-		m.Add("name", "say what the key is for, such as \"phone agent\"")
+		m.Add("name", "state what the key is for, such as \"phone agent\"")
 	}
 	record.CheckText(&m, "name", name, 100, false)
 	switch scope {

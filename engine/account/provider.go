@@ -96,7 +96,7 @@ func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openi
 	}
 	record.CheckText(&m, "issuer", p.Issuer, 300, false)
 	if p.ClientID == "" {
-		m.Add("clientId", "is the id of this server at the provider; create a client (application) there first")
+		m.Add("clientId", "is required: create a client (application) at the provider and enter its id")
 	}
 	record.CheckText(&m, "clientId", p.ClientID, 300, false)
 	record.CheckText(&m, "secret", w.Secret, 500, false)
@@ -109,7 +109,7 @@ func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openi
 	}
 	switch {
 	case w.IsPublic && w.Secret != "":
-		m.Add("secret", "a client without a secret must have no secret")
+		m.Add("secret", "must be empty for a client without a secret")
 	case !w.IsPublic:
 		secret = x.choice.SecretFor(&m, p, before, "secret", w.Secret,
 			"is missing: the stored secret belongs to a different issuer or client")

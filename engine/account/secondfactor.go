@@ -36,7 +36,7 @@ func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret
 		step, ok := checkTOTP(secret, code, last, now)
 		if !ok || len(secret) < 16 {
 			return record.Invalid("code",
-				"is not the code that the app shows now; check that the clock of the phone is right")
+				"is not the code that the app shows now; check that the phone's clock is correct")
 		}
 		u.TOTPSecret, u.TOTPLastStep = secret, step
 		return nil

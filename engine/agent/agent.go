@@ -244,13 +244,13 @@ func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (
 		m.Add("startTime", "must be a clinic time like 01/20/2026 10:00 AM; or send the bookingToken of a slot")
 	}
 	if slot.specialist = specialistByGUID(s, b.ScheduleColumnGUID); slot.specialist == nil {
-		m.Add("scheduleColumnGUID", "must be the one of a slot that was offered; or send its bookingToken")
+		m.Add("scheduleColumnGUID", "must belong to a slot that was offered; or send the bookingToken of that slot")
 	} else if v := slot.specialist.UpstreamScheduleViewID; b.ScheduleViewGUID != "" &&
 		!upstream.EqualGUID(v, b.ScheduleViewGUID) && b.ScheduleViewGUID != slot.specialist.ID {
-		m.Add("scheduleViewGUID", "does not go with this scheduleColumnGUID; send those of one and the same slot")
+		m.Add("scheduleViewGUID", "does not match this scheduleColumnGUID; send both values from the same slot")
 	}
 	if slot.kind = typeByGUID(s, b.AppointmentTypeGUID, slot.specialist); slot.kind == nil {
-		m.Add("appointmentTypeGUID", "must be the one of an appointment type of this clinic")
+		m.Add("appointmentTypeGUID", "must belong to an appointment type of this clinic")
 	} else if slot.minutes == 0 {
 		slot.minutes = slot.kind.DurationMinutes
 	}

@@ -40,7 +40,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	case r.End == outbound.Refused && r.Reason == upstream.PatientUnknown:
 		ag.forgetPatient(ctx, a.UpstreamPatientID)
 		answer = Answer{
-			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system does not know this patient.",
+			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system has no record of this patient.",
 			Guidance: ag.guide(sayNoPatient, a.SlotStart),
 		}
 	case r.End == outbound.Refused:
@@ -62,8 +62,8 @@ func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string
 	}
 	return Answer{
 		Outcome: Queued, ErrorType: errorType, OperationID: operationID,
-		Message: "The booking was received and is not yet confirmed. It is delivered as soon as the practice system " +
-			"takes it.",
+		Message: "The booking was received and is not yet confirmed. It will be delivered as soon as the practice " +
+			"system accepts it.",
 		Guidance: ag.guide(sayQueued, a.SlotStart),
 	}
 }

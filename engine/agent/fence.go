@@ -123,7 +123,7 @@ func (ag *Agent) permit(slot *agentSlot) func(context.Context, *booking.Request,
 			Patient: r.Patient,
 		})
 		if err == nil && approve {
-			err = &rule.RefusedError{Reason: "The clinic decides about this booking itself."}
+			err = &rule.RefusedError{Reason: "The clinic must approve this booking."}
 		}
 		return err
 	}

@@ -125,7 +125,7 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	guid, err := ag.setPatientNow(ctx, deadline, upstream.NewPatient{
 		FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
 	})
-	answer := PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.",
+	answer := PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system is not responding.",
 		Guidance: ag.guide(sayUnreachable, time.Time{})}
 	switch upstream.ClassOf(err) {
 	case "":
@@ -206,7 +206,7 @@ func dateOfBirth(born time.Time) string {
 func (ag *Agent) patientOpen() PatientAnswer {
 	return PatientAnswer{
 		ErrorType: errorPatientOpen,
-		Message:   "The practice system gave no answer, and the patient may have been added.",
+		Message:   "The practice system did not respond, and the patient may have been added.",
 		Guidance:  ag.guide(sayPatientOpen, time.Time{}),
 	}
 }
@@ -234,7 +234,7 @@ func (r *Patient) normalize(today store.Date) (time.Time, error) {
 		strings.TrimSpace(r.BirthDate)
 	for _, f := range []struct{ field, value string }{{"firstName", r.FirstName}, {"lastName", r.LastName}} {
 		if f.value == "" && r.PatientGUID == "" {
-			m.Add(f.field, "must be said; ask the caller for it")
+			m.Add(f.field, "is required; ask the caller for it")
 		}
 		record.CheckText(&m, f.field, f.value, 100, false)
 	}
@@ -250,10 +250,10 @@ func (r *Patient) normalize(today store.Date) (time.Time, error) {
 		record.CheckEmail(&m, "email", r.Email)
 	}
 	if r.PatientGUID != "" && !upstream.ValidGUID(r.PatientGUID) {
-		m.Add("patientGUID", "must be one that was answered before, or be left out")
+		m.Add("patientGUID", "must be a patientGUID from an earlier answer, or be left out")
 	}
 	if r.PatientGUID != "" && r.BirthDate == "" {
-		m.Add("birthDate", "must be said with a patientGUID; ask the caller for it")
+		m.Add("birthDate", "is required with a patientGUID; ask the caller for it")
 	}
 	var born time.Time
 	if r.BirthDate != "" {

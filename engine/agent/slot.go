@@ -68,7 +68,7 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	if ag.practice.Options.Upstream != nil && t.UpstreamTypeID != "" {
 		found, err = ag.upstreamOffers(ctx, s, t, &r)
 		if noAnswer := new(upstream.Error); errors.As(err, &noAnswer) {
-			return Slots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.",
+			return Slots{ErrorType: errorUpstreamMissing, Message: "The practice system is not responding.",
 				Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
 		}
 	} else {

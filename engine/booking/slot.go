@@ -180,9 +180,10 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	}
 	switch days := r.From.DaysUntil(r.To); {
 	case days <= 0:
-		return Listing{}, record.Invalid("to", "must be later than from; it names the first day left out")
+		return Listing{}, record.Invalid("to", "must be later than from; it is the first day that is not included")
 	case days > MaxTimeslotDays:
-		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
+		return Listing{}, record.Invalid("to", "must be at most %d days after from; %d days were "+
+			"requested", MaxTimeslotDays, days)
 	}
 	// Read the holds before the bookings: a hold that becomes a booking between the two reads then appears in at least
 	// one of them.

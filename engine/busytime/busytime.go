@@ -255,8 +255,8 @@ func (ca *Calendars) round(ctx context.Context) {
 		running.Go(func() {
 			defer func() { <-room }()
 			if err := ca.read(ctx, b.SpecialistID, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) {
-				ca.Logger.Warn("failed to store the busy times of a specialist's calendar", "specialist", b.SpecialistID,
-					"error", err)
+				ca.Logger.Warn("failed to store the busy times of a specialist's calendar",
+					"specialist", b.SpecialistID, "error", err)
 			}
 		})
 	}
@@ -357,8 +357,8 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 		}
 	}
 	if after.Failure = failure(err); err != nil {
-		ca.Logger.Info("failed to read a specialist's calendar; using the last version", "specialist", b.SpecialistID, "why",
-			after.Failure)
+		ca.Logger.Info("failed to read a specialist's calendar; using the last version",
+			"specialist", b.SpecialistID, "why", after.Failure)
 		return after, nil, false
 	}
 	after.ReadAt, after.Unread, after.Tag, after.Modified = now, unread, p.Timezone+" "+got.Tag, got.Modified

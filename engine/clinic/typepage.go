@@ -148,7 +148,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 		named[q.ID] = true
 		record.CheckID(m, field+"id", q.ID)
 		if q.Label = strings.TrimSpace(q.Label); q.Label == "" {
-			m.Add(field+"label", "write the question")
+			m.Add(field+"label", "enter the question")
 		}
 		record.CheckText(m, field+"label", q.Label, 300, false)
 		q.Options = trimmed(q.Options)

@@ -144,10 +144,10 @@ func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o
 		return Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)}, true
 	case !promised: // its end was recorded, but not in the queue, because the process stopped; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
-		out.keep(ctx, *op, "completed", "its end was recorded before")
+		out.keep(ctx, *op, "completed", "its outcome was already recorded")
 		return o, false
 	case known.Status.Final():
-		out.keep(ctx, known, string(known.Status), "its end was recorded before")
+		out.keep(ctx, known, string(known.Status), "its outcome was already recorded")
 		return o, false
 	}
 	o = out.attempt(ctx, op)

@@ -241,8 +241,8 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 			return after, changes, nil
 		case err != nil:
 			op := list[0].op
-			out.log.Error("failed to store the outcome of an operation; retrying", "operation", op.ID, "kind", op.Kind, "error",
-				err)
+			out.log.Error("failed to store the outcome of an operation; retrying",
+				"operation", op.ID, "kind", op.Kind, "error", err)
 			after[0], events[0] = unrecorded(op, after[0], now), "retried"
 		}
 	}

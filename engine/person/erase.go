@@ -39,7 +39,7 @@ func (pe *People) Erase(ctx context.Context, actor record.Actor, p store.Person)
 	}
 	var m record.Mistakes
 	if given != 1 {
-		m.Add("email", "name the person by exactly one of email, phone, clientId and appointmentId")
+		m.Add("email", "identify the person by exactly one of email, phone, clientId and appointmentId")
 	}
 	if p.Phone != "" {
 		record.CheckPhone(&m, "phone", p.Phone)

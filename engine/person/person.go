@@ -280,7 +280,7 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 			return err
 		}
 		if slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == l.B || k.Is(&l.B) }) {
-			return record.Invalid("appointmentId", "the two entries are the same person already")
+			return record.Invalid("appointmentId", "the two entries already belong to the same person")
 		}
 		if err := tx.InsertPersonLink(ctx, l); err != nil {
 			return err

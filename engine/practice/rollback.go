@@ -72,7 +72,7 @@ func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *
 	case errors.Is(err, errManyFound), upstream.ClassOf(err) == upstream.Misconfigured:
 		return outbound.Outcome{End: outbound.Undecided,
 			Detail: "it is not known whether the booking was written before the rollback (" + wordsOf(err) +
-				"); see in the practice-management system whether patient and appointment are there"}, true
+				"); check in the practice-management system whether the patient and the appointment exist"}, true
 	case errors.As(err, &answered):
 		return pr.unanswered(op, p, err), true
 	}

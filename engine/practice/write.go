@@ -59,8 +59,8 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 	case op.Unknown && patient == "":
 		return outbound.Outcome{
 			End: outbound.Undecided,
-			Detail: "it is not known whether the patient was added; see in the practice system whether patient and " +
-				"appointment are there",
+			Detail: "it is not known whether the patient was added; check in the practice system whether the " +
+				"patient and the appointment exist",
 		}
 	case ask:
 		if o, found := pr.lookUp(ctx, op, &p, &a); found {
@@ -270,7 +270,7 @@ func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payl
 			return outbound.Outcome{End: outbound.Refused, Detail: upstream.Words(err)}, false
 		default:
 			return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the patient was added (" +
-				upstream.Words(err) + "); see in the practice system whether the patient is there"}, false
+				upstream.Words(err) + "); check in the practice system whether the patient exists"}, false
 		}
 	}
 	op.Payload = p.json()

@@ -58,7 +58,7 @@ func CheckStart(m *Mistakes, start time.Time) {
 	case start.IsZero():
 		m.Add("slotStartDate", "must be a time such as 2026-11-23T09:00:00Z")
 	case start.Year() < 2000 || start.Year() > 2200:
-		m.Add("slotStartDate", "must lie between the years 2000 and 2200")
+		m.Add("slotStartDate", "must be between the years 2000 and 2200")
 	}
 }
 
@@ -152,7 +152,7 @@ func NormalizePatient(m *Mistakes, p *store.Patient, required []string, now time
 		if missing && field == "contact" {
 			m.Add("patient.email", "enter an email or a phone number")
 		} else if missing {
-			m.Add("patient."+field, "this clinic needs it")
+			m.Add("patient."+field, "this clinic requires it")
 		}
 	}
 }
@@ -222,7 +222,7 @@ func CheckPublicName(m *Mistakes, field, name string) {
 	case utf8.RuneCountInString(name) > MaxPublicName:
 		m.Add(field, "must be at most %d characters", MaxPublicName)
 	case strings.ContainsFunc(name, isUnseen) || strings.Trim(name, " \u200c\u200d") == "" && name != "":
-		m.Add(field, "must not contain invisible characters or ones that turn the direction of writing")
+		m.Add(field, "must not contain invisible characters or characters that change the text direction")
 	}
 }
 

@@ -108,7 +108,7 @@ func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visito
 			return record.Invalid("patient.email", "give an email address or a phone number: the clinic replies there")
 		}
 	case rq.messages.MailsLinks() && email == "":
-		return record.Invalid("patient.email", "is needed: you confirm this booking by email")
+		return record.Invalid("patient.email", "is required: you confirm this booking by email")
 	}
 	if from.Unlimited {
 		return nil

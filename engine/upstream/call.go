@@ -99,7 +99,7 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fail(Unknown, resp.StatusCode, "the answer broke off", ended(ctx, err))
+		return nil, fail(Unknown, resp.StatusCode, "the answer was incomplete", ended(ctx, err))
 	case len(text) > maxAnswer:
 		return nil, fail(Unknown, resp.StatusCode, "the answer was larger than 1 MiB", nil)
 	}
@@ -120,7 +120,7 @@ func lost(ctx context.Context, way *journey, err error) (Class, string) {
 	if !dialling {
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
-			return Unknown, "given up before the answer"
+			return Unknown, "cancelled before the answer"
 		case timeout:
 			return Unknown, "no answer in time"
 		}
@@ -133,13 +133,13 @@ func lost(ctx context.Context, way *journey, err error) (Class, string) {
 	case errors.As(err, &certificate):
 		return Misconfigured, "its certificate is not valid"
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
-		return Misconfigured, "it does not speak TLS at this address"
+		return Misconfigured, "it does not use TLS at this address"
 	case errors.As(err, &name) && name.IsNotFound:
-		return NotSent, "its name is not known"
+		return NotSent, "its host name was not found"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return NotSent, "the connection was refused"
 	case errors.Is(ctx.Err(), context.Canceled):
-		return NotSent, "given up before there was a connection"
+		return NotSent, "cancelled before there was a connection"
 	case timeout:
 		return NotSent, "no connection in time"
 	}

@@ -82,7 +82,7 @@ func TestLostCalls(t *testing.T) {
 					Name: "upstream.example", IsNotFound: true}}
 			}}}
 			return o
-		}, NotSent, "its name is not known"},
+		}, NotSent, "its host name was not found"},
 		{"a transport that reports nothing cannot dial", func() Options {
 			o := options("http://upstream.example")
 			o.HTTP = &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) {
@@ -104,13 +104,13 @@ func TestLostCalls(t *testing.T) {
 				_, _ = conn.Read(make([]byte, 4096))
 				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
 			}), "http:", "https:", 1))
-		}, Misconfigured, "it does not speak TLS at this address"},
+		}, Misconfigured, "it does not use TLS at this address"},
 		{"neither TLS nor HTTP at an https address", func() Options {
 			return options(strings.Replace(raw(t, func(conn net.Conn) {
 				_, _ = conn.Read(make([]byte, 4096))
 				_, _ = io.WriteString(conn, "220 mail ready\r\n")
 			}), "http:", "https:", 1))
-		}, Misconfigured, "it does not speak TLS at this address"},
+		}, Misconfigured, "it does not use TLS at this address"},
 		{"cut without a byte, before reading", func() Options { return options(raw(t, func(net.Conn) {})) },
 			Unknown, "the connection was cut before the answer"},
 		{"cut without a byte, after reading", func() Options { return options(raw(t, readRequest)) },
@@ -121,7 +121,7 @@ func TestLostCalls(t *testing.T) {
 			Unknown, "the connection was cut before the answer"},
 		{"cut in the middle of the answer", func() Options {
 			return options(canned("200 OK", fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(yes), yes[:len(yes)/2])))
-		}, Unknown, "the answer broke off"},
+		}, Unknown, "the answer was incomplete"},
 		{"cut in the middle of an answer of no announced length", func() Options {
 			return options(canned("200 OK", "\r\n"+yes[:len(yes)/2]))
 		}, Unknown, "the answer was not complete XML"},

@@ -189,7 +189,7 @@ func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.Appointmen
 	case wish.To == (store.Date{}):
 		m.Add("to", "enter the last suitable day")
 	case wish.To.Before(wish.From):
-		m.Add("to", "must not be before from, nor past")
+		m.Add("to", "must not be before from or in the past")
 	case today.DaysUntil(wish.To) > maxWait:
 		m.Add("to", "at most %d days ahead", maxWait)
 	}

@@ -104,7 +104,8 @@ func (b *Backend) writeMarks() {
 			return
 		case <-b.marks.some:
 			if err := b.settleMarks(b.done); err != nil && b.alive() == nil {
-				b.logger.Debug("failed to write booked time to Redis; the affected bitmaps will be deleted", "error", err)
+				b.logger.Debug("failed to write booked time to Redis; the affected bitmaps will be deleted",
+					"error", err)
 			}
 		}
 	}

@@ -176,8 +176,8 @@ func (f *Follower) follow(ctx context.Context, now time.Time) error {
 			return err
 		}
 		f.retryAt = now.Add(Retry)
-		f.Logger.Warn("failed to start a new incremental backup; the current one continues; retrying", "in", Retry, "error",
-			err)
+		f.Logger.Warn("failed to start a new incremental backup; the current one continues; retrying",
+			"in", Retry, "error", err)
 	}
 	return f.extend(ctx, f.chain, to, false)
 }
