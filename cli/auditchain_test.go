@@ -76,10 +76,10 @@ func TestVerifyNamesTheBrokenEntry(t *testing.T) {
 	if got.code != 1 || got.stdout != "" {
 		t.Errorf("got %+v, want exit code 1", got)
 	}
-	contains(t, "verify", got.stderr, "audit: the chain breaks: link ", "entry ", "was altered")
+	contains(t, "verify", got.stderr, "audit: the chain is broken: link ", "entry ", "was altered")
 	asJSON := command(t, nil, "", "verify", "--data", dir, "--json")
 	if asJSON.code != 1 {
 		t.Errorf("--json: got %+v, want exit code 1", asJSON)
 	}
-	contains(t, "verify --json", asJSON.stdout, `"sound": false`, "the chain breaks: link ")
+	contains(t, "verify --json", asJSON.stdout, `"sound": false`, "the chain is broken: link ")
 }

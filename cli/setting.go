@@ -400,7 +400,7 @@ func parseMailFrom(v string) (string, error) {
 func parseDuration(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q must be a duration with its unit, such as 300s or 5m", v)
+		return 0, fmt.Errorf("%q must be a duration with a unit, such as 300s or 5m", v)
 	}
 	return d, nil
 }

@@ -81,7 +81,7 @@ func TestHelpFitsOnOneScreen(t *testing.T) {
 func TestBadValuesAreExplained(t *testing.T) {
 	t.Parallel()
 	const (
-		length = "a duration with its unit"
+		length = "a duration with a unit"
 		yes    = "must be one of: true, false"
 	)
 	cases := []struct{ name, value, says string }{

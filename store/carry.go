@@ -247,7 +247,7 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id st
 		err = insert(batch)
 	}
 	if err != nil {
-		return rows, fmt.Errorf("carrying %s: %w", table.Name, err)
+		return rows, fmt.Errorf("copying %s: %w", table.Name, err)
 	}
 	return rows, nil
 }

@@ -171,5 +171,5 @@ func (c *ChainCheck) End(head ChainHead) error {
 }
 
 func (c *ChainCheck) breaks(format string, args ...any) {
-	c.broken = fmt.Errorf("audit: the chain breaks: "+format, args...)
+	c.broken = fmt.Errorf("audit: the chain is broken: "+format, args...)
 }

@@ -57,7 +57,7 @@ func ParseCursor(s string) (at time.Time, id string, err error) {
 	number, id, found := strings.Cut(string(text), " ")
 	ms, numberErr := strconv.ParseInt(number, 10, 64)
 	if cmp.Or(err, numberErr) != nil || !found {
-		return time.Time{}, "", fmt.Errorf("%w: the cursor was not made by this list", ErrInvalid)
+		return time.Time{}, "", fmt.Errorf("%w: the cursor does not belong to this list", ErrInvalid)
 	}
 	return time.UnixMilli(ms), id, nil
 }

@@ -25,11 +25,11 @@ var (
 	// deactivated. The error does not reveal which.
 	ErrWrongPassword = errors.New("email address or password is wrong")
 	// ErrCodeNeeded means that the password is right, but the account needs a one-time code.
-	ErrCodeNeeded = errors.New("a one-time code is needed")
+	ErrCodeNeeded = errors.New("a one-time code is required")
 	// ErrPasswordOff means that the password is right, but only owners can sign in with a password here.
 	ErrPasswordOff = errors.New("only owners can sign in with a password")
-	// ErrWrongCode means that the one-time code is wrong or has already been used.
-	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
+	// ErrWrongCode means that the one-time code is wrong or was already used.
+	ErrWrongCode = errors.New("the one-time code is wrong or has already been used")
 )
 
 // BackoffError reports that too many sign-ins have failed for this account or from this network. Until is the earliest

@@ -46,7 +46,7 @@ import (
 // ErrNoSeries reports that the appointment is not part of a series, and ErrNoVisit that it is not part of a visit.
 var (
 	ErrNoSeries = errors.New("this appointment is not part of a series")
-	ErrNoVisit  = errors.New("this appointment is not part of a visit")
+	ErrNoVisit  = errors.New("this appointment is not part of a group visit")
 )
 
 // Conflict is one time in a series that is not free.

@@ -13,7 +13,7 @@ import (
 
 // The errors that Fetch returns, in addition to *FetchStatusError.
 var (
-	ErrFetchPrivate     = errors.New("the address leads to a private network")
+	ErrFetchPrivate     = errors.New("the address points to a private network")
 	ErrFetchInsecure    = errors.New("the server's certificate is not valid, or the address is not encrypted")
 	ErrFetchUnreachable = errors.New("the server could not be reached, or did not respond in time")
 	ErrFetchTooLarge    = errors.New("the response is too large")

@@ -131,7 +131,7 @@ func dialError(err error) error {
 	case isNetwork(err):
 		return &Unreachable{errors.New("the mail server could not be reached")}
 	}
-	return errors.New("the mail server cannot be used as it is configured")
+	return errors.New("the mail server is not configured correctly")
 }
 
 // isNetwork reports whether the connection itself failed, rather than the protocol used over it.

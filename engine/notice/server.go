@@ -138,7 +138,7 @@ func (m *Mailer) dial(ctx context.Context, r *route) (*smtp.Client, error) {
 	}
 	library, err := gomail.NewClient(r.host, options...)
 	if err != nil {
-		return nil, permanent("the SMTP server cannot be used as it is configured")
+		return nil, permanent("the SMTP server is not configured correctly")
 	}
 	client, err := library.DialToSMTPClientWithContext(ctx)
 	if err != nil {

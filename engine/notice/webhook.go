@@ -133,7 +133,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	switch {
 	case errors.Is(err, errPrivate):
 		return a, permanent(
-			"the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to " +
+			"the webhook points to a private address, which is not allowed; start with --webhook-allow-private to " +
 				"allow it",
 		)
 	case isTLS(err):

@@ -88,7 +88,7 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 		if !op.AttemptedAt.IsZero() {
 			op.AttemptedAt = op.AttemptedAt.Add(by) // after a restart, the quarantine is counted from AttemptedAt
 		}
-		return out.Queue.Change(ctx, op, "changed", "the clock was set")
+		return out.Queue.Change(ctx, op, "changed", "the system clock changed")
 	})
 }
 

@@ -21,9 +21,9 @@ var (
 	// ErrCutOff means that it is too late for the patient to change this appointment online.
 	ErrCutOff = errors.New("too late to change online")
 	// ErrAsksDesk means that the desk decides about appointments of this type, so the patient cannot move one online.
-	ErrAsksDesk = errors.New("the desk decides about this appointment type")
+	ErrAsksDesk = errors.New("the desk must approve appointments of this type")
 	// ErrVisit means that the appointment is part of a visit, which can only be changed as a whole online.
-	ErrVisit = errors.New("the appointment is part of a visit of several people")
+	ErrVisit = errors.New("the appointment is part of a group visit")
 	// ErrNotConfirmed means that the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
 	// ErrOperationState means that the state of the operation does not allow this action.

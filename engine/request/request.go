@@ -75,11 +75,11 @@ type Booked struct {
 	Request     *store.BookingRequest // nil if the appointment is booked
 }
 
-// errAsk means that the booking is over the limits and can become a request.
-var errAsk = errors.New("a confirmation is needed first")
+// errAsk: the booking is over the limits and can be a request.
+var errAsk = errors.New("confirmation is required first")
 
-// errApprove means that the clinic's program leaves the booking to the desk.
-var errApprove = errors.New("an approval by the desk is needed first")
+// errApprove: the clinic's program leaves the booking to the desk.
+var errApprove = errors.New("approval by the desk is required first")
 
 // LapsedError reports that a request can no longer be confirmed, because it was declined or has expired.
 type LapsedError struct{ Declined bool }

@@ -220,7 +220,7 @@ func read(answer []byte) (decision, reason string, err error) {
 	a.Reason = strings.TrimSpace(a.Reason)
 	switch {
 	case a.Decision != "allow" && a.Decision != "refuse" && a.Decision != "approve":
-		return "", "", errors.New(`the decision is none of "allow", "refuse" and "approve"`)
+		return "", "", errors.New(`the decision must be "allow", "refuse" or "approve"`)
 	case a.Decision == "refuse" && a.Reason == "":
 		return "", "", errors.New("a refusal needs a reason for the patient")
 	case utf8.RuneCountInString(a.Reason) > maxReason:

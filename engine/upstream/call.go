@@ -60,7 +60,7 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 		return &Error{Procedure: procedure, Class: class, Status: status, Detail: detail, cause: cause}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fail(NotSent, 0, "the caller gave up", err)
+		return nil, fail(NotSent, 0, "the caller stopped waiting", err)
 	}
 	body, err := xml.Marshal(request{ClientID: c.clientID, UserName: c.user, Password: c.password, Procedure: procedure,
 		Parameters: params})
@@ -189,7 +189,7 @@ func judge(status int, body []byte) (*answer, meaning) {
 			status)}
 	case status >= 300 && status < 400:
 		return nil, meaning{Misconfigured, "",
-			fmt.Sprintf("it has another address: it answered with a redirect (HTTP status %d)", status)}
+			fmt.Sprintf("it has a different address: it answered with a redirect (HTTP status %d)", status)}
 	case status == http.StatusRequestTimeout, status >= 500:
 		return nil, meaning{Unknown, "", fmt.Sprintf("it failed with HTTP status %d", status)}
 	case status >= 400:

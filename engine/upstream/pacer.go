@@ -22,7 +22,7 @@ type LineError struct {
 }
 
 func (e *LineError) Error() string {
-	return fmt.Sprintf("the line for the upstream is %s long", e.Wait.Round(time.Second))
+	return fmt.Sprintf("the wait for the upstream would be %s", e.Wait.Round(time.Second))
 }
 
 // Pacer lets callers through one at a time, first come first served, with at least its spacing between them. It has one

@@ -72,7 +72,7 @@ func TestLongLineIsReportedAtOnce(t *testing.T) {
 			!time.Now().Equal(before) {
 			t.Errorf("got %v after %v, want a queue of 17s reported immediately", err, time.Since(before))
 		}
-		if line.Error() != "the line for the upstream is 17s long" {
+		if line.Error() != "the wait for the upstream would be 17s" {
 			t.Errorf("got %q", line)
 		}
 		if err := p.Wait(t.Context(), 17*time.Second); err != nil || time.Since(before) != 17*time.Second {

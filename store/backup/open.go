@@ -60,9 +60,9 @@ func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 	sealed, incremental := isSealed(dir), isIncremental(dir)
 	switch {
 	case !sealed && o.ReadKey != nil:
-		return b, fmt.Errorf("%s is not encrypted. Leave out --key", o.Path)
+		return b, fmt.Errorf("%s is not encrypted. Omit --key", o.Path)
 	case sealed && o.ReadKey == nil:
-		return b, fmt.Errorf("%s is encrypted. Give the file that contains its key with --key FILE, or type the key "+
+		return b, fmt.Errorf("%s is encrypted. Pass the file that contains its key with --key FILE, or type the key "+
 			"with --key -",
 			o.Path)
 	case sealed:

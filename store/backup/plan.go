@@ -64,7 +64,7 @@ func ParseKeep(v string) (k Keep, err error) {
 		}
 	}
 	if k.Days == 0 {
-		return k, errors.New("the number of days must be at least 1. To make no backups, set --backup-at off")
+		return k, errors.New("the number of days must be at least 1. To turn backups off, set --backup-at off")
 	}
 	return k, nil
 }

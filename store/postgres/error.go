@@ -35,7 +35,7 @@ const (
 // ErrSchema means that the schema is not the one that this program creates, so its guarantees are unknown. An index,
 // a constraint or a trigger of the guarantee is missing, invalid or disabled. Restore a backup, or undo the change of
 // the schema.
-var ErrSchema = errors.New("the schema is not the one that this program created")
+var ErrSchema = errors.New("the schema differs from the one that this program created")
 
 // translate converts the errors of pgx to those of package store. It keeps the server's message, which names columns
 // and constraints. It omits the detail, which can contain values.

@@ -38,7 +38,8 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 			return fmt.Errorf("%w: the connection broke before the commit, %s: %w", store.ErrUnavailable,
 				nothingWasWritten, cause)
 		case status == "":
-			return fmt.Errorf("%w: %s: the server has forgotten the transaction: %w", store.ErrUnavailable,
+			return fmt.Errorf("%w: %s: the server no longer has the status of the transaction: "+
+				"%w", store.ErrUnavailable,
 				unknownOutcome, cause)
 		}
 		pause := time.NewTimer(20 * time.Millisecond)
@@ -46,7 +47,7 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return fmt.Errorf("%w: %s: the answer to the commit was lost and the server could not be asked: %w",
+			return fmt.Errorf("%w: %s: the response to the commit was lost and the server could not be queried: %w",
 				store.ErrUnavailable, unknownOutcome, cause)
 		}
 	}

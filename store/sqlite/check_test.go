@@ -71,7 +71,7 @@ func TestCheckReportsEveryViolation(t *testing.T) {
 		"an impossible seat":              {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat that its type never had"},
 		"a reach that is too short":       {"DROP TRIGGER specialists_reach_grows; UPDATE specialists SET reach_after_ms = 0;", "is outside the reach"},
 		"a specialist archived by half":   {"INSERT INTO assignments SELECT 'checkup', id, 0 FROM specialists LIMIT 1; UPDATE specialists SET archived = 1;", "is archived and still assigned"},
-		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "does not lie within"},
+		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "is not within"},
 		"a version that counts from zero": {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET version = 0;", "a version below 1"},
 		"a block that ends before it starts": {"PRAGMA ignore_check_constraints = 1; INSERT INTO blocks SELECT 'b', id, 2, 1, '', '', '' FROM specialists LIMIT 1;",
 			"block b does not end after it starts"},

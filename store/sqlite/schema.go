@@ -19,7 +19,7 @@ import (
 // ErrSchema means that the schema is not the one that this program creates, so its guarantees are unknown. The index
 // or a trigger of the guarantee is missing or altered, or there is an additional trigger that would run with every
 // change. Restore a backup.
-var ErrSchema = errors.New("the schema is not the one that this program created")
+var ErrSchema = errors.New("the schema differs from the one that this program created")
 
 // versionsTable records the applied migrations.
 const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (

@@ -32,7 +32,7 @@ func (c Check) Rows(ctx context.Context) error {
 		{"reach: appointment %s is outside the reach of its specialist's record", `
 			SELECT a.id FROM appointments a JOIN specialists s ON s.id = a.specialist_id
 			WHERE a.slot_start - a.busy_start > s.reach_before_ms OR a.busy_end - a.slot_start > s.reach_after_ms`},
-		{"interval: appointment %s does not lie within its busy time", `
+		{"interval: appointment %s is not within its busy time", `
 			SELECT id FROM appointments WHERE slot_end <= slot_start OR busy_start > slot_start OR busy_end < slot_end`},
 		{"version: appointment %s has a version below 1", `SELECT id FROM appointments WHERE version < 1`},
 		{"interval: block %s does not end after it starts", `SELECT id FROM blocks WHERE end_at <= start_at`},

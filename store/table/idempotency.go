@@ -25,7 +25,7 @@ func (t *Tx) Remember(_ context.Context, r store.IdempotencyRecord) error {
 	}
 	n, err := t.count(remember, append(answers.values(&r), r.CreatedAt.Add(-store.IdempotencyRetention))...)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: this key was answered before", store.ErrDuplicate)
+		err = fmt.Errorf("%w: this key has already been answered", store.ErrDuplicate)
 	}
 	return err
 }
