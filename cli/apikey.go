@@ -44,8 +44,9 @@ func apikeyCreateCommand(p process) *cobra.Command {
 				return err
 			}
 			if name == "" {
-				return usageError{errors.New("state the purpose of the key with --name, such as --name \"phone " +
-					"agent\"")}
+				return usageError{
+					errors.New("state the purpose of the key with --name, such as --name \"phone agent\""),
+				}
 			}
 			if err := oneOf(scope, "admin", "agent", "presence", "metrics"); err != nil {
 				return usageError{fmt.Errorf("--scope: %w", err)}

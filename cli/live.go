@@ -89,8 +89,7 @@ func refusedRedis(err error) error {
 	switch {
 	case errors.As(err, &taken):
 		return fmt.Errorf("--redis: %w. Nodes that share one Redis must share one database. Give each node its own "+
-			"Redis, "+
-			"or stop the other node. If the other node has stopped already, start this one again in %v", taken,
+			"Redis, or stop the other node. If the other node has stopped already, start this one again in %v", taken,
 			taken.Left.Round(time.Second))
 	case errors.Is(err, errElsewhere):
 		return fmt.Errorf("--redis: %w. Nodes with different hold tables can hold the same time twice. Set --redis "+

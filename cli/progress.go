@@ -59,7 +59,7 @@ func (g *progress) current(context.Context) progressBody {
 func (b *progressBody) text() string {
 	switch {
 	case b.Total > 0:
-		return fmt.Sprintf("%s: %d %%", b.Step, min(100*b.Done/b.Total, 100))
+		return fmt.Sprintf("%s: %d%%", b.Step, min(100*b.Done/b.Total, 100))
 	case b.Done > 0:
 		return fmt.Sprintf("%s: %d rows", b.Step, b.Done)
 	}

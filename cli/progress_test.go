@@ -21,9 +21,9 @@ func TestProgressIsShown(t *testing.T) {
 	}{
 		"quick, terminal": {true, time.Second, "\r\x1b[K"},
 		"quick, file":     {false, time.Second, ""},
-		"slow, file":      {false, 25 * time.Second, "copying: 8 %\ncopying: 48 %\ncopying: 88 %\n"},
+		"slow, file":      {false, 25 * time.Second, "copying: 8%\ncopying: 48%\ncopying: 88%\n"},
 		"slow, terminal": {true, 2300 * time.Millisecond,
-			"\r\x1b[K[##............................] copying: 8 %\r\x1b[K[##............................] copying: 8 %\r\x1b[K"},
+			"\r\x1b[K[##............................] copying: 8%\r\x1b[K[##............................] copying: 8%\r\x1b[K"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -358,10 +358,8 @@ func listen(address, flag string) (net.Listener, error) {
 		)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("this user is not allowed to listen on %s: %w. Choose port 1024 or higher with --%s, "+
-			"or "+
-			"grant the permission: run setcap cap_net_bind_service=+ep on the program, or under systemd add the "+
-			"lines in "+
-			"docs/https.md",
+			"or grant the permission: run setcap cap_net_bind_service=+ep on the program, or under systemd add the "+
+			"lines in docs/https.md",
 			address, err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
@@ -388,7 +386,7 @@ func (h *house) listens(addr net.Addr) {
 	}
 	if said, _ := h.engine.Clinic.BaseURL(); said == "" {
 		h.log.Warn("no public address set; emails contain no link to change or cancel an appointment. "+
-			"Set the address in the setup or in the settings, or start with --base-url", "listens", addr.String())
+			"Set the address during setup or in the settings, or start with --base-url", "listens", addr.String())
 	}
 }
 

@@ -93,10 +93,10 @@ var elsewhere = map[string]string{
 	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and " +
 		"KeepAlive as /Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system " +
 		"/Library/LaunchDaemons/holdfast.plist",
-	"windows": "let the Task Scheduler start holdfast with the machine: schtasks /Create /TN Holdfast /SC ONSTART " +
+	"windows": "have the Task Scheduler start holdfast at startup: schtasks /Create /TN Holdfast /SC ONSTART " +
 		"/RU " +
 		"LocalService /TR \"C:\\Program Files\\Holdfast\\holdfast.exe serve --data C:\\ProgramData\\Holdfast\"",
-	"freebsd": "put a script for rc.d with daemon(8) into /usr/local/etc/rc.d, and run: sysrc holdfast_enable=YES",
+	"freebsd": "put an rc.d script that uses daemon(8) into /usr/local/etc/rc.d, and run: sysrc holdfast_enable=YES",
 }
 
 // able returns an error with the reason if this machine or user cannot install a service.

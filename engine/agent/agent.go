@@ -255,7 +255,7 @@ func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (
 		slot.minutes = slot.kind.DurationMinutes
 	}
 	if slot.minutes < 0 || slot.minutes > 1440 {
-		m.Add("minutes", "must be 1 to 1440, or left out")
+		m.Add("minutes", "must be from 1 to 1440, or left out")
 	}
 	if err := m.Err(); err != nil {
 		return nil, nil, err

@@ -83,7 +83,7 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, c.url,
 		bytes.NewReader(append([]byte(xml.Header), body...)))
 	if err != nil {
-		return nil, fail(Misconfigured, 0, "the address cannot be called", nil)
+		return nil, fail(Misconfigured, 0, "the address cannot be used", nil)
 	}
 	req.Header.Set("Content-Type", "application/xml")
 	req.Header.Set("Accept", "application/xml, text/xml")

@@ -38,9 +38,8 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 			return fmt.Errorf("%w: the connection broke before the commit, %s: %w", store.ErrUnavailable,
 				nothingWasWritten, cause)
 		case status == "":
-			return fmt.Errorf("%w: %s: the server no longer has the status of the transaction: "+
-				"%w", store.ErrUnavailable,
-				unknownOutcome, cause)
+			return fmt.Errorf("%w: %s: the server no longer has the status of the transaction: %w",
+				store.ErrUnavailable, unknownOutcome, cause)
 		}
 		pause := time.NewTimer(20 * time.Millisecond)
 		select {
