@@ -29,8 +29,8 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 	}
 }
 
-// TestStartedWriteIsAwaited: the deadline limits only the wait for the write's turn, so no caller is told that a write
-// failed that in fact succeeded.
+// TestStartedWriteIsAwaited checks that the deadline limits only the wait for the write's turn, so no caller gets a
+// failure for a write that succeeded.
 func TestStartedWriteIsAwaited(t *testing.T) {
 	const patience = 3 * time.Second // on a busy machine, a read can wait for the disk
 	h := newHouse(t, func(o *web.Options) { o.Patience = patience })
