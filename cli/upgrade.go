@@ -29,7 +29,7 @@ func upgradeCommand(p process) *cobra.Command {
 			"database first.\n" +
 			"With --check, the command changes nothing: it upgrades and verifies a copy of the database and\n" +
 			"prints the result. The server can keep running. For PostgreSQL, it only lists the pending\n" +
-			"migrations.",
+			"migrations, and says whether the nodes can be upgraded one after the other.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -85,6 +85,7 @@ type upgradeBody struct {
 	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // size of the snapshot before the upgrade
 	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out if unknown
 	ServerRuns    bool     `json:"serverRuns"`
+	StopAllNodes  bool     `json:"stopAllNodes"` // PostgreSQL: nodes of the old version must stop before the upgrade
 }
 
 // rehearse applies the upgrade to a copy of the database. With PostgreSQL, it only lists the migrations.
@@ -93,9 +94,9 @@ func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
 		found.ServerRuns = true
 	}
 	if cfg.database != "" {
-		found.To = postgres.SchemaVersion()
-		found.From, found.Migrations, err = postgres.Due(ctx, cfg.database)
-		found.Migrations = append([]string{}, found.Migrations...)
+		u, err := postgres.Due(ctx, cfg.database)
+		found.From, found.To, found.Migrations = u.From, postgres.SchemaVersion(), append([]string{}, u.Migrations...)
+		found.StopAllNodes = len(u.Migrations) > 0 && u.From > 0 && !u.Rolling
 		return found, err
 	}
 	backups := filepath.Join(cfg.data, backupsDir)
@@ -147,8 +148,13 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 			cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
 	} else {
 		b.WriteString("nothing was tested: back up PostgreSQL with its own tools first\n")
+		if u.StopAllNodes {
+			b.WriteString("the versions cannot run together: stop all nodes, and then start this program\n")
+		} else {
+			b.WriteString("the versions can run together: upgrade one node after the other\n")
+		}
 	}
-	if u.ServerRuns {
+	if u.ServerRuns && cfg.database == "" {
 		b.WriteString("a server is using this database: stop that server, and start this program instead\n")
 	}
 	b.WriteString("nothing was changed\n")

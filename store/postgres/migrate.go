@@ -92,13 +92,13 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 			return err
 		}
 	}
-	due := known[len(applied):]
-	for _, m := range due {
+	missing := known[len(applied):]
+	for _, m := range missing {
 		if err := applyInTurn(ctx, c, m, of); err != nil {
 			return fmt.Errorf("migration %s (rolled back): %w", m.Name, translate(err))
 		}
 	}
-	store.LogMigrations(log, known, due)
+	store.LogMigrations(log, known, missing)
 	return refuseWeak(ctx, c, source(known))
 }
 
@@ -193,35 +193,54 @@ func recognise(applied, known []store.Migration) error {
 	return nil
 }
 
-// Due returns the schema version of a database and the migrations that this program would apply. It changes nothing. It
-// returns an error if this program cannot have created the schema, or if the schema is newer than the program.
-func Due(ctx context.Context, url string) (version int, due []string, err error) {
+// Upgrade is what this program would do to the schema of a database.
+type Upgrade struct {
+	From       int      // schema version of the database
+	Migrations []string // the missing migrations, in order
+	Rolling    bool     // nodes of the version that uses the database now can keep running during the migrations
+}
+
+// Due returns the upgrade of a database to this program's schema. It changes nothing. It returns an error if this
+// program cannot have created the schema, or if the schema is newer than the program.
+func Due(ctx context.Context, url string) (Upgrade, error) {
 	o := Options{URL: url}
 	if err := o.fill(); err != nil {
-		return 0, nil, err
+		return Upgrade{}, err
 	}
 	at, err := newServer(o)
 	if err != nil {
-		return 0, nil, err
+		return Upgrade{}, err
 	}
 	c, err := at.connect(ctx)
 	if err != nil {
-		return 0, nil, fmt.Errorf("opening the database: %w", translate(err))
+		return Upgrade{}, fmt.Errorf("opening the database: %w", translate(err))
 	}
 	defer c.close()
-	known, err := store.ReadMigrations(migrations)
+	return due(ctx, c, program)
+}
+
+func due(ctx context.Context, c *conn, of schema) (Upgrade, error) {
+	known, err := store.ReadMigrations(of.files)
 	if err != nil {
-		return 0, nil, err
+		return Upgrade{}, err
 	}
 	applied, err := appliedMigrations(ctx, c)
 	if err == nil {
 		err = recognise(applied, known)
 	}
 	if err != nil {
-		return 0, nil, err
+		return Upgrade{}, err
 	}
+	u := Upgrade{From: len(applied)}
 	for _, m := range known[len(applied):] {
-		due = append(due, m.Name)
+		u.Migrations = append(u.Migrations, m.Name)
 	}
-	return len(applied), due, nil
+	// A running node can be older than the schema, so refuseOldNodes looks at the nodes as well.
+	switch err := refuseOldNodes(ctx, c, of.oldestBeside); {
+	case err == nil:
+		u.Rolling = len(applied) >= of.oldestBeside
+	case !errors.Is(err, ErrOldNodes):
+		return Upgrade{}, err
+	}
+	return u, nil
 }

@@ -16,6 +16,14 @@ import (
 // oldestBeside.
 func upgraded(t *testing.T, o Options, oldestBeside int) error {
 	t.Helper()
+	return withNext(t, o, oldestBeside, func(ctx context.Context, c *conn, next schema) error {
+		return migrate(ctx, c, next, slog.New(slog.DiscardHandler), true)
+	})
+}
+
+// withNext calls do with the schema of the next version of this program, which has one more migration.
+func withNext(t *testing.T, o Options, oldestBeside int, do func(context.Context, *conn, schema) error) error {
+	t.Helper()
 	files := fstest.MapFS{}
 	known, err := store.ReadMigrations(migrations)
 	if err != nil {
@@ -34,8 +42,31 @@ func upgraded(t *testing.T, o Options, oldestBeside int) error {
 		t.Fatal(err)
 	}
 	return at.with(t.Context(), func(ctx context.Context, c *conn) error {
-		return migrate(ctx, c, schema{files: files, oldestBeside: oldestBeside}, slog.New(slog.DiscardHandler), true)
+		return do(ctx, c, schema{files: files, oldestBeside: oldestBeside})
 	})
+}
+
+// TestPendingUpgradeSaysIfRolling checks that the list of pending migrations says whether the nodes can keep running,
+// as the migration itself then decides.
+func TestPendingUpgradeSaysIfRolling(t *testing.T) {
+	o := Options{URL: database(t), Live: "postgres"}
+	s := mustOpen(t, o)
+	defer s.Close()
+	for oldest, rolling := range map[int]bool{SchemaVersion() + 1: false, SchemaVersion(): true} {
+		err := withNext(t, o, oldest, func(ctx context.Context, c *conn, next schema) error {
+			u, err := due(ctx, c, next)
+			if err == nil && (u.Rolling != rolling || len(u.Migrations) != 1) {
+				t.Errorf("next to programs of schema %d or later: %+v, want rolling %t", oldest, u, rolling)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := upgraded(t, o, SchemaVersion()+1); !errors.Is(err, ErrOldNodes) {
+		t.Errorf("migrating next to an incompatible node: got %v, want ErrOldNodes", err)
+	}
 }
 
 // TestNodeRunsUnderNextSchema checks that a node runs, and another starts, under a later schema that is open to it.
@@ -156,8 +187,8 @@ func TestLoneCommandKeepsSchema(t *testing.T) {
 			s.Close()
 		}
 	}
-	if version, _, err := Due(t.Context(), o.URL); err != nil || version != last-1 {
-		t.Errorf("the schema is at %d, %v; want %d", version, err, last-1)
+	if u, err := Due(t.Context(), o.URL); err != nil || u.From != last-1 {
+		t.Errorf("the schema is at %d, %v; want %d", u.From, err, last-1)
 	}
 }
 
@@ -245,8 +276,8 @@ func TestPendingMigrationsAreReported(t *testing.T) {
 	t.Parallel()
 	o := Options{URL: database(t)}
 	for range 2 {
-		if version, due, err := Due(t.Context(), o.URL); err != nil || version != 0 || len(due) != SchemaVersion() {
-			t.Errorf("of an empty database: version %d, %v, %v; want all of %d", version, due, err, SchemaVersion())
+		if u, err := Due(t.Context(), o.URL); err != nil || u.From != 0 || len(u.Migrations) != SchemaVersion() {
+			t.Errorf("of an empty database: %+v, %v; want all of %d migrations", u, err, SchemaVersion())
 		}
 	}
 	if err := o.fill(); err != nil {
@@ -268,7 +299,7 @@ func TestPendingMigrationsAreReported(t *testing.T) {
 	}
 	s := mustOpen(t, o)
 	defer s.Close()
-	if version, due, err := Due(t.Context(), o.URL); err != nil || version != SchemaVersion() || len(due) != 0 {
-		t.Errorf("of a current database: version %d, %v, %v; want no migration", version, due, err)
+	if u, err := Due(t.Context(), o.URL); err != nil || u.From != SchemaVersion() || len(u.Migrations) != 0 {
+		t.Errorf("of a current database: %+v, %v; want no migration", u, err)
 	}
 }
