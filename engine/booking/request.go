@@ -35,6 +35,34 @@ type RequestedSlot struct {
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
 func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner,
 	until time.Time) (holds.Hold, error) {
+	return bk.holdForRequest(ctx, w, owner, until, false)
+}
+
+// HoldInstead is HoldForRequest for a slot that may overlap the request's current hold, whose owner is current. If that
+// hold is the only one in the way, the new hold replaces it in one step. HoldInstead does not do this for types that
+// need rooms, because the claim could then also displace another client's hold of a room.
+//
+// Errors: those of HoldForRequest.
+func (bk *Booking) HoldInstead(ctx context.Context, w RequestedSlot, owner, current holds.Owner,
+	until time.Time) (holds.Hold, error) {
+	h, err := bk.HoldForRequest(ctx, w, owner, until)
+	t := bk.clinic.Current().Types[w.AppointmentTypeID]
+	if !errors.As(err, new(*holds.HeldError)) || t == nil || len(t.Needs) > 0 || w.SpecialistID == "" {
+		return h, err
+	}
+	list, failed := bk.holds.List(ctx, w.SpecialistID)
+	if failed != nil {
+		return h, failed
+	}
+	span := availability.SpanOf(WithLength(t, w.Length), w.SpecialistID, w.Start)
+	if slices.ContainsFunc(list, func(o holds.Hold) bool { return o.Conflicts(&span) && !o.Owner.Is(current) }) {
+		return h, err
+	}
+	return bk.holdForRequest(ctx, w, owner, until, true)
+}
+
+func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner, until time.Time,
+	displace bool) (holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[w.AppointmentTypeID]
 	if !ok {
@@ -52,7 +80,8 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 		return holds.Hold{}, err
 	}
 	ttl := max(time.Until(until), time.Second)
-	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension})
+	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension,
+		Displace: displace})
 }
 
 // RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (HeldRooms), it releases the

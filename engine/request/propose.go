@@ -14,10 +14,10 @@ import (
 
 // Propose assigns another time to an open request. The patient accepts or declines that time with the request's link.
 // Propose holds the new time before it changes the request, and releases the old hold only after that, so a conflict
-// changes nothing. The request then expires like a new one. An empty specialistID means the request's specialist. A
+// changes nothing. If the two times overlap, the new hold replaces the old one. The request then expires like a new one. An empty specialistID means the request's specialist. A
 // second proposal replaces the first one. The patient gets an email and, with their consent, a text message.
 //
-// Errors: store.ErrNotFound, *LapsedError, *ValidationError, and those of booking.HoldForRequest.
+// Errors: store.ErrNotFound, *LapsedError, *ValidationError, and those of booking.HoldInstead.
 func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start time.Time, actor record.Actor,
 	once *record.Once) (store.BookingRequest, error) {
 	old, err := rq.Get(ctx, id)
@@ -46,11 +46,12 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	owner := record.NewOwner()
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(&decided, start, now)
-	h, err := rq.booking.HoldForRequest(ctx, booking.RequestedSlot{
+	h, err := rq.booking.HoldInstead(ctx, booking.RequestedSlot{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: start,
 		Length: old.SlotEnd.Sub(old.SlotStart),
-	}, owner, until)
+	}, owner, record.SpelledOwner(old.HoldOwner), until)
 	if err != nil {
+		rq.restoreHold(context.WithoutCancel(ctx), &old) // HoldInstead may have displaced it
 		return old, err
 	}
 	if r.WantedStart.IsZero() {
@@ -74,6 +75,7 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	})
 	if err != nil {
 		rq.booking.Release(ctx, h, holds.ReasonReleased)
+		rq.restoreHold(context.WithoutCancel(ctx), &old)
 		return old, err
 	}
 	rq.outbound.Enqueue(notices...)

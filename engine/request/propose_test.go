@@ -50,6 +50,34 @@ func TestProposedTimeIsHeldAndBooked(t *testing.T) {
 	})
 }
 
+// TestProposalCanOverlapRequestedTime checks that the desk can propose a time that overlaps the time of the request,
+// unless another client holds part of it. A refused proposal keeps the hold of the requested time.
+func TestProposalCanOverlapRequestedTime(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t)
+	approved(c)
+	r := asks(c, 1, c.Start)
+	length := r.SlotEnd.Sub(r.SlotStart)
+	sooner, later := c.Start.Add(-length/2), c.Start.Add(length/2)
+	if _, err := c.Hold(2, "checkup", c.Start.Add(length), r.SpecialistID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := propose(c, r, later); !errors.As(err, new(*holds.HeldError)) {
+		t.Errorf("proposing a time that another client partly holds: got %v, want a *HeldError", err)
+	}
+	if free(c, 3, c.Start) {
+		t.Error("after a refused proposal, the requested time is free")
+	}
+	got, err := propose(c, r, sooner)
+	if err != nil || !got.SlotStart.Equal(sooner) {
+		t.Fatalf("got %v, %v; want the request at %v", got.SlotStart, err, sooner)
+	}
+	a, err := c.Request.Confirm(context.Background(), r.ID, sooner, "manage", nil)
+	if err != nil || !a.SlotStart.Equal(sooner) {
+		t.Errorf("got %v, %v; want it booked at the proposed time", a.SlotStart, err)
+	}
+}
+
 // TestRefusedProposalChangesNothing: a time that is taken, held, in the past or unchanged is refused, and the request
 // keeps its time.
 func TestRefusedProposalChangesNothing(t *testing.T) {

@@ -432,10 +432,14 @@ func (rq *Requests) HoldAll(ctx context.Context) error {
 		return fmt.Errorf("booking requests: %w", err)
 	}
 	for i := range open {
-		r := &open[i]
-		if _, _, err := rq.holdTime(ctx, r); err != nil {
-			rq.log.Warn("failed to restore the hold of a booking request", "request", r.ID, "error", err)
-		}
+		rq.restoreHold(ctx, &open[i])
 	}
 	return nil
+}
+
+// restoreHold holds the time of an open request again if its hold is missing. A failure is only logged.
+func (rq *Requests) restoreHold(ctx context.Context, r *store.BookingRequest) {
+	if _, _, err := rq.holdTime(ctx, r); err != nil {
+		rq.log.Warn("failed to restore the hold of a booking request", "request", r.ID, "error", err)
+	}
 }
