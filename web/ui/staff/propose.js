@@ -4,6 +4,7 @@ import { boot } from '../lib/boot.js'
 import { html, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
+import { useStore } from '../lib/store.js'
 import { Dialog } from '../lib/dialog.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime } from '../lib/time.js'
@@ -28,7 +29,10 @@ export function Propose({ desk, r, close }) {
     close()
   })
   const lost = change.problem && ['slot_taken', 'slot_held'].includes(change.problem.code) ? change.problem : null
-  const obstacle = useObstacle(desk, { typeId: r.appointmentTypeId, slot, problem: lost })
+  const holds = useStore(desk.store, s => s.holds[r.specialistId]) || {}
+  // The proposal may overlap the time of the request, because the server replaces the request's own hold.
+  const mine = Object.values(holds).find(h => h.start === was && h.end === Date.parse(r.slotEndDate) && !h.own)?.id
+  const obstacle = useObstacle(desk, { typeId: r.appointmentTypeId, slot, mine, problem: lost })
   const same = obstacle.start === was && slot.specialistId === r.specialistId
   const can = obstacle.start > serverNow() && !same && !obstacle.asking && !obstacle.why
   const set = next => {
