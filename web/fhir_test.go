@@ -133,9 +133,9 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 	return r
 }
 
-// TestStandardWebhookExamples: the examples of the FHIR standard are valid according to the definitions, and the check
-// finds errors in modified resources.
-func TestStandardWebhookExamples(t *testing.T) {
+// TestFHIRExamplesAreValid checks that the examples of the FHIR standard are valid according to the definitions, and
+// the check finds errors in modified resources.
+func TestFHIRExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d := readDefinitions(t)
 	for _, name := range []string{"appointment-example", "schedule-example", "slot-example", "location-example",

@@ -77,9 +77,9 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	p.says("the stored password belongs to a different server or user")
 }
 
-// TestVisitPageExplainsStartTime: if the server was started with a mail server, the settings page shows that this mail
-// server takes precedence.
-func TestVisitPageExplainsStartTime(t *testing.T) {
+// TestSettingsShowMailServerOfStart checks that, if the server was started with a mail server, the settings page shows
+// that this mail server takes precedence.
+func TestSettingsShowMailServerOfStart(t *testing.T) {
 	t.Parallel()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://mail.start.example:587"})
 	if err != nil {

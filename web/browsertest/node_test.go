@@ -31,9 +31,9 @@ func (c carried) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// TestPagesShowClinicDetails: with several nodes, a page that has booked sends the change number of its booking with
-// the next request, even after a reload.
-func TestPagesShowClinicDetails(t *testing.T) {
+// TestPageSendsChangeNumber checks that, with several nodes, a page that has booked sends the change number of its
+// booking with the next request, even after a reload.
+func TestPageSendsChangeNumber(t *testing.T) {
 	h := newHouseWith(t, engine.Options{Shared: true}, web.Options{})
 	var mu sync.Mutex
 	var told, sent []string

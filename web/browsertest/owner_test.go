@@ -135,8 +135,8 @@ func TestSettingsPagesAreAccessible(t *testing.T) {
 	}
 }
 
-// TestMailTestRoute: an owner sends a test email, and the page shows that no mail server is set up.
-func TestMailTestRoute(t *testing.T) {
+// TestOwnerSendsTestEmail checks that an owner who sends a test email sees that no mail server is set up.
+func TestOwnerSendsTestEmail(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
