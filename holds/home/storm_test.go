@@ -257,6 +257,22 @@ func (c *court) ends(specialist, id string) {
 	delete(c.live[specialist], id)
 }
 
+// awaits waits until the clients have been given n holds in total. With fewer, the test proves nothing.
+func (c *court) awaits(t *testing.T, n int) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		c.mu.Lock()
+		given := c.given
+		c.mu.Unlock()
+		if given >= n {
+			return
+		}
+		if time.Since(began) > 5*time.Minute {
+			t.Fatalf("after 5 minutes, the clients have %d holds, want %d", given, n)
+		}
+	}
+}
+
 // stopped stops a process, or resumes it.
 func stopped(c *child, on bool) {
 	c.strikes.Add(1)
@@ -375,7 +391,9 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 		time.Sleep(time.Duration(100+rnd.IntN(600)) * time.Millisecond)
 		strike(c, next, false)
 		time.Sleep(time.Duration(600+rnd.IntN(400)) * time.Millisecond)
-		if struck++; struck%25 == 0 {
+		struck++
+		judge.awaits(t, 5*struck) // on a busy machine, the clients need longer
+		if struck%25 == 0 {
 			tally.write(i+1, judge)
 		}
 	}
@@ -386,9 +404,6 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 		judge.longest.Round(time.Millisecond))
 	for _, wrong := range judge.wrong {
 		t.Error(wrong)
-	}
-	if judge.given < 5*struck {
-		t.Errorf("got %d holds, want many more: the test proves nothing", judge.given)
 	}
 	if judge.longest > limit {
 		t.Errorf("during a change of home, a client was refused for %v, want at most %v", judge.longest, limit)
