@@ -71,11 +71,12 @@ func BenchmarkBook(b *testing.B) {
 
 // bookServer is a server in a separate process.
 type bookServer struct {
-	url         string
-	process     *os.Process
-	client      *http.Client
-	first       time.Time                      // the first start of a booking
-	settled     func(b *testing.B, booked int) // waits for the server's work after its answers; nil if there is none
+	url     string
+	process *os.Process
+	client  *http.Client
+	first   time.Time // the first start of a booking
+	// waits for the work that the server does after its responses; nil if there is none
+	settled     func(b *testing.B, booked int)
 	booked      int
 	patient     string        // the email address of each booking; empty if the server sends and stores no email
 	server, all time.Duration // the processor time of the server, and of server and client together
@@ -161,7 +162,7 @@ func (s *bookServer) ask(b *testing.B, method, path string, body []byte) (status
 	return got.StatusCode, answer
 }
 
-// startBook starts a server and waits until it answers.
+// startBook starts a server and waits until it responds.
 func startBook(b *testing.B, url string, cmd *exec.Cmd) *bookServer {
 	b.Helper()
 	cmd.Stderr = nil
@@ -249,8 +250,8 @@ func ownTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// minimalAt is the environment variable that makes this test binary act as the minimal server. Its value is the address
-// and the database file.
+// minimalAt is the environment variable that makes this test binary act as the minimal server. Its value contains the
+// address and the path of the database file.
 const minimalAt = "HOLDFAST_BENCH_MINIMAL"
 
 // TestMain runs the minimal server instead of the tests in the process that startMinimal starts.
@@ -283,7 +284,7 @@ type minimalBooking struct {
 	answered chan error
 }
 
-// serveMinimal runs the minimal server. It only stores each booking durably, and refuses a second booking of the same
+// serveMinimal runs the minimal server. It only stores each booking durably, and refuses a second booking for the same
 // time.
 func serveMinimal(address, file string) error {
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")

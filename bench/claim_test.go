@@ -13,8 +13,9 @@ import (
 )
 
 // BenchmarkClaim claims holds from 32 goroutines in this process, and compares the speed with that of a local
-// redis-server. In Redis, a claim is SET NX with a time to live, and for each winner SADD, PEXPIRE and PUBLISH in one
-// pipeline. The two take turns. A turn begins without holds, and makes a hundred claims for each of 200 specialists.
+// redis-server. In Redis, a claim is SET NX with a time to live, followed for each winner by SADD, PEXPIRE and PUBLISH
+// in one pipeline. The two take turns. A turn begins without holds and makes a hundred claims for each of 200
+// specialists.
 func BenchmarkClaim(b *testing.B) {
 	client := redisServer(b)
 	live := memory.New(memory.Options{})
@@ -71,7 +72,7 @@ func BenchmarkClaim(b *testing.B) {
 
 const callers, turns = 32, 5
 
-// wishes returns the claims of a turn, one after the other in each specialist's day, and their keys in Redis.
+// wishes returns the claims of a turn, back to back in each specialist's day, and their keys in Redis.
 func wishes() (claims []holds.Claim, keys []string) {
 	const specialists, each = 200, 100
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)

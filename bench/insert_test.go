@@ -40,8 +40,9 @@ const insertPostgres = `INSERT INTO appointments (id, appointment_type_id, speci
 
 const specialists = 50
 
-// BenchmarkInsert writes durable appointments with the guarantee, from 32 and from 256 callers. Holdfast's SQLite takes
-// turns with PostgreSQL, which uses its best pool size. The benchmark reports the ratio of their times.
+// BenchmarkInsert writes durable appointments with the guarantee against double booking, from 32 and from 256 callers.
+// Holdfast's SQLite takes turns with PostgreSQL, which uses its best pool size. The benchmark reports the ratio of
+// their times.
 func BenchmarkInsert(b *testing.B) {
 	connect := postgresServer(b)
 	ctx := context.Background()

@@ -1,6 +1,6 @@
-// Package bench compares Holdfast with servers that people could use instead. Both are measured in one run on the same
-// machine. Shared machines are noisy, so only the ratio of two measurements in the same run is meaningful. RESULTS.md
-// contains the measured figures and the commands.
+// Package bench compares Holdfast with servers that people could use instead. Holdfast and the other server are
+// measured in one run on the same machine. Shared machines are noisy, so only the ratio of two measurements in the same
+// run is meaningful. RESULTS.md contains the measured figures and the commands.
 //
 // The benchmarks start these servers on loopback with temporary data, and stop them afterwards. If a server is not
 // installed, its benchmark reports that and is skipped; `make bench` installs the servers from Debian's packages if it
@@ -25,7 +25,7 @@ import (
 )
 
 // start runs a server until the benchmark ends. If the benchmark runs as root, the server runs as the named user,
-// because PostgreSQL refuses root.
+// because PostgreSQL refuses to run as root.
 func start(b *testing.B, user, name string, args ...string) {
 	b.Helper()
 	if user != "" && os.Getuid() == 0 {

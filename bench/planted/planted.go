@@ -1,5 +1,5 @@
-// Package planted finds the places in the product where planted bugs belong. A test that does not find its planted bug
-// proves nothing.
+// Package planted finds the places in the product's source where planted bugs are inserted. A test that does not find
+// its planted bug proves nothing.
 //
 // A place is named by its declaration and a pattern, so that a bug keeps its place when its code moves to another line
 // or file:

@@ -5,7 +5,7 @@
 //
 //	make prove                 a few minutes
 //	make prove LONG=1          hours: every row until it has the requested count
-//	make prove LONG=1 MOST=5m  the same, and no row starts another run after five minutes
+//	make prove LONG=1 MOST=5m  the same, but no row starts another run after five minutes
 //	make prove ROWS='stream'   the rows whose name matches
 //	make prove LONG=1 RESUME=proof.json  hours in parts: the next run continues where this one ended, even after Ctrl-C
 //	make prove RECORD=1        writes the results into docs/proof.md

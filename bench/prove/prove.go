@@ -27,15 +27,15 @@ type row struct {
 	counted    string   // the pattern of the count in the output; empty means the number of passed tests
 	args       []string // arguments of the tests; {seed} is the seed of the run
 	long       []string // instead of args in the long form
-	env        string   // NAME=value, of the short form; {seed} as above
-	longEnv    string   // of the long form
+	env        string   // NAME=value in the short form; {seed} as above
+	longEnv    string   // NAME=value in the long form
 	onlyLong   bool
 	build      string // the script that builds the tests into the file named by its argument; empty means go test -c
 	onDisk     bool   // not in memory: the row tests the disk
 	bug        *bug
 }
 
-// bug is one or more changes that break the product. says matches the message by which a row must report the bug.
+// bug is one or more changes that break the product. says matches the message with which a row must report the bug.
 type bug struct {
 	lines []planted.Bug
 	says  string // a regular expression
@@ -58,8 +58,8 @@ type prover struct {
 	// receives the progress and the failures
 	problems io.Writer
 	built    map[string]string // binaries, by package
-	done     progresses        // of the rows, by name
-	wrong    string            // the package and the bug that the last binary with a bug belongs to
+	done     progresses        // the progress of the rows, by name
+	wrong    string            // the package and the bug of the last binary that was built with a bug
 }
 
 // isSeeded reports whether a row uses a seed.
@@ -67,8 +67,8 @@ func (r *row) isSeeded() bool {
 	return strings.Contains(strings.Join(r.args, " ")+r.env+r.longEnv, "{seed}")
 }
 
-// prove runs a row, and then again with its bug. In the long form, it repeats the row until the row has reached its
-// count. If an earlier run of the same version stored its progress, prove continues where that run ended.
+// prove runs a row, and then runs it again with its bug. In the long form, it repeats the row until the row has reached
+// its count. If an earlier run of the same version stored its progress, prove continues where that run ended.
 func (p *prover) prove(r *row, seen string) (x result) {
 	began, at := time.Now(), p.done.of(r, seen)
 	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")
@@ -232,7 +232,8 @@ func (p *prover) once(r *row, seed uint64) (x result) {
 	return x
 }
 
-// count adds up the counts in the output. A row without a count proves nothing, so count then returns an error.
+// count adds up the counts in the output. A row without a count proves nothing, so count returns an error if there is
+// none.
 func (r *row) count(output string) (n int, err error) {
 	switch {
 	case r.fuzz != "":
@@ -305,7 +306,7 @@ func forgetFound(r *row, output string) error {
 	return os.Remove(filepath.Join(r.pkg, found[1]))
 }
 
-// applied returns the files of a bug, by name, with the bug in them.
+// applied returns the files that a bug changes, by name, with the bug inserted.
 func (b *bug) applied(root string) (map[string]string, error) {
 	var places []planted.Place
 	for _, one := range b.lines {

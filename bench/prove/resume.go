@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// progress holds the results of a row so far, over all runs of prove that share a file.
+// progress holds the accumulated results of a row, from all runs of prove that share a file.
 type progress struct {
 	Seen    string  // the tested version; results of other versions do not count
 	Runs    uint64  // the number of runs; the next run takes the next seed

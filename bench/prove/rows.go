@@ -536,8 +536,8 @@ var rows = []row{
 	{name: "fuzz: targets", unit: "executions", pkg: "./web", fuzz: "FuzzTargets", onlyLong: true},
 }
 
-// storm returns a row that strikes nodes with one fault after another: 37 kinds with Redis, 20 without. Each of these
-// rows takes 15 to 20 minutes, so all of them together take about an hour.
+// storm returns a row that injects one fault after another into the nodes: 37 kinds with Redis, 20 without. Each of
+// these rows takes 15 to 20 minutes, so all of them together take about an hour.
 func storm(name, env string) row {
 	return row{
 		name: "storm: " + name, unit: "faults", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",
@@ -547,7 +547,7 @@ func storm(name, env string) row {
 	}
 }
 
-// unasked repeats an upstream write that may have arrived, without a look-up.
+// unasked repeats an upstream write that may have arrived, without looking it up first.
 var unasked = &bug{
 	says: `the practice system has \S+ [2-9] times|the practice system has [2-9], want [01]`,
 	lines: []planted.Bug{

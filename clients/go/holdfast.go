@@ -1,5 +1,5 @@
-// The handwritten part of the client, in addition to the calls generated from the API description: creating a client,
-// and the live streams.
+// This file is the handwritten part of the client: it creates a client and reads the live streams. The calls are
+// generated from the API description.
 
 package holdfast
 
@@ -17,8 +17,8 @@ import (
 )
 
 // Connect returns a client for the server at an address, such as https://book.example.org. key is an API key; it is
-// empty for public operations. client is the secret that owns the holds of this program, from NewClientID; it may be
-// empty for a program that makes no holds.
+// empty for public operations. client is a secret from NewClientID that identifies this program as the owner of its
+// holds; it may be empty for a program that makes no holds.
 func Connect(server, key, client string, more ...ClientOption) (*ClientWithResponses, error) {
 	sign := func(_ context.Context, r *http.Request) error {
 		if key != "" {

@@ -1,5 +1,5 @@
 // Site renders the manual and the API reference, which the server embeds, from the Markdown pages in docs and from
-// docs/api/openapi.yaml. It is run by
+// docs/api/openapi.yaml. This command runs it:
 //
 //	go generate ./docs
 //

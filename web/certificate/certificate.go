@@ -161,8 +161,8 @@ func (k *Keeper) Status() []Status {
 	return all
 }
 
-// TLS returns the configuration of the listener: it answers with the certificate of the requested domain, or with the
-// proof for the directory.
+// TLS returns the listener's configuration. In a handshake, the server presents the certificate of the requested
+// domain, or the proof for the directory.
 func (k *Keeper) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: k.certificate,
@@ -230,7 +230,7 @@ const (
 	plainHeader = 8 << 10
 )
 
-// Serve answers plain HTTP on l until ctx ends.
+// Serve serves plain HTTP on l until ctx ends.
 func (k *Keeper) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: k, ReadTimeout: plainTime, WriteTimeout: plainTime, IdleTimeout: plainTime,

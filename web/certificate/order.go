@@ -202,7 +202,7 @@ func (k *Keeper) account(ctx context.Context) (*acme.Client, error) {
 }
 
 // backoff returns the pause before the client retries a call to the directory, for example after an expired nonce. A
-// negative result stops the retries: after five of them, or if the directory answers 429 (too many requests).
+// negative result stops the retries: after five of them, or if the directory responds with 429 (too many requests).
 func backoff(n int, _ *http.Request, answer *http.Response) time.Duration {
 	if n > 5 || answer != nil && answer.StatusCode == http.StatusTooManyRequests {
 		return -1
@@ -210,7 +210,7 @@ func backoff(n int, _ *http.Request, answer *http.Response) time.Duration {
 	return time.Duration(n) * time.Second / 2
 }
 
-// prove proves to the directory that this server answers for the domain.
+// prove proves to the directory that this server controls the domain.
 func (k *Keeper) prove(ctx context.Context, client *acme.Client, address, domain, kind string) error {
 	authorization, err := client.GetAuthorization(ctx, address)
 	if err != nil || authorization.Status == acme.StatusValid {

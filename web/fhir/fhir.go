@@ -145,7 +145,7 @@ type Patient struct {
 	BirthDate    string         `json:"birthDate,omitempty"`
 }
 
-// Participant is a participant of an appointment, such as the patient or the specialist.
+// Participant is a participant in an appointment, such as the patient or the specialist.
 type Participant struct {
 	Actor    Reference `json:"actor"`
 	Required string    `json:"required,omitempty"`

@@ -5,7 +5,7 @@
 // the files that become smaller. Its results are in built; they are committed and embedded. So a fresh clone runs
 // without a build step for the pages. The server only reads the files at startup and does not contain the bundler.
 //
-// # After a change of web/ui
+// # After a change to web/ui
 //
 //	make pages        (or: go generate ./web/pages)
 //

@@ -23,7 +23,7 @@ var notWords = map[string]bool{
 	"block.created": true, "person.noted": true, "person.erased": true, // actions of the audit log
 }
 
-// enumerated are the keys that end in a value of the API: the prefix of the keys, and the schema that lists the values.
+// enumerated maps the prefix of the keys that end in a value of the API to the schema that lists the values.
 var enumerated = map[string]string{"live.storage.": "StorageMode"}
 
 // TestPagesUseOnlyKeysThatExist checks that every text key that the pages use exists. A page shows the key itself if it

@@ -13,12 +13,12 @@ import (
 // trimTemplates removes from a script's html templates everything that htm ignores, so that the formatting of a
 // template does not change the served file. These are htm's rules:
 //
-//   - In a text, htm ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the
+//   - In text, htm ignores white space that contains a line feed and is next to a tag, a ${…} or an end of the
 //     template.
 //   - In a tag, all white space is equivalent, and a closing tag needs no name.
 //
-// Inside a text, a line feed is equivalent to a space, as in HTML. To keep a visible space next to a line feed, write
-// ${' '}, which becomes a plain space.
+// Inside text, a line feed is equivalent to a space, as in HTML. To keep a visible space next to a line feed, write ${'
+// '}, which becomes a plain space.
 func trimTemplates(code []byte) ([]byte, error) {
 	ast, err := js.Parse(parse.NewInputBytes(code), js.Options{})
 	if err != nil {
